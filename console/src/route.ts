@@ -12,11 +12,65 @@ export interface Place {
   query: URLSearchParams;
 }
 
+/** Members of the query that name a client. */
+const NAMING = ['client', 'of'] as const;
+/** The id of each handle, as far as they are known. */
+const ids = new Map<string, string>();
+/** The handle of each client: addresses have it in place of the id, which is as good as a password for webhooks. */
+const handles = new Map<string, string>();
+
 export type Query = Iterable<readonly [string, string]> | Record<string, string>;
 
 function read(): Place {
   const path = location.pathname.slice(base.length).split('/').filter(Boolean).map(decode);
-  return { path, query: new URLSearchParams(location.search) };
+  const query = new URLSearchParams(location.search);
+  if (path[0] === 'clients' && path[1] !== undefined) path[1] = idOf(path[1]);
+  for (const name of NAMING) {
+    const named = query.get(name);
+    if (named !== null) query.set(name, idOf(named));
+  }
+  return { path, query };
+}
+
+function idOf(named: string): string {
+  return ids.get(named) ?? named;
+}
+
+function handleOf(id: string): string {
+  return handles.get(id) ?? id;
+}
+
+/** Return the names of clients in the present address whose ids are not known yet. */
+export function unknownNames(): string[] {
+  const { path, query } = place.value;
+  const named = [client.value, path[0] === 'clients' ? path[1] ?? '' : '', path[0] === 'settings' ? query.get('of') ?? '' : ''];
+  return [...new Set(named)].filter((name) => name !== '' && !ids.has(name) && !handles.has(name));
+}
+
+/** Learn the handles of clients; an address with one of their ids is replaced. */
+export function learn(known: readonly { client_id: string; handle?: string }[]): void {
+  for (const { client_id: id, handle } of known) {
+    if (!handle) continue;
+    ids.set(handle, id);
+    handles.set(id, handle);
+  }
+  client.value = idOf(client.value);
+  if (handles.has(client.value) && localStorage.getItem('touchbase-client') === client.value) localStorage.setItem('touchbase-client', handleOf(client.value));
+  const now = read();
+  const names = [now.path[0] === 'clients' ? now.path[1] : undefined, ...NAMING.map((name) => now.query.get(name) ?? undefined)];
+  if (!names.some((name) => name !== undefined && handles.has(name))) return;
+  const text = shown(`/${now.path.join('/')}`, now.query);
+  if (text !== location.pathname + location.search) history.replaceState(null, '', text);
+  if (JSON.stringify([now.path, `${now.query}`]) !== JSON.stringify([place.value.path, `${place.value.query}`])) place.value = now;
+}
+
+/** Return an address of the console with handles in place of ids. */
+function shown(path: string, query: Iterable<readonly [string, string]>): string {
+  const segments = path.split('/');
+  if (segments[1] === 'clients' && segments[2]) segments[2] = handleOf(decode(segments[2]));
+  const pairs = [...query].map(([name, value]) => [name, name === 'client' || name === 'of' ? handleOf(value) : value] as const);
+  const text = pairs.map(([name, value]) => `${bare(name)}=${bare(value)}`).join('&');
+  return `${base}${path === '/' ? '' : segments.join('/')}${text && `?${text}`}`;
 }
 
 function decode(segment: string): string {
@@ -36,8 +90,7 @@ export function href(path: string, query: Query = {}): string {
   const pairs = Symbol.iterator in query ? [...query] : Object.entries(query);
   const found = pairs.filter(([name, value]) => name !== 'client' && value !== '');
   if (client.value) found.push(['client', client.value]);
-  const text = found.map(([name, value]) => `${bare(name)}=${bare(value)}`).join('&');
-  return `${base}${path === '/' ? '' : path}${text && `?${text}`}`;
+  return shown(path, found);
 }
 
 /** Encode a part of a query so that people can read it: brackets and commas stay. */
@@ -56,7 +109,7 @@ export function go(path: string, query: Query = {}, replace = false): void {
 /** Choose a client: the screen stays, its record does not. */
 export function chooseClient(id: string): void {
   client.value = id;
-  localStorage.setItem('touchbase-client', id);
+  localStorage.setItem('touchbase-client', handleOf(id));
   go(`/${place.value.path[0] ?? ''}`);
 }
 

@@ -1,7 +1,7 @@
 /** Who is signed in, and for which client. */
 import { computed, signal } from '@preact/signals';
 import { asProblem, call, get, onSessionEnd, type Problem } from './api';
-import { client } from './route';
+import { client, learn, unknownNames } from './route';
 import type { Client, Page, Session } from './types';
 
 export const session = signal<Session | null>(null);
@@ -45,6 +45,8 @@ async function use(found: Session): Promise<void> {
     session.value = found;
     return;
   }
+  const named = await Promise.all(unknownNames().map(async (name) => (await get<Session>('/console/session', { client: name })).client));
+  learn(named.filter((each) => each !== null));
   if (found.client_id !== null) {
     client.value = '';
     clients.value = [{ client_id: found.client_id, name: '', state: 'active' }];
@@ -71,6 +73,7 @@ async function listClients(found: Session): Promise<void> {
   }
   const page = await get<Page<Client>>('/admin/v1/clients', { limit: '200' });
   clients.value = page.data;
+  learn(page.data);
   if (!client.value) client.value = page.data[0]?.client_id || (found.keys_needed ? '' : 'default');
   const rest = listRest(page, now).then(() => {
     const isGone = found.keys_needed && now === listing && !clients.value.some((each) => each.client_id === client.value);
@@ -88,7 +91,9 @@ async function listRest(first: Page<Client>, now: number): Promise<void> {
     all.push(...page.data);
     next = page.next_cursor;
   }
-  if (now === listing) clients.value = all;
+  if (now !== listing) return;
+  clients.value = all;
+  learn(all);
 }
 
 /** List the clients again, after one was made, renamed or removed. */

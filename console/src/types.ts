@@ -38,6 +38,8 @@ export interface Company {
 
 export interface Client {
   client_id: string;
+  /** Its name in addresses. */
+  handle?: string;
   name: string;
   state: string;
 }
@@ -201,4 +203,6 @@ export interface Session {
   client_id: string | null;
   key_name: string;
   ends_time: string | null;
+  /** The client that was asked for by handle or id. */
+  client: { client_id: string; handle: string; name: string } | null;
 }

@@ -11,6 +11,7 @@ from touchbase.clients import ACTIVE, WARNING_PERCENT, Client, ListClients, List
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections import CallStatistics, Connection, ListCalls, ListConnections, ListFetching, duration, fetching_state, usual_text
 from touchbase.encryption import CheckEncryption
+from touchbase.erasure import OpenErasures
 from touchbase.errors import Overloaded
 from touchbase.inbox import FAILED, PARKED, RECEIVED, UNRECOGNISED, BusyClients, CountInbox, Delivery, ListDeliveries
 from touchbase.outgoing import ACTIVE as ACTIVE_ENDPOINT
@@ -30,6 +31,8 @@ MAX_UNUSED_AGE: Micros = 30 * DAY
 """Age from which a key that was never used is reported."""
 MAX_FAILING_AGE: Micros = 600 * SECOND
 """Time for which a webhook endpoint may fail."""
+MAX_ERASURE_AGE: Micros = 600 * SECOND
+"""Time that an erasure may take."""
 PAGE = 1_000
 
 
@@ -54,6 +57,7 @@ async def diagnose(store: Store, now: Micros, *, silent: Micros, keys_needed: bo
         ("inbox", _inbox(store, now)),
         ("storage", _storage(store, clients)),
         ("webhooks", _webhooks(store, now)),
+        ("erasures", _erasures(store, now)),
     ):
         found = [Finding(name, *each) async for each in check]
         for each in found:
@@ -227,6 +231,23 @@ async def _storage(store: Store, clients: Sequence[Client]) -> Results:
         yield (PROBLEM if full else NOTE), detail + ("; new records, messages and imports are refused" if full else ""), next_step
     if fine:
         yield OK, f"no client is above {WARNING_PERCENT} % of the bytes that it may store", None
+
+
+async def _erasures(store: Store, now: Micros) -> Results:
+    late = [each for each in await store.read(OpenErasures()) if (each.searched_us or each.asked_us) < now - MAX_ERASURE_AGE]
+    searching = [each for each in late if each.searched_us is None]
+    if searching:
+        detail = f"{len(searching)} erasures of people are still searched for, the oldest since {_time(searching[0].asked_us)}"
+        yield (
+            PROBLEM,
+            detail,
+            "start `touchbase serve` or `touchbase worker`; the search waits for imports at work",
+        )
+    if cleaning := [each for each in late if each.searched_us is not None]:
+        detail = f"the store's files may still have bytes of {len(cleaning)} erased people"
+        yield PROBLEM, detail, "`touchbase vacuum` with the server stopped: the file is too large to be rewritten meanwhile, or was in use"
+    if not late:
+        yield OK, "every erasure is done", None
 
 
 def _time(at: Micros) -> str:

@@ -105,6 +105,11 @@ SILENT_CONNECTIONS = Reading(
     "Connections whose usual calls do not come, by channel and tool; without those of suspended clients. `touchbase doctor` names them.",
     ("channel", "tool"),
 )
+ERASURES_OPEN = Reading(
+    "touchbase_erasures_open",
+    "Erasures that are not done: `searching`, or `cleaning` while the person's bytes may still be in the store's files.",
+    ("waits",),
+)
 WEBHOOK_ATTEMPTS = Counter(
     "touchbase_webhook_attempts_total",
     "Requests to endpoints of outgoing webhooks: `delivered`, `refused` (no 2xx), `timeout`, `unreachable`, `skipped` (nothing to write).",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 import json
 import os
@@ -451,3 +452,31 @@ def test_preview__does_not_import_the_server() -> None:
     )
 
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_erasure__leaves_no_byte_of_the_person_in_the_files_of_a_quiet_server(serve: Serve, tmp_path: Path) -> None:
+    person = "goldfinch.canary@example.com"
+    server = serve()
+    _, contact = server.post("/public/v2/contacts", {"email": person, "first_name": "Goldfinch"})
+    hook, text = "/public/crm-webhook/default", json.dumps([{"event": "x", "email": person}])
+    for body, headers in (
+        (text.encode(), {}),
+        (gzip.compress(text.encode()), {"Content-Encoding": "gzip"}),
+        (text.encode("utf-16"), {}),
+        (f"plain {person}".encode(), {"Content-Type": "text/plain"}),
+    ):
+        request = urllib.request.Request(f"http://127.0.0.1:{server.port}{hook}", body, {"Content-Type": "application/json", **headers})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert answer.status == 200
+
+    # The webhooks still wait in the queue: the erasure must not be done before they are applied without the person.
+    assert server.delete(f"/public/v2/contacts/{contact['id']}?erase=true")[0] == 200
+    while json.loads(server.get("/public/v2/erasures")[1])["data"][0]["done_time"] is None:
+        pass
+
+    needles = (b"goldfinch", "goldfinch".encode("utf-16-le"), gzip.compress(text.encode())[12:40])
+    files = {file.name: file.read_bytes().lower() for file in tmp_path.glob("*.db*")}
+    assert {"touchbase.db", "touchbase.db-wal"} <= files.keys()
+    assert [name for name, content in files.items() for needle in needles if needle.lower() in content] == []
+    assert server.get("/metrics")[1].count('touchbase_erasures_open{waits="cleaning"} 0') == 1

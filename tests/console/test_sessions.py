@@ -87,7 +87,8 @@ async def test_session_cookie__is_secure_where_the_public_url_is(store: Store, m
 
     reply = await Browser(call)("POST", "/console/session", {"key": await key(call, ADMIN)})
 
-    assert reply.headers["set-cookie"].endswith("; Path=/touchbase; Max-Age=43200; HttpOnly; SameSite=Strict; Secure")
+    assert reply.headers["set-cookie"].endswith("; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure")
+    assert reply.headers["set-cookie"].startswith("__Host-touchbase_session=")
 
 
 async def test_sign_in__refuses_a_text_that_is_no_key(browser: Browser) -> None:
@@ -172,6 +173,50 @@ async def test_sign_out__ends_the_session_and_removes_the_cookie(browser: Browse
     assert (reply.status, browser.cookie, "; Max-Age=0;" in reply.headers["set-cookie"]) == (204, "touchbase_session=", True)
     browser.cookie = copied
     assert (await browser("GET", "/admin/v1/clients")).status == 401
+
+
+async def test_signed_out_session__stays_ended_in_other_processes_and_after_a_restart(
+    browser: Browser, store: Store, make_client: MakeClient
+) -> None:
+    secret = Sessions("a secret of the installation")
+    first, other = (make_client(store, auth="api-key", sessions=secret) for _ in range(2))
+    browser = Browser(first)
+    await browser.sign_in(await key(first, ADMIN))
+    copied = Browser(other)
+    copied.cookie = browser.cookie
+    assert (await copied("GET", "/admin/v1/clients")).status == 200
+
+    await browser("DELETE", "/console/session")
+    for each in (first, other):
+        each.clock.move(1.001)
+    refused = await copied("GET", "/admin/v1/clients")
+    restarted = Browser(make_client(store, auth="api-key", sessions=secret))
+    restarted.cookie = copied.cookie
+
+    assert refused.status == 401
+    assert (await restarted("GET", "/admin/v1/clients")).status == 401
+    assert (await restarted("GET", "/console/session")).json()["signed_in"] is False
+
+
+async def test_session__names_a_client_by_handle_or_id_only_to_a_key_that_may_see_it(browser: Browser) -> None:
+    own, administrator = await key(browser.call, READ, of="ours"), await key(browser.call, ADMIN)
+    await key(browser.call, READ, of="theirs")
+    await browser.sign_in(administrator)
+    handles = {each["client_id"]: each["handle"] for each in (await browser("GET", "/admin/v1/clients")).json()["data"]}
+
+    by_handle = (await browser("GET", f"/console/session?client={handles['theirs']}")).json()["client"]
+    by_id = (await browser("GET", "/console/session?client=theirs")).json()["client"]
+    unknown = (await browser("GET", "/console/session?client=aaaaaaaa")).json()["client"]
+    await browser.sign_in(own)
+    hidden = (await browser("GET", f"/console/session?client={handles['theirs']}")).json()["client"]
+    shown = (await browser("GET", f"/console/session?client={handles['ours']}")).json()["client"]
+    browser.cookie = ""
+    signed_out = (await browser("GET", f"/console/session?client={handles['ours']}")).json()["client"]
+
+    assert by_handle == by_id == {"client_id": "theirs", "handle": handles["theirs"], "name": ""}
+    assert (unknown, hidden, signed_out) == (None, None, None)
+    assert shown["client_id"] == "ours"
+    assert len(handles["ours"]) == 8
 
 
 FOREIGN = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, REF, House, house, read, sent
 
 from touchbase.erasure.service import Eraser
+from touchbase.errors import Overloaded
 from touchbase.events.worker import InboxWorker, translator
 from touchbase.history.events import Translation
 from touchbase.inbox.commands import ReplayDeliveries
@@ -104,10 +106,11 @@ async def test_erase__during_a_batch_does_not_restore_the_person(house: House, e
 
         erasure = await house.erase(refs=(REF,))
         held.go_on.set()
-        await turn
+        with suppress(Overloaded):  # it was read before the first erasure; the worker reads it again
+            await turn
         await house.work()
+        erasure = await house.eraser.search(erasure)
 
-    await house.store.vacuum()
     assert erasure.done_us is not None
     assert set(await house.contacts()) == {"bob@example.com"}
     assert await find_in_database(engine_url, *NAMES) == []

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from msgspec import UNSET, UnsetType
 
-from touchbase.common.formulas import harmless, restored
+from touchbase.common.formulas import INVISIBLE, harmless, restored
 from touchbase.exports.encoders import BATCH, CsvFormat, csv_chunks, ndjson
 from touchbase.imports.reading import read_table
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
@@ -78,6 +78,7 @@ def test_csv__makes_formulas_harmless_unless_asked_otherwise(text: str, cell: st
 @given(TEXT)
 def test_harmless__is_undone_by_restored(text: str) -> None:
     assert restored(harmless(text)) == text
+    assert harmless(text).lstrip(INVISIBLE)[:1] not in set("=@\t\r\uff1d\uff0b\uff0d\uff20")
     assert harmless(text)[:1] not in set("=@\t\r")
 
 

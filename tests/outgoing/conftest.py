@@ -77,6 +77,10 @@ class Webhooks:
         assert reply.status == 201, reply.body
         return reply.json()
 
+    async def handle(self) -> str:
+        """Return the client's name in links to the console."""
+        return str((await self.house.request("GET", f"/admin/v1/clients/{self.house.client_id}")).json()["handle"])
+
     async def ask(self, method: str, path: str, body: object = None, expect: int = 200) -> Any:
         """Send a request about endpoints."""
         reply = await self.house.request(method, f"{PATH}{path}", body)

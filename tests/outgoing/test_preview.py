@@ -8,7 +8,7 @@ from email.policy import SMTP
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.outgoing.conftest import Webhooks
+from tests.outgoing.conftest import PATH, Webhooks
 
 from touchbase.outgoing.notices import PATHS
 from touchbase.outgoing.samples import sample
@@ -113,3 +113,19 @@ def test_any_unknown_path__is_refused_with_the_nearest(path: str) -> None:
 @given(st.text(alphabet=st.sampled_from("{}ab. \n"), max_size=40))
 def test_any_value__is_never_read_as_a_template(value: str) -> None:
     assert render("<{{a}}>{{b.a}}", {"a": value, "b": {"a": 1}}) == f"<{value}>1"
+
+
+async def test_tests_and_previews__have_a_rate_for_each_client(webhooks: Webhooks) -> None:
+    made = await webhooks.add()
+    webhooks.receivers.answer = lambda sent: 200
+
+    for _ in range(5):
+        await webhooks.ask("POST", f"/{made['id']}/test")
+        await webhooks.ask("POST", "/preview", {"kind": "slack"})
+    refused = await webhooks.house.request("POST", f"{PATH}/{made['id']}/test")
+    preview = await webhooks.house.request("POST", f"{PATH}/preview", {"kind": "slack"})
+    webhooks.clock.move(int(refused.headers["retry-after"]))
+
+    assert (refused.status, refused.problem["code"], preview.status) == (429, "rate_limited", 429)
+    assert refused.headers["retry-after"] == "6"
+    await webhooks.ask("POST", f"/{made['id']}/test")

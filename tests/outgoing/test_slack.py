@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from tests.outgoing.conftest import PATH, SLACK_URL, Webhooks
 
 from touchbase.outgoing import Answer, WebhookClient
-from touchbase.outgoing.models import Installation
+from touchbase.outgoing.attempts import without_secrets
+from touchbase.outgoing.models import RESPONSE_BYTES, Endpoint, Installation, Secret
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
 from touchbase.outgoing.slack import slack_body
@@ -65,7 +68,7 @@ async def test_reply__reaches_the_channel_with_the_person_and_a_link(webhooks: W
     assert shown(sent.body) == "*Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied*"
     assert [each["text"] for each in sent.body["blocks"][-1]["elements"]] == [
         "Tool: camp",
-        f"<https://touchbase.example/console/contacts/{person}?client={webhooks.house.client_id}|Open the record>",
+        f"<https://touchbase.example/console/contacts/{person}?client={await webhooks.handle()}|Open the record>",
     ]
     assert faults_of(sent.body) == []
 
@@ -73,7 +76,10 @@ async def test_reply__reaches_the_channel_with_the_person_and_a_link(webhooks: W
 def test_link__opens_the_page_of_a_company_for_its_client() -> None:
     event = {"type": "company.status_changed", "data": {"id": "evt_3", "client_id": "acme & co", "record_id": 17, "object": COMPANY}}
 
-    assert notice_of(event, None, COMPANY, PLACE).link == "https://touchbase.example/console/companies/17?client=acme%20%26%20co"
+    assert notice_of(event, None, COMPANY, replace(PLACE, client_handle="abcdefgh")).link == (
+        "https://touchbase.example/console/companies/17?client=abcdefgh"
+    )
+    assert notice_of(event, None, COMPANY, PLACE).link == "https://touchbase.example/console/companies/17"
 
 
 def test_text_of_a_reply__is_quoted_and_escaped() -> None:
@@ -278,3 +284,35 @@ async def test_real_request__is_accepted_as_slack_accepts_it(webhooks: Webhooks,
     assert (accepted.status, accepted.body) == (tried.status, tried.body) == (200, "ok")
     assert one.texts[-1] == "Ada Lovelace (ada@acme.example, Acme) replied"
     assert test["type"] == "message.received"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{url}", "{path}", "{token}", "{token_in_capitals}", "{encoded}", "{twice}", "{json}", "sent to {encoded_in_small_letters} today",
+    ],
+)  # fmt: skip
+def test_secret_that_a_receiver_repeats__is_struck_from_the_stored_attempt(form: str) -> None:
+    url, token = "https://hooks.slack.com/services/T0AAAAAAA/B0BBBBBBB/abcDEF123456ghiJKL7890mn", "abcDEF123456ghiJKL7890mn"
+    endpoint = Endpoint(1, 7, "https://hooks.slack.com/...", 0, 0, kind="slack", secrets=[Secret(url)])
+    forms = {
+        "url": url, "path": url.removeprefix("https://hooks.slack.com"), "token": token, "token_in_capitals": token.upper(),
+        "encoded": quote(url, safe=""), "encoded_in_small_letters": quote(url, safe="").replace("%2F", "%2f"),
+        "twice": quote(quote(url, safe=""), safe=""), "json": url.replace("/", "\\/"),
+    }  # fmt: skip
+
+    text = without_secrets(f"error for {form.format_map(forms)}: no", endpoint)
+
+    assert token.lower() not in text.lower()
+    assert (text[:6], text[-3:]) == ("error ", " no")
+    assert "B0BBBBBBB" not in text
+
+
+@pytest.mark.parametrize("length", [8, 12, 20])
+def test_secret_that_is_cut_at_the_end_of_an_answer__is_struck_too(length: int) -> None:
+    url = "https://hooks.slack.com/services/T0AAAAAAA/B0BBBBBBB/abcDEF123456ghiJKL7890mn"
+    endpoint = Endpoint(1, 7, "https://hooks.slack.com/...", 0, 0, kind="slack", secrets=[Secret(url)])
+
+    text = without_secrets("x" * (RESPONSE_BYTES - length) + "abcDEF123456ghiJKL7890mn"[:length], endpoint)
+
+    assert "abcDEF12" not in text

@@ -18,7 +18,18 @@ from tests.connections.silent import calls_until
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import (
+    AnyKey,
+    EndSession,
+    FindKey,
+    IsSessionEnded,
+    ListKeys,
+    RevokeKey,
+    RotateKey,
+    StoreFirstKey,
+    StoreKey,
+    StoreKeyUses,
+)
 from touchbase.bin.commands import DeleteRecord, RemoveDeleted
 from touchbase.cells import (
     AddCell,
@@ -42,6 +53,7 @@ from touchbase.clients.commands import (
     DeletingClients,
     EnsureClient,
     FindClient,
+    FindClientByHandle,
     FindClientByNumber,
     ListClientPage,
     ListClients,
@@ -64,7 +76,7 @@ from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, SweepErasure
+from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, StoredTexts, StrikeTexts, SweepErasure
 from touchbase.event_log import ListNewestEvents, TrimLog, with_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
@@ -123,7 +135,6 @@ SPANNING: dict[type, str] = {
     OldDedupeKeys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
     DueJobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
-    DueJobFiles: "as above, for the housekeeper",
     StoreFirstKey: "looks whether any key is there, and keeps one of no client",
     RotateKey: "finds a key by its id; the edge has looked whose it is",
     RevokeKey: "as above",
@@ -151,11 +162,11 @@ SPANNING: dict[type, str] = {
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, GetJob, ListJobs,
-    FindOwner,
+    FindOwner, DueJobFiles,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
-    EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
+    EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, FindClientByHandle, ListClients,
     ReservePlace, ReadDirectory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
@@ -163,7 +174,7 @@ ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
     AddCell, AdoptErasureKey, ConfirmPlace, CopyInstallationList, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, RaiseIds,
-    RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey,
+    RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey, EndSession, IsSessionEnded,
 }  # fmt: skip
 """The directory of cells and the list of the installation: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
@@ -269,6 +280,7 @@ def test_statements__list_no_tables_with_commas() -> None:
 
 
 USUAL: dict[str, Any] = {
+    "table": "job",
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
     "record_id": 1, "contact": 1, "contact_id": 1, "id": 1, "block": "surname", "before": "replied",
     "listing": ListContacts(1, 5), "time_zone": "UTC", "few": -1,
@@ -327,6 +339,7 @@ def value(name: str, hint: object) -> Any:
             return [("email", "ann@example.com")]
         known: dict[Any, Any] = {
             list[int]: [2],
+            list[int | str]: [1],
             list[str]: ["a"],
             list[tuple[int, int]]: [(1, 2)],
             list[tuple[str, int]]: [("a", 2)],
@@ -356,7 +369,8 @@ ASKING: list[Any] = [
     AddCell("eu", "postgresql://db/eu", 5), SetCellState("eu", "draining"), ReservePlace("acme", 1), ConfirmPlace("acme", 5),
     ReleasePlace("acme"), RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])), RaiseListRevision(3),
     RemoveDeleted(1, 2**40, 5, 10), ForgetMerges(1, 2**40, 5),
-    StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
+    StrikeTexts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
+    EndSession(b"d", 5, 1), StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10), DropRefused(1, 10, 1),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),

@@ -43,12 +43,12 @@ export function PastErasures({ round }: { round: number }) {
               <span class="strong">Erasure {each.id}</span>
               <Time at={each.asked_time} as="ago" />
               <span class="removed">{removedText(each.removed)}</span>
-              {each.done_time === null ? (
+              {each.searched_time === null ? (
                 <span class="search-on">
                   <progress value={each.searched_share} max={1} aria-label={`Search of the inbox, erasure ${each.id}`} /> {Math.round(each.searched_share * 100)} % searched
                 </span>
               ) : (
-                <span class="faint">inbox searched</span>
+                <span class="faint">{each.done_time === null ? 'inbox searched, files of the store not cleaned yet' : 'inbox searched'}</span>
               )}
             </li>
           ))}

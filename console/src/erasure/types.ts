@@ -5,6 +5,8 @@ import { plural } from '../words';
 export interface ErasureRequest {
   id: number;
   asked_time: string;
+  searched_time: string | null;
+  /** When the files of the store were cleaned, too. */
   done_time: string | null;
   removed: Record<string, number>;
   searched_share: number;

@@ -18,10 +18,31 @@ from touchbase.auth.authentication import (
     key_id_of,
     key_scopes,
 )
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import (
+    AnyKey,
+    EndSession,
+    FindKey,
+    IsSessionEnded,
+    ListKeys,
+    RevokeKey,
+    RotateKey,
+    StoreFirstKey,
+    StoreKey,
+    StoreKeyUses,
+)
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import ENV, KEY_ID, add_first_key, add_key, get_key, list_keys, rotate_key
-from touchbase.auth.sessions import CONSOLE_HEADER, COOKIE, LIFETIME, SESSION, Sessions, parse, require_same_origin, session_from_headers
+from touchbase.auth.sessions import (
+    CONSOLE_HEADER,
+    COOKIE,
+    HOST_COOKIE,
+    LIFETIME,
+    SESSION,
+    Sessions,
+    parse,
+    require_same_origin,
+    session_from_headers,
+)
 
 __all__ = [
     "ACTIVE",
@@ -32,6 +53,7 @@ __all__ = [
     "DEFAULT_CLIENT",
     "ENV",
     "FRESH",
+    "HOST_COOKIE",
     "KEY_ID",
     "KEY_STATES",
     "KEY_TEXT",
@@ -44,7 +66,9 @@ __all__ = [
     "AnyKey",
     "ApiKey",
     "Authenticator",
+    "EndSession",
     "FindKey",
+    "IsSessionEnded",
     "KeyThrottle",
     "KeyUsage",
     "ListKeys",

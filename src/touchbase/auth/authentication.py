@@ -14,10 +14,10 @@ from hmac import compare_digest
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.auth_throttle import KeyThrottle
-from touchbase.auth.commands import FindKey
+from touchbase.auth.commands import EndSession, FindKey, IsSessionEnded
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
-from touchbase.auth.sessions import SESSION, Session, Sessions, parse
+from touchbase.auth.sessions import ENDED, SESSION, Session, Sessions, parse
 from touchbase.clients import ACTIVE, DELETING, SUSPENDED, Client, Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
 from touchbase.common.cache import Cache
@@ -79,6 +79,8 @@ class Authenticator:
         self._uses = uses or KeyUsage()
         self._failed = failed_keys or KeyThrottle()
         self._keys: Cache[bytes, _Known] = Cache(clock, FRESH, valid_until=_valid_until)
+        self._live_sessions: Cache[str, bool] = Cache(clock, FRESH)
+        """Random parts of sessions that were not ended when they were last looked up."""
         self.keys_needed = keys_needed
         self.sessions = sessions or Sessions()
 
@@ -172,6 +174,18 @@ class Authenticator:
         if self.keys_needed:
             self._failed.succeeded(peer, self._clock())
 
+    async def end_session(self, session: Session) -> None:
+        """End a session before its time: here at once, in other processes within `FRESH`."""
+        await self._store.write(EndSession(session.digest, session.ends_us, self._clock()))
+        self._live_sessions.forget(session.nonce)
+
+    async def _check_not_ended(self, session: Session) -> None:
+        async def is_live() -> bool | None:
+            return None if await self._store.read(IsSessionEnded(session.digest)) else True
+
+        if self._live_sessions.get(session.nonce, self._clock()) is None and await self._live_sessions.read(session.nonce, is_live) is None:
+            raise InvalidKey(ENDED)
+
     def forget(self, key_id: str) -> None:
         """Remove a changed key from the cache."""
         self._keys.forget(key_id.encode())
@@ -224,6 +238,7 @@ class Authenticator:
         if unknown:
             self._failed.check(peer, self._clock())
         stored = _active(self.sessions.check(session, await self._find(session.key_id), self._clock()), self._clock())
+        await self._check_not_ended(session)
         if unknown:
             self._failed.succeeded(peer, self._clock())
         return stored

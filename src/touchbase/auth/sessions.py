@@ -23,10 +23,11 @@ LIFETIME: Micros = LIFETIME_HOURS * 3600 * SECOND
 SESSION = "\0"
 """The first character of a session in place of a key; no header can contain it, so a session counts in a cookie only."""
 COOKIE = b"touchbase_session="
+HOST_COOKIE = b"__Host-" + COOKIE
+"""The cookie's name where TLS is: browsers take it from this host alone, for all of its paths, so that no other host can set it."""
 CONSOLE_HEADER = b"x-touchbase-console"
 """A page of another origin cannot send it: no origin is allowed to by CORS."""
 ENDED = "your session has ended; sign in again with your key"
-MOST_ENDED = 10_000
 _TEXT = re.compile(r"([0-9a-f]{12})\.([0-9a-f]{1,16})\.([0-9a-f]{32})\.([0-9a-f]{64})")
 _RANDOM = token_bytes(32)
 """Made before server processes are forked, so that they share it."""
@@ -41,13 +42,17 @@ class Session:
     nonce: str
     signature: str
 
+    @property
+    def digest(self) -> bytes:
+        """What the store has of a session that was ended."""
+        return sha256(self.nonce.encode()).digest()
+
 
 class Sessions:
     """Makes and checks sessions. With no `secret` they end when the server does."""
 
     def __init__(self, secret: str = "") -> None:
         self._signing_key = hmac(secret.encode() or _RANDOM, b"touchbase console session", sha256).digest()
-        self._ended: dict[str, None] = {}
 
     def make(self, key: ApiKey, now: Micros) -> tuple[str, Session]:
         """Return the text of a new session of this key, which ends with the key at the latest."""
@@ -57,18 +62,15 @@ class Sessions:
         return text, parse(text)
 
     def check(self, session: Session, key: ApiKey | None, now: Micros) -> ApiKey:
-        """Return the key of a session; raise `InvalidKey` if it was not made here or has ended. The caller checks the key's state."""
+        """Return the key of a session; raise `InvalidKey` if it was not made here or its time is over.
+
+        The caller checks the key's state, and whether the session was ended before its time.
+        """
         body = f"{session.key_id}.{session.ends_us:x}.{session.nonce}"
         signed = self._sign(body, key) if key is not None else ""
-        if key is None or not compare_digest(signed, session.signature) or session.ends_us <= now or session.nonce in self._ended:
+        if key is None or not compare_digest(signed, session.signature) or session.ends_us <= now:
             raise InvalidKey(ENDED)
         return key
-
-    def end(self, session: Session) -> None:
-        """End a session: in this process at once. In others a copy of its cookie is valid until its end."""
-        if len(self._ended) >= MOST_ENDED:
-            del self._ended[next(iter(self._ended))]
-        self._ended[session.nonce] = None
 
     def _sign(self, body: str, key: ApiKey) -> str:
         return hmac(self._signing_key, key.digest + body.encode(), sha256).hexdigest()
@@ -87,10 +89,11 @@ def session_from_headers(headers: dict[bytes, bytes]) -> bytes | None:
     if CONSOLE_HEADER not in headers:
         return None
     require_same_origin(headers)
-    for each in headers.get(b"cookie", b"").split(b";"):
-        name_and_value = each.strip()
-        if name_and_value.startswith(COOKIE):
-            return SESSION.encode() + name_and_value.removeprefix(COOKIE)
+    cookies = [cookie.strip() for cookie in headers.get(b"cookie", b"").split(b";")]
+    for name in (HOST_COOKIE, COOKIE):
+        for cookie in cookies:
+            if cookie.startswith(name):
+                return SESSION.encode() + cookie.removeprefix(name)
     return None
 
 

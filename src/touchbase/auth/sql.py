@@ -10,7 +10,17 @@ import msgspec
 
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey, no_such_key
-from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import (
+    EndSession,
+    FindKey,
+    IsSessionEnded,
+    ListKeys,
+    RevokeKey,
+    RotateKey,
+    StoreFirstKey,
+    StoreKey,
+    StoreKeyUses,
+)
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
@@ -154,6 +164,23 @@ def find(query: FindKey) -> Plan[ApiKey | None]:
     return key_of(rows[0]) if rows else None
 
 
+END_SESSION = Statement(
+    "end_session",
+    (("digest", "bytea"), ("until_us", "bigint")),
+    body="INSERT INTO ended_session (digest, until_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+)
+
+
+def end_session(command: EndSession) -> Plan[None]:
+    """Run `EndSession`."""
+    yield Select("DELETE FROM ended_session WHERE until_us <= ? RETURNING until_us", (command.at,))
+    yield Execute(END_SESSION, [(command.digest, command.until_us)])
+
+
+def _is_ended(query: IsSessionEnded) -> Plan[bool]:
+    return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (query.digest,))))
+
+
 def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     where = Where()
     where.equal("client", query.client)
@@ -171,4 +198,4 @@ def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     return [key_of(row) for row in rows]
 
 
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {ListKeys: _page}
+ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {ListKeys: _page, IsSessionEnded: _is_ended}

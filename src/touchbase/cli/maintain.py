@@ -192,7 +192,10 @@ def vacuum(database: str | None, as_json: bool) -> None:
 
 async def _vacuum(database: str | None) -> dict[str, str | None]:
     """Vacuum the home store and all cells; return why one was not, by the name of the cell."""
+    from touchbase.app import clock
     from touchbase.cells import HOME_NAME
+    from touchbase.erasure import Eraser, OpenErasures
+    from touchbase.events import TranslatorPool
 
     done: dict[str, str | None] = {}
     async with opened(database) as router:
@@ -200,7 +203,8 @@ async def _vacuum(database: str | None) -> dict[str, str | None]:
         done |= {cell.cell.name: cell.reason for cell in router.cells.values() if not cell.is_open}
         for name, store in named.items():
             try:
-                emptied = await store.vacuum(whole=True)
+                searched = await store.read(OpenErasures())
+                emptied = await Eraser(store, TranslatorPool(), clock).clean(searched, whole=True)
             except Overloaded as error:
                 done[name] = error.detail
             else:

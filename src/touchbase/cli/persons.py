@@ -96,6 +96,8 @@ def erase(
             if not yes:
                 _confirm()
             _print_counts("removed", run(_erase(database, client_id, contact_id, refs, progress)), as_json)
+            if progress.outstanding:
+                click.echo(progress.outstanding, err=True)
     except KeyboardInterrupt:
         click.echo(f"\n{progress.stopped}", err=True)
         sys.exit(STOPPED)
@@ -139,6 +141,8 @@ class _Progress:
     """How far an erasure is, as the message that is printed if it is stopped now."""
 
     stopped: str = "stopped; nothing was erased"
+    outstanding: str = ""
+    """What is left to do after the command."""
 
 
 async def _count(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
@@ -160,7 +164,9 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
         erasure = await eraser.erase(client.number, contact_id, refs)
         progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, continues it"
         await eraser.apply_pending(client.number)
-        return (await eraser.search(erasure, on_page=_print_progress)).removed
+        erasure = await eraser.search(erasure, on_page=_print_progress)
+        progress.outstanding = _outstanding(erasure)
+        return erasure.removed
 
 
 async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
@@ -196,9 +202,20 @@ def _no_contact(contact_id: int) -> str:
     return f"this client has no contact with id {contact_id}: give --email, or search with GET /public/v2/contacts"
 
 
+def _outstanding(erasure: Erasure) -> str:
+    if erasure.searched_us is None:
+        return f"the search waits for {erasure.waits_for}: a running server, or `touchbase worker`, continues it"
+    if erasure.done_us is None:
+        return (
+            "the store's files may still have the person's bytes: a running server cleans a file of up to 64 MiB within seconds; "
+            "for a larger one run `touchbase vacuum` with the server stopped"
+        )
+    return ""
+
+
 def _print_progress(erasure: Erasure) -> None:
     if sys.stderr.isatty():
-        done = erasure.done_us is not None
+        done = erasure.searched_us is not None
         click.echo(f"\rsearching the inbox: {max(0, erasure.swept_to)} of {erasure.sweep_until}", err=True, nl=done)
 
 

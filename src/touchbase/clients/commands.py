@@ -101,6 +101,13 @@ class FindClientByNumber(Query[Client | None]):
 
 
 @dataclass(slots=True)
+class FindClientByHandle(Query[Client | None]):
+    """The client of this handle."""
+
+    handle: str
+
+
+@dataclass(slots=True)
 class ListClientPage(Query[list[Client]]):
     """Clients by `client_id`, after `after`, whose name or id contains `text`, case ignored."""
 

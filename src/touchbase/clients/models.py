@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from secrets import choice
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Forbidden
@@ -171,6 +172,11 @@ def keeping_limits(decided: ClientSettings, known: ClientSettings) -> ClientSett
     return replace(decided, limits=known.limits, max_stored_bytes=known.max_stored_bytes)
 
 
+def new_handle() -> str:
+    """Return a random handle: 40 bits, so that two of some thousand clients hardly ever have the same."""
+    return "".join(choice("abcdefghijklmnopqrstuvwxyz234567") for _ in range(8))
+
+
 @dataclass(slots=True)
 class Deletion:
     """Progress of the removal of a client's data; `total` is None until the rows are counted."""
@@ -197,6 +203,8 @@ class Client:
     """BY_ADMINISTRATOR or BY_CALL; None for a client of an earlier version, which did not store it."""
     stored_bytes: int = 0
     """The client's stored bytes when they were counted last (`stored_bytes.py`)."""
+    handle: str = ""
+    """Short name in addresses of the console: unlike `client_id` it opens nothing. Blank for a client that is not stored."""
     until_us: Micros | None = field(default=None, compare=False)
     """If it was found by a former `client_id`: until when that id is valid."""
 

@@ -7,7 +7,15 @@ import re
 from collections.abc import Callable
 from secrets import token_hex
 
-from touchbase.clients.commands import EnsureClient, FindClient, FindClientByNumber, ListClientPage, ListClients, SetClientSettings
+from touchbase.clients.commands import (
+    EnsureClient,
+    FindClient,
+    FindClientByHandle,
+    FindClientByNumber,
+    ListClientPage,
+    ListClients,
+    SetClientSettings,
+)
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
@@ -65,6 +73,10 @@ class Clients:
         if found is None and is_client_id(client_id):
             found = await self._by_id.read(client_id, lambda: self._store.read(FindClient(client_id, now)))
         return found
+
+    async def named(self, text: str) -> Client | None:
+        """Return the client with this handle or `client_id`, or None: for addresses of the console, not for requests on records."""
+        return await self._store.read(FindClientByHandle(text)) or await self.find(text)
 
     async def get(self, client_id: str) -> Client:
         """Return the client of this `client_id`; raise `NotFound`."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+from urllib.parse import parse_qs
 
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from touchbase.auth import COOKIE, SCOPES, SESSION, ApiKey, key_scopes, parse, require_same_origin
+from touchbase.auth import COOKIE, HOST_COOKIE, SCOPES, SESSION, ApiKey, key_scopes, parse, require_same_origin
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.console import ASSETS, File, asset, page
@@ -30,6 +31,7 @@ POLICY = (
     b"form-action 'self'; frame-ancestors 'none'"
 )
 SAFE = (b"content-security-policy", POLICY)
+LONGEST_QUERY = 400
 FOR_EVER = b"public, max-age=31536000, immutable"
 _GZIP = re.compile(rb"(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
@@ -45,6 +47,14 @@ MOST_BYTES = 4_096
 _decoder = Decoder(SignIn)
 
 
+class NamedClient(Struct):
+    """A client for the console's addresses."""
+
+    client_id: str
+    handle: str
+    name: str
+
+
 class SessionOut(Struct):
     """What the console may do."""
 
@@ -56,6 +66,8 @@ class SessionOut(Struct):
     """The client that the key is limited to; null: the person chooses one."""
     key_name: str = ""
     ends_time: str | None = None
+    client: NamedClient | None = None
+    """The client that `?client=` names, by handle or id, if the key may see it."""
 
 
 async def front(call: Call) -> Response:
@@ -124,7 +136,7 @@ async def sign_out(call: Call) -> Response:
     if key is not None and key.startswith(SESSION.encode()):
         with contextlib.suppress(InvalidKey):
             await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
-            call.api.authenticator.sessions.end(parse(key.decode("latin-1").removeprefix(SESSION)))
+            await call.api.authenticator.end_session(parse(key.decode("latin-1").removeprefix(SESSION)))
     return _with_cookie(call, Response(204), "", 0)
 
 
@@ -132,6 +144,11 @@ async def _shown(call: Call, holder: ApiKey | None, ends: int | None = None) -> 
     parts = call.api.dependencies
     needed = call.api.authenticator.keys_needed
     shown = SessionOut(needed, not needed or holder is not None, parts.version, [] if needed else list(SCOPES))
+    named = parse_qs(call.scope["query_string"][:LONGEST_QUERY].decode("latin-1")).get("client")
+    if named and shown.signed_in:
+        client = await call.api.clients.named(named[0])
+        if client is not None and (holder is None or holder.client in (None, client.number)):
+            shown.client = NamedClient(client.client_id, client.handle, client.name)
     if holder is not None:
         shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name
         shown.client_id = None if holder.client is None else (await call.api.clients.by_number(holder.client)).client_id
@@ -141,9 +158,10 @@ async def _shown(call: Call, holder: ApiKey | None, ends: int | None = None) -> 
 
 def _with_cookie(call: Call, response: Response, text: str, seconds: int) -> Response:
     """Return the response with the session's cookie: no script reads it, and no other site's page sends it."""
-    path = call.api.dependencies.reached_at("") or b"/"
     https = call.scope.get("scheme") == "https" or call.api.dependencies.public_url.startswith("https://")
-    cookie = b"%s%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Strict" % (COOKIE, text.encode(), path, seconds)
+    # The prefix __Host- asks for Secure and the path /, also behind a proxy that serves the console below a prefix.
+    name, path = (HOST_COOKIE, b"/") if https else (COOKIE, call.api.dependencies.reached_at("") or b"/")
+    cookie = b"%s%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Strict" % (name, text.encode(), path, seconds)
     response.headers.append((b"set-cookie", cookie + (b"; Secure" if https else b"")))
     return response
 

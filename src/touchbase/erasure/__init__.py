@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchbase.erasure.commands import (
     AddErasures,
+    EndErasure,
     ErasePending,
     ErasePerson,
     Erasure,
@@ -18,6 +19,8 @@ from touchbase.erasure.commands import (
     Person,
     ReadBodies,
     ReadLinks,
+    ReadTexts,
+    StrikeTexts,
     SweepErasure,
 )
 from touchbase.erasure.reapply import finish_erasures, reapply_erasures
@@ -25,6 +28,7 @@ from touchbase.erasure.service import Eraser, identities
 
 __all__ = [
     "AddErasures",
+    "EndErasure",
     "ErasePending",
     "ErasePerson",
     "Eraser",
@@ -40,6 +44,8 @@ __all__ = [
     "Person",
     "ReadBodies",
     "ReadLinks",
+    "ReadTexts",
+    "StrikeTexts",
     "SweepErasure",
     "finish_erasures",
     "identities",

@@ -50,7 +50,7 @@ class ErasureOut(Struct):
     ]
     inbox_searched: Annotated[
         bool,
-        Meta(description="Whether the search of the inbox for the person is complete; false: it continues in the background."),
+        Meta(description="Whether the search for the person is complete; false: it continues in the background."),
     ]
 
 
@@ -59,7 +59,14 @@ class ErasureRequestOut(Struct):
 
     id: int
     asked_time: Time
-    done_time: Annotated[MaybeTime, Meta(description="When the search of the inbox was complete; null: it goes on.")]
+    searched_time: Annotated[MaybeTime, Meta(description="When the search for the person was complete; null: it goes on.")]
+    done_time: Annotated[
+        MaybeTime,
+        Meta(
+            description="When the store's files were cleaned after the search; null: not yet, which is repeated within seconds. A SQLite "
+            "file above 64 MiB waits for `touchbase vacuum`."
+        ),
+    ]
     removed: Annotated[dict[str, int], Meta(description="Rows removed so far, by kind, and bodies of deliveries.")]
     searched_share: Annotated[float, Meta(ge=0, le=1, description="The part of the inbox that has been searched.")]
 
@@ -72,7 +79,7 @@ class ErasurePage(Struct):
 
 
 _REQUEST = {
-    "id": 3, "asked_time": "2026-11-20T09:30:00Z", "done_time": "2026-11-20T09:30:02Z",
+    "id": 3, "asked_time": "2026-11-20T09:30:00Z", "searched_time": "2026-11-20T09:30:02Z", "done_time": "2026-11-20T09:30:05Z",
     "removed": {"contacts": 1, "custom_fields": 2, "events": 14, "links": 1, "deliveries": 15}, "searched_share": 1.0,
 }  # fmt: skip
 example(ErasureRequestOut, _REQUEST)
@@ -160,7 +167,7 @@ async def erase_contact(call: Call) -> Response:
     api.clients.forget(client.client_id)
     api.dependencies.on_stored(client.number)  # queued deliveries that name the person are checked when they are applied
     erasure = await eraser.search(erasure, api.dependencies.clock() + SEARCH_SECONDS)
-    return Response(body=encode(ErasureOut(erasure.id, erasure.removed, erasure.done_us is not None)))
+    return Response(body=encode(ErasureOut(erasure.id, erasure.removed, erasure.searched_us is not None)))
 
 
 async def list_erasures(call: Call) -> Response:
@@ -176,8 +183,9 @@ async def list_erasures(call: Call) -> Response:
 
 def _request_out(one: Erasure) -> ErasureRequestOut:
     done = None if one.done_us is None else to_text(one.done_us)
-    share = 1.0 if done else max(0, one.swept_to) / max(1, one.sweep_until)
-    return ErasureRequestOut(one.id, to_text(one.asked_us), done, one.removed, min(1.0, round(share, 3)))
+    searched = None if one.searched_us is None else to_text(one.searched_us)
+    share = 1.0 if searched else max(0, one.swept_to) / max(1, one.sweep_until)
+    return ErasureRequestOut(one.id, to_text(one.asked_us), searched, done, one.removed, min(1.0, round(share, 3)))
 
 
 async def export_contact(call: Call) -> Response:

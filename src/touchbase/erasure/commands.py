@@ -26,6 +26,10 @@ class Erasure:
     sweep_until: int
     """Id of the newest delivery when the erasure began; later ones are checked when they are applied."""
     removed: dict[str, int]
+    searched_us: Micros | None = None
+    """When the search was complete; `done_us` follows when the store's files have been cleaned."""
+    waits_for: str = ""
+    """What the search waited for at its last step, which changed nothing; not stored."""
 
 
 @dataclass(slots=True)
@@ -65,7 +69,7 @@ class FindPerson(Query[Person]):
 
 @dataclass(slots=True)
 class SweepErasure(Command[int]):
-    """Remove the bodies of these deliveries and store the progress of the search; return the number of bodies removed.
+    """Remove the bodies of these deliveries and store the progress of the search (`done`: it is complete); return the number of bodies.
 
     A queued delivery is left alone: it is checked when it is applied. `applied`: deliveries that the search had applied, whose bodies
     are already removed.
@@ -80,6 +84,46 @@ class SweepErasure(Command[int]):
     applied: int = 0
     unsearchable: list[int] = field(default_factory=list)
     """Deliveries that could not be searched within the limits; they may name the person, so their bodies are removed too."""
+
+
+@dataclass(slots=True)
+class EndErasure(Command[None]):
+    """Store that the store's files have been cleaned after the search of an erasure."""
+
+    client: int
+    id: int
+    at: Micros
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTexts:
+    """The texts of one row of a table: its key without the client, and the values by column."""
+
+    key: tuple[int | str, ...]
+    values: dict[str, str | bytes | None]
+
+
+@dataclass(slots=True)
+class ReadTexts(Query[list[StoredTexts]]):
+    """Read the texts of a table of `TEXT_TABLES`, row by row in the order of their keys, behind the key `after`."""
+
+    client: int
+    table: str
+    limit: int
+    after: list[int | str] | None = None
+
+
+@dataclass(slots=True)
+class StrikeTexts(Command[int]):
+    """Replace texts that name an erased person; return the number of rows changed.
+
+    Each change is a row as it was read, and the new values of columns; None deletes the row. A row that has changed since it was read
+    stays as it is.
+    """
+
+    client: int
+    table: str
+    changes: list[tuple[StoredTexts, dict[str, str | bytes] | None]]
 
 
 @dataclass(slots=True)
@@ -163,7 +207,7 @@ class FindErased(Query[set[Ref]]):
 
 @dataclass(slots=True)
 class OpenErasures(Query[list[Erasure]]):
-    """List unfinished erasures of all clients."""
+    """List the erasures of all clients that are not done: their search goes on, or the store's files are not cleaned after it."""
 
 
 @dataclass(slots=True)

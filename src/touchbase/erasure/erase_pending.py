@@ -1,7 +1,8 @@
-"""Queued deliveries of a suspended client that name erased people: apply them without those people, and remove their bodies.
+"""Queued deliveries that name erased people: apply them at once without those people, and remove their bodies.
 
-Other queued deliveries of a suspended client stay queued. A delivery may name other people in the same body, so it must be applied
-before the body is removed. The projection does not depend on order, so their records are the same as if all had been applied at once.
+Other queued deliveries stay queued, also those of a suspended client. A delivery may name other people in the same body, so it must be
+applied before the body is removed. The projection does not depend on order, so their records are the same as if all had been applied at
+once.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from touchbase.clients import SUSPENDED, FindClientByNumber
+from touchbase.clients import DELETING, FindClientByNumber
 from touchbase.common.timestamps import Clock
 from touchbase.erasure.commands import FindErased, ReadBodies
 from touchbase.events import ProcessingStore, Translate, scan_deliveries
@@ -21,14 +22,24 @@ PAGE = 200
 
 @dataclass(slots=True)
 class _Pass:
-    """Progress of one pass, and whether it has applied anything."""
+    """Progress of one pass, whether it has applied anything, and whether it has found a delivery that could not be applied."""
 
     after: int = 0
     applied: bool = False
+    is_stuck: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPage:
+    """The result of a page: deliveries applied, whether the search is finished, and whether it must wait for another process."""
+
+    applied: int
+    done: bool
+    is_stuck: bool = False
 
 
 class PendingDeliveries:
-    """Searches the queued deliveries of suspended clients, page by page, until a pass finds no erased person.
+    """Searches the queued deliveries of a client, page by page, until a pass finds no erased person.
 
     A delivery may name an erased person only by an object that a later delivery shows to be theirs; hence several passes. The progress
     is in memory only: after a restart the search begins again.
@@ -39,24 +50,25 @@ class PendingDeliveries:
         self._clock = clock
         self._passes: dict[tuple[int, int], _Pass] = {}
 
-    async def page(self, client: int, search: int, translate: Translate) -> tuple[int, bool]:
-        """Search the next page; return how many deliveries were applied, and whether the search is finished."""
+    async def page(self, client: int, search: int, translate: Translate, until: int | None = None) -> PendingPage:
+        """Search the next page of the deliveries up to the id `until`."""
         found = await self._store.read(FindClientByNumber(client))
-        if found is None or found.state != SUSPENDED:
+        if found is None or found.state == DELETING:
             self._passes.pop((client, search), None)
-            return 0, True
+            return PendingPage(0, done=True)
         current = self._passes.setdefault((client, search), _Pass())
-        page = await self._store.read(ReadBodies(client, current.after, PAGE, waiting=True))
+        page = await self._store.read(ReadBodies(client, current.after, PAGE, until, waiting=True))
         naming = await self._naming_erased(client, page.deliveries, translate)
         applied = (await self._store.work_on(client, naming, translate, self._clock())).taken if naming else 0
         current.applied |= applied > 0
+        current.is_stuck |= applied < len(naming)  # another process may be applying them
         if page.last is not None:
             current.after = page.last
-            return applied, False
+            return PendingPage(applied, done=False)
         del self._passes[client, search]
-        if current.applied:
+        if current.applied or current.is_stuck:
             self._passes[client, search] = _Pass()
-        return applied, not current.applied
+        return PendingPage(applied, not (current.applied or current.is_stuck), current.is_stuck and not current.applied)
 
     async def _naming_erased(self, client: int, deliveries: Sequence[Delivery], translate: Translate) -> list[int]:
         """Return the ids of the deliveries that name an erased person, or may name one."""

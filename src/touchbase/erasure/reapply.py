@@ -30,11 +30,13 @@ async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
 
 async def finish_erasures(restored: Store, eraser: Eraser) -> None:
     """Complete unfinished erasures: remove records first, then the bodies of all deliveries that name the person."""
+    searched = []
     for erasure in await restored.read(OpenErasures()):
         current = erasure
-        while current.done_us is None:
+        while current.searched_us is None and not current.waits_for:
             current = await eraser.step(current)
-    await restored.vacuum()  # once for all erasures: it may rewrite the whole file
+        searched.append(current)
+    await eraser.clean(searched)  # once for all erasures: it may rewrite the whole file
 
 
 async def _copy(restored: Store, known: Store, client: int, now: Micros) -> int:

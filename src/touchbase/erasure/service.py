@@ -1,7 +1,8 @@
 """Erasure of a person: first all data linked to the person, in one transaction; then a search of the inbox for deliveries that name them.
 
 The search needs only the keyed hashes that the erasure stored: it hashes the identities in each body and compares. So it resumes
-at the last page after a crash, and a restored backup is searched in the same way.
+at the last page after a crash, and a restored backup is searched in the same way. Deliveries, then queued ones, files of jobs, and texts in
+other tables are searched; at last the store's files are cleaned, and only then the erasure is done.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
 from touchbase.do_not_contact import ListClearAddresses, ref_of
 from touchbase.erasure.commands import (
+    EndErasure,
     ErasePending,
     ErasePerson,
     Erasure,
@@ -23,6 +25,7 @@ from touchbase.erasure.commands import (
     SweepErasure,
 )
 from touchbase.erasure.erase_pending import PendingDeliveries
+from touchbase.erasure.text_search import TextSearch
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.events import (
     BATCH_SIZE,
@@ -37,12 +40,16 @@ from touchbase.events import (
 )
 from touchbase.history import Ref
 from touchbase.inbox import DropRefused, ReadRefusedBodies
+from touchbase.jobs import DueJobFiles, JobsAtWork, RemoveJobFiles
 from touchbase.records import ListContacts
+from touchbase.sql.store import Vacuumed
 from touchbase.suppression import EMAIL, LINKEDIN, email_ref, linkedin_ref
 
 PAGE = 200
 REFUSED_PAGE = 20
 """Bodies of refused webhooks that are decrypted at once."""
+FILE_PIECES = 4
+"""Pieces of a job's files removed in one transaction."""
 LATE_DELIVERIES = 0
 """Used instead of an erasure's number for the search of deliveries received after the erasures."""
 Progress = Callable[[Erasure], None]
@@ -73,6 +80,9 @@ class Eraser:
         self._clock = clock
         self._connections = connections
         self._pending = PendingDeliveries(store, clock)
+        self._texts = TextSearch(store, self._erased)
+        self._stages: dict[tuple[int, int], int] = {}
+        """What is searched behind the inbox, by client and erasure; after a restart it begins again."""
 
     async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
         """Return what an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
@@ -96,13 +106,26 @@ class Eraser:
             pass
 
     async def search(self, erasure: Erasure, until_us: int | None = None, on_page: Progress = lambda erasure: None) -> Erasure:
-        """Search the inbox, page by page, until finished (`done_us` is set) or `until_us`."""
-        while erasure.done_us is None and (until_us is None or self._clock() < until_us):
+        """Search page by page until finished (`searched_us` is set), until `until_us`, or until it has to wait (`waits_for`).
+
+        Without `until_us` the store's files are cleaned then.
+        """
+        erasure.waits_for = ""
+        while erasure.searched_us is None and not erasure.waits_for and (until_us is None or self._clock() < until_us):
             erasure = await self.step(erasure)
             on_page(erasure)
-        if erasure.done_us is not None:
-            await self._store.vacuum()
+        if until_us is None and erasure.searched_us is not None:
+            await self.clean([erasure])
         return erasure
+
+    async def clean(self, erasures: Sequence[Erasure], *, whole: bool = False) -> Vacuumed:
+        """Clean the store's files after the search of these erasures; they are done then if nothing was in the way."""
+        result = await self._store.vacuum(whole=whole)
+        for erasure in erasures:
+            if result and erasure.searched_us is not None and erasure.done_us is None:
+                erasure.done_us = self._clock()
+                await self._store.write(EndErasure(erasure.client, erasure.id, erasure.done_us))
+        return result
 
     async def step(self, erasure: Erasure) -> Erasure:
         """Search one page; return the erasure with its progress."""
@@ -113,11 +136,9 @@ class Eraser:
         else:
             found, after = await self._page(client, erasure.swept_to, erasure.sweep_until)
             last = erasure.sweep_until if after is None else after
-        done = erasure.swept_to >= 0 and last >= erasure.sweep_until
-        applied = 0
+        done, applied, waits_for = erasure.swept_to >= 0 and last >= erasure.sweep_until, 0, ""
         if done:
-            await self._erase_refused(client)
-            applied, done = await self._pending.page(client, erasure.id, await self._translate(client))
+            done, applied, waits_for = await self._search_behind(erasure)
         unsearchable = [number for number, named in found.items() if named.unsearchable is not None]
         erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
         clear = [number for number, named in found.items() if not named.unsearchable and not erased.isdisjoint(named.refs)]
@@ -125,12 +146,35 @@ class Eraser:
         now = await self._store.read(GetErasure(client, erasure.id))
         if now is None:
             raise NotFound(f"there is no erasure with id {erasure.id}")
+        now.waits_for = waits_for
         return now
+
+    async def _search_behind(self, erasure: Erasure) -> tuple[bool, int, str]:
+        """Search a page of what follows the inbox; return whether all is searched, deliveries applied, and what it waits for."""
+        client, key = erasure.client, (erasure.client, erasure.id)
+        stage = self._stages.setdefault(key, 0)
+        if stage == 0:
+            await self._erase_refused(client)
+            page = await self._pending.page(client, erasure.id, await self._translate(client), erasure.sweep_until)
+            self._stages[key] = int(page.done)
+            return False, page.applied, "a queued webhook that names the person" if page.is_stuck else ""
+        if stage == 1:
+            if await self._store.read(JobsAtWork(client)):
+                return False, 0, "an import or export of the client that is at work"
+            while due := await self._store.read(DueJobFiles(self._clock(), PAGE, client)):
+                for _, job in due:
+                    await self._store.write(RemoveJobFiles(client, job, FILE_PIECES, self._clock()))
+            self._stages[key] = 2
+            return False, 0, ""
+        if not await self._texts.page(client, erasure.id):
+            return False, 0, ""
+        del self._stages[key]
+        return True, 0, ""
 
     async def search_pending(self, client: int) -> bool:
         """Search one page of a suspended client's queue, because later deliveries may name erased people; return whether finished."""
-        _, done = await self._pending.page(client, LATE_DELIVERIES, await self._translate(client))
-        return done
+        page = await self._pending.page(client, LATE_DELIVERIES, await self._translate(client))
+        return page.done or page.is_stuck
 
     async def _erase_records(self, client: int) -> None:
         """Erase the records with an erased identity: a restored backup contains people erased after it was taken."""

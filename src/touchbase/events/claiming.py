@@ -81,7 +81,7 @@ CLAIM_NAMED = Statement(
     f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
     body=f"SELECT {_WAITING}, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
     f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {per_row(_NAMED_WAITS)} "
-    "ORDER BY d.id FOR UPDATE OF d",
+    "ORDER BY d.id FOR UPDATE OF d SKIP LOCKED",
 )
 DELIVERIES_WITH_BODIES = Statement(
     "deliveries_with_bodies",
@@ -108,7 +108,7 @@ def claim_if_unchanged(client: int, deliveries: Sequence[Delivery]) -> Plan[int]
 
 
 def claim_named(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
-    """Claim the waiting ones of these deliveries, due or not, oldest first; also of a suspended client."""
+    """Claim the waiting ones of these deliveries, due or not, oldest first, also of a suspended client; none that another worker has."""
     rows = yield Execute(CLAIM_NAMED, [(client, number) for number in sorted(set(ids))])
     return sorted(_claimed(rows), key=lambda delivery: delivery.id)
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
 from touchbase.auth import KeyThrottle, KeyUsage, Sessions, WebhookThrottle
 from touchbase.common.timestamps import DAY, Clock, Micros
+from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.config import Settings
 from touchbase.connections import SECRETS, Arrival, Connection, Connections, ConnectionSettings, Fetcher, Tools
 from touchbase.errors import UnrecognisedPayload
@@ -19,7 +20,7 @@ from touchbase.history import Translation
 from touchbase.imports import Previews
 from touchbase.inbox import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
-from touchbase.outgoing import NOWHERE, Answer, Installation
+from touchbase.outgoing import NOWHERE, TESTS_A_MINUTE, Answer, Installation
 from touchbase.rate_limit import RateLimiter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.spool import Spool
@@ -139,6 +140,10 @@ def new_sandbox() -> Sandbox:
     return Sandbox("sandbox", processes=2)
 
 
+def _test_buckets() -> BoundedCache[int, TokenBucket]:
+    return BoundedCache(lambda _, now: TokenBucket("endpoint-tests", TESTS_A_MINUTE / 60, 60, now), TokenBucket.is_full)
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """The parts that the web application is built from."""
@@ -176,6 +181,8 @@ class Dependencies:
     """Called after an endpoint of outgoing webhooks has changed, to wake the dispatcher."""
     send_webhook: Callable[[str, dict[str, str], bytes], Awaitable[Answer]] = no_sender
     """Sends a request to an endpoint, for tests of endpoints."""
+    endpoint_tests: BoundedCache[int, TokenBucket] = field(default_factory=_test_buckets)
+    """Tests and previews of endpoints, by client."""
     webhook_allowed: Sequence[str] = ()
     """Origins to which webhooks may be sent although they are not public or not https."""
     installation: Installation = NOWHERE

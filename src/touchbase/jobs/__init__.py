@@ -11,6 +11,7 @@ from touchbase.jobs.commands import (
     DueJobs,
     FileSizes,
     GetJob,
+    JobsAtWork,
     JobStep,
     ListJobs,
     ReadPiece,
@@ -41,6 +42,7 @@ from touchbase.jobs.worker import JobWorker
 __all__ = [
     "BAD_ROWS", "CANCELLED", "DUE", "ENDED", "FAILED", "INPUT", "PIECE", "PREVIEW", "QUEUED", "RESULT", "RUNNING", "STATES", "SUCCEEDED",
     "UPLOADING", "AppendToFile", "ChangeJob", "Checkpoint", "ClaimJob", "CreateJob", "DueJobFiles", "DueJobs", "FileSizes", "GetJob",
-    "Job", "JobKind", "JobLost", "JobRun", "JobStep", "JobWorker", "ListJobs", "Postponed", "ReadPiece", "RemoveJobFiles", "RenewLease",
+    "Job", "JobKind", "JobLost", "JobRun", "JobStep", "JobWorker", "JobsAtWork",
+    "ListJobs", "Postponed", "ReadPiece", "RemoveJobFiles", "RenewLease",
     "Stopping", "pieces_of",
 ]  # fmt: skip

@@ -133,10 +133,18 @@ class DueJobs(Query[list[tuple[int, int]]]):
 
 @dataclass(slots=True)
 class DueJobFiles(Query[list[tuple[int, int]]]):
-    """Client and id of jobs whose files are to be removed."""
+    """Client and id of jobs whose files are to be removed; of one client, or (None) of all."""
 
     at: Micros
     limit: int
+    client: int | None = None
+
+
+@dataclass(slots=True)
+class JobsAtWork(Query[bool]):
+    """Whether a queued or running job of the client has files that an erasure has ended: they go when the job ends."""
+
+    client: int
 
 
 @dataclass(slots=True)

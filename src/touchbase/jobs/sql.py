@@ -17,6 +17,7 @@ from touchbase.jobs.commands import (
     DueJobs,
     FileSizes,
     GetJob,
+    JobsAtWork,
     JobStep,
     ListJobs,
     ReadPiece,
@@ -183,6 +184,7 @@ def remove_job_files(command: RemoveJobFiles) -> Plan[int]:
         job.files_until_us = None
         if job.state in (PREVIEW, UPLOADING):
             job.state, job.finished_us, job.error = FAILED, command.at, "it was not started, and its file has been removed"
+        job.progress.pop("preview", None)  # its rows are those of the file
         job.progress["files_removed"] = True
         yield from _save(job)
     return len(rows)
@@ -236,10 +238,18 @@ def due_job_files(query: DueJobFiles) -> Plan[list[tuple[int, int]]]:
     """Return jobs whose files are to be removed."""
     rows = yield Select(
         "SELECT client, id FROM job WHERE files_until_us IS NOT NULL AND files_until_us <= ? AND state NOT IN ('queued', 'running') "
-        "ORDER BY files_until_us, client, id LIMIT ?",
-        (query.at, query.limit),
+        f"{'' if query.client is None else 'AND client = ? '}ORDER BY files_until_us, client, id LIMIT ?",
+        (query.at, *(() if query.client is None else (query.client,)), query.limit),
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def jobs_at_work(query: JobsAtWork) -> Plan[bool]:
+    """Run `JobsAtWork`."""
+    rows = yield Select(
+        "SELECT 1 FROM job WHERE client = ? AND state IN ('queued', 'running') AND files_until_us IS NOT NULL LIMIT 1", (query.client,)
+    )
+    return bool(rows)
 
 
 def read_piece(query: ReadPiece) -> Plan[bytes | None]:
@@ -264,6 +274,7 @@ ANSWERS: Mapping[type, Any] = {
     ListJobs: list_jobs,
     DueJobs: due_jobs,
     DueJobFiles: due_job_files,
+    JobsAtWork: jobs_at_work,
     ReadPiece: read_piece,
     FileSizes: file_sizes,
 }

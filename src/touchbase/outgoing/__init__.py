@@ -43,6 +43,7 @@ from touchbase.outgoing.models import (
     OUTCOMES,
     PAUSED,
     STATES,
+    TESTS_A_MINUTE,
     TIMEOUT,
     WEBHOOK,
     Attempt,
@@ -56,7 +57,8 @@ from touchbase.outgoing.signatures import new_secret, signature_headers
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 
 __all__ = [
-    "ACTIVE", "DELIVERED", "DISABLED", "HUBSPOT", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "TIMEOUT",
+    "ACTIVE", "DELIVERED", "DISABLED", "HUBSPOT", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "TESTS_A_MINUTE",
+    "TIMEOUT",
     "USUAL_RATES", "WEBHOOK", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint",
     "EndpointVersions", "FindWriteBack", "ForgetAttempts", "GetEndpoint", "HubSpotClient", "Installation", "LeadShards", "ListAttempts",
     "ListEndpoints", "ListTroubles", "LowestNeeded", "MailClient", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
+from urllib.parse import quote, urlsplit
 
+from touchbase.clients import FindClientByNumber
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.enrichment import retry_after_of
 from touchbase.event_log import EventType, ListLoggedEvents, LoggedEvent, event_id
@@ -22,6 +26,7 @@ from touchbase.outgoing.models import (
     HUBSPOT,
     NOWHERE,
     REFUSED,
+    RESPONSE_BYTES,
     SKIPPED,
     WEBHOOK,
     Attempt,
@@ -45,6 +50,10 @@ NEWEST = 8
 """Deliveries that caused an event of which the receipts are looked up."""
 NO_HEADERS: Mapping[str, str] = {}
 _SLOW_DOWN = (429, 503)
+STRUCK = "***"
+SHORTEST_SECRET = 8
+"""Characters of a part of a secret that is struck from answers; shorter parts of a URL are words such as `services`."""
+_SLASHES = re.compile(r"[/?&=]")
 DEFAULT_SLOW_DOWN: Micros = 5 * SECOND
 
 
@@ -90,8 +99,37 @@ def attempt_from(endpoint: Endpoint, message: Message, answer: Answer, at: Micro
     if not outcome and answer.status is not None:
         outcome = DELIVERED if 200 <= answer.status < 300 else REFUSED
     return Attempt(
-        endpoint.client, endpoint.id, sequence, message.type, at, number, outcome, answer.status, took, answer.body, answer.error
+        endpoint.client, endpoint.id, sequence, message.type, at, number, outcome, answer.status, took,
+        without_secrets(answer.body, endpoint), without_secrets(answer.error, endpoint),
     )  # fmt: skip
+
+
+def without_secrets(text: str, endpoint: Endpoint) -> str:
+    """Return what a receiver answered without the endpoint's secrets, which it may repeat as they are, percent-encoded or in JSON."""
+    parts = _secret_parts(tuple(each.value for each in endpoint.secrets)) if text else ()
+    for _, pattern in parts:
+        text = pattern.sub(STRUCK, text)
+    if len(text.encode()) < RESPONSE_BYTES - len(STRUCK):
+        return text
+    for part, _ in parts:  # the text may have been cut within a secret
+        for form in (part, quote(part, safe=""), part.replace("/", "\\/")):
+            cut = next((n for n in range(len(form), SHORTEST_SECRET - 1, -1) if text.endswith(form[:n])), 0)
+            text = text[: len(text) - cut] + STRUCK if cut else text
+    return text
+
+
+@lru_cache(1_000)
+def _secret_parts(secrets: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the parts of secrets to strike, the longest first, each with the pattern of all its forms."""
+    parts = [part for each in secrets for part in (each, urlsplit(each).path, each.removeprefix("whsec_"), *_SLASHES.split(each))]
+    found = sorted({part for part in parts if len(part) >= SHORTEST_SECRET}, key=len, reverse=True)
+    return tuple((part, re.compile("".join(map(_in_any_form, part)), re.IGNORECASE)) for part in found)
+
+
+def _in_any_form(letter: str) -> str:
+    """Return a pattern for a character of a secret with the escapes of URLs and JSON."""
+    code = ord(letter)
+    return rf"(?:\\?{re.escape(letter)}|%(?:25)*{code:02x}|\\u{code:04x})"
 
 
 def warn_of_trimmed(endpoint: Endpoint, read: int, oldest: int) -> None:
@@ -149,14 +187,21 @@ class Outbox:
 
     async def _message(self, endpoint: Endpoint, client_id: str, event: LoggedEvent) -> Message:
         if endpoint.kind != HUBSPOT:
-            return message_of(endpoint, client_id, event, await self._seen(endpoint, event), self._place)
+            return message_of(endpoint, client_id, event, await self._seen(endpoint, event), await self._placed(endpoint))
         contact = None if event.record_id is None else await self._show.record(self._store, endpoint.client, (CONTACT, event.record_id))
         return await write_of(self._store, endpoint, event, contact)
 
     async def _test_message(self, endpoint: Endpoint, client_id: str, *, is_preview: bool = False) -> Message:
         if endpoint.kind != HUBSPOT:
-            return test_message(endpoint, client_id, self._clock(), self._place)
+            return test_message(endpoint, client_id, self._clock(), await self._placed(endpoint))
         return await test_write(self._store, endpoint, is_preview=is_preview)
+
+    async def _placed(self, endpoint: Endpoint) -> Installation:
+        """Return the installation with the handle of the client for links, which only messages to people have."""
+        if endpoint.kind == WEBHOOK or not self._place.public_url:
+            return self._place
+        client = await self._store.read(FindClientByNumber(endpoint.client))
+        return self._place if client is None else replace(self._place, client_handle=client.handle)
 
     async def why_not(self, endpoint: Endpoint, sequence: int) -> str:
         """Return why an endpoint does not get a stored event; blank if it does, once it is active."""

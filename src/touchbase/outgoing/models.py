@@ -26,6 +26,8 @@ DONE = (DELIVERED, SKIPPED)
 """Outcomes after which an event is not sent again."""
 MAX_ENDPOINTS = 100
 """Endpoints of one client."""
+TESTS_A_MINUTE = 10
+"""Tests and previews of one client's endpoints: each test sends a message to people or to another service."""
 LONGEST_URL = 2_000
 LONGEST_DESCRIPTION = 1_000
 MAX_RECIPIENTS = 20
@@ -61,6 +63,8 @@ class Installation:
     """Where people reach this server; empty: messages contain no link."""
     mail_from: str = ""
     """The sender of e-mails; empty: this process sends none."""
+    client_handle: str = ""
+    """The client in links to the console; empty: links name none."""
 
 
 NOWHERE = Installation()

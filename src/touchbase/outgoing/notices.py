@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from touchbase.event_log import EventType
 from touchbase.outgoing.models import Installation
@@ -63,7 +62,7 @@ def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place:
     link, number = "", data.get("record_id")
     if place.public_url and number is not None:
         page = f"{'companies' if kind.startswith('company.') else 'contacts'}/{number}"
-        link = f"{place.public_url}/console/{page}?client={quote(data['client_id'], safe='')}"
+        link = f"{place.public_url}/console/{page}{f'?client={place.client_handle}' if place.client_handle else ''}"
     return Notice(
         _headline(kind, person, data, about),
         person,

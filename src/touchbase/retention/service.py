@@ -23,7 +23,7 @@ from touchbase.merging import ForgetMerges
 from touchbase.messages import PruneMessages
 from touchbase.outgoing import LowestNeeded
 from touchbase.sql.outage import Outage
-from touchbase.sql.store import Store
+from touchbase.sql.store import Store, Vacuumed
 
 LOG = logging.getLogger("touchbase.retention")
 
@@ -32,6 +32,8 @@ POLL_SECONDS = 5.0
 PRUNE_INTERVAL: Micros = 3600 * SECOND
 MEASURE_INTERVAL: Micros = 60 * SECOND
 """Interval between checks of unrecognised bodies; in between, the rate limit in bytes bounds their growth."""
+LARGE_INTERVAL: Micros = 600 * SECOND
+"""Interval between checks whether a file that was too large to be rewritten has been."""
 PAGE = 200
 BIN_PAGE = 20
 """Deleted records removed at once: each may have a long history."""
@@ -98,6 +100,9 @@ class Retention:
         self._unfinished = set[int]()
         """Clients whose pruning failed or was interrupted."""
         self._vacuumed = True
+        self._cleaned_us: Micros = 0
+        """When the files were last cleaned, or should have been, for erasures that are not done."""
+        self._clean_interval: Micros = 0
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -135,7 +140,7 @@ class Retention:
             # Late webhooks about erased persons were dropped since then, and remain in the write-ahead log.
             self._vacuumed = self._vacuumed and not any(each.has_erased for each in clients)
         if not self._vacuumed and not self._stopping.is_set():
-            self._vacuumed = await self._store.vacuum()
+            self._vacuumed = await self._store.vacuum() is not Vacuumed.BLOCKED
 
     async def _drop_unrecognised(self, client: int) -> None:
         """Drop a client's unrecognised, unsigned bodies that exceed the limits of age or total size."""
@@ -163,12 +168,19 @@ class Retention:
             await self._pause(self._pause_seconds)
 
     async def _continue_erasures(self) -> None:
+        """Continue the searches, then clean the store's files, and repeat that until it succeeds: only then the erasures are done."""
         for erasure in await self._store.read(OpenErasures()):
-            await self._is_done(self._finish(erasure))
-            self._vacuumed = False
+            if erasure.searched_us is None:
+                await self._is_done(self._search(erasure))
+        searched = [each for each in await self._store.read(OpenErasures()) if each.searched_us is not None]
+        is_new = any(each.searched_us > self._cleaned_us for each in searched if each.searched_us is not None)
+        if searched and not self._stopping.is_set() and (is_new or has_passed(self._clean_interval, self._cleaned_us, self._clock())):
+            self._cleaned_us = self._clock()
+            cleaned = await self._eraser.clean(searched)
+            self._clean_interval = LARGE_INTERVAL if cleaned is Vacuumed.TOO_LARGE else 0
 
-    async def _finish(self, erasure: Erasure) -> None:
-        while erasure.done_us is None and not self._stopping.is_set():
+    async def _search(self, erasure: Erasure) -> None:
+        while erasure.searched_us is None and not erasure.waits_for and not self._stopping.is_set():
             erasure = await self._eraser.step(erasure)
             await self._pause(self._pause_seconds)
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from touchbase.auth import ListKeys
 from touchbase.cells import before_in, merged
-from touchbase.clients import CountStored, DeletingClients, ListClientPage, ListClients, StoredTotals
+from touchbase.clients import CountStored, DeletingClients, FindClientByHandle, ListClientPage, ListClients, StoredTotals
 from touchbase.connections import CountSilent
+from touchbase.erasure import OpenErasures
 from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.inbox import (
     CountInbox,
@@ -132,8 +133,10 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     CountOutgoing: _outgoing,
     CountSilent: _sum,
     CountStored: _stored,
+    OpenErasures: lambda query, answers: [*_all(answers)],
     ListNewestEvents: _union,
     MatchEverywhere: _matches,
+    FindClientByHandle: first,
     GetDelivery: first,
     GetJob: first,
     FindOwner: first,

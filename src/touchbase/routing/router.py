@@ -20,6 +20,7 @@ from touchbase.routing.everywhere import DIVIDED, MERGES, first, for_cell
 from touchbase.routing.placement import Placement
 from touchbase.sql.command import Command, Query
 from touchbase.sql.outage import Outage
+from touchbase.sql.store import Vacuumed
 from touchbase.storage.rls_scope import clients_of
 
 LOG = logging.getLogger("touchbase.cells")
@@ -248,8 +249,8 @@ class CellRouter:
         """Bring the home store's schema up to date; `touchbase cells migrate` does the others."""
         return await self.home.migrate()
 
-    async def vacuum(self, *, whole: bool = False) -> bool:
-        """Free pages of the home store."""
+    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
+        """Clean the files of the home store."""
         return await self.home.vacuum(whole=whole)
 
     async def analyze(self) -> list[str]:

@@ -25,6 +25,7 @@ from touchbase.inbox import InboxCounts
 from touchbase.metrics import (
     BUILD_INFO,
     CLIENTS_OVER_STORAGE,
+    ERASURES_OPEN,
     INBOX_DELIVERIES,
     INBOX_OLDEST_DELIVERY_AGE,
     LARGEST_CLIENT_BYTES,
@@ -151,7 +152,12 @@ def spool_metrics(spool: SpoolCounts | None, now: Micros) -> list[Metric]:
 
 
 def store_metrics(
-    warnings: int, inbox: InboxCounts | None, silent: Mapping[tuple[str, str], int], now: Micros, outgoing: Backlog | None = None
+    warnings: int,
+    inbox: InboxCounts | None,
+    silent: Mapping[tuple[str, str], int],
+    now: Micros,
+    outgoing: Backlog | None = None,
+    erasures: Mapping[str, int] | None = None,
 ) -> list[Metric]:
     """Build the metrics of the store; what could not be read (None) leaves its metrics without values."""
     warned, waiting, oldest = _family(STORE_WARNINGS), _family(INBOX_DELIVERIES), _family(INBOX_OLDEST_DELIVERY_AGE)
@@ -162,7 +168,10 @@ def store_metrics(
     quiet = _family(SILENT_CONNECTIONS)
     for labels, count in sorted(silent.items()):
         quiet.add_metric(labels, count)
-    return [warned, waiting, oldest, quiet, *_outgoing_metrics(outgoing, now)]
+    erasing = _family(ERASURES_OPEN)
+    for waits, count in sorted((erasures or {}).items()):
+        erasing.add_metric((waits,), count)
+    return [warned, waiting, oldest, quiet, erasing, *_outgoing_metrics(outgoing, now)]
 
 
 def storage_metrics(stored: StoredTotals | None) -> list[Metric]:

@@ -14,6 +14,7 @@ from touchbase.clients import CountStored
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.connections import CountSilent
+from touchbase.erasure import OpenErasures
 from touchbase.errors import TouchbaseError
 from touchbase.inbox import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
@@ -88,11 +89,20 @@ class Operations:
         try:
             inbox, silent = await self.store.read(CountInbox()), await self.store.read(CountSilent())
             outgoing, stored = await self.store.read(CountOutgoing(self.clock())), await self.store.read(CountStored())
+            erasures = {"searching": 0, "cleaning": 0}
+            for erasure in await self.store.read(OpenErasures()):
+                erasures["searching" if erasure.searched_us is None else "cleaning"] += 1
         except TouchbaseError:
-            inbox, silent, outgoing, stored = None, {}, None, None  # the other metrics are useful while the store cannot be read
+            inbox, silent, outgoing, stored, erasures = (
+                None,
+                {},
+                None,
+                None,
+                {},
+            )  # the other metrics are useful while the store cannot be read
         spool = None if self._spool is None else await self._spool.counts()
         now = self.clock()
-        counted = store_metrics(len(self.store.warnings), inbox, silent, now, outgoing)
+        counted = store_metrics(len(self.store.warnings), inbox, silent, now, outgoing, erasures)
         store = [*counted, *storage_metrics(stored), *spool_metrics(spool, now)]
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.

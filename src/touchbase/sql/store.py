@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol, TypeVar
 
 from touchbase.errors import Overloaded
@@ -13,6 +14,19 @@ T = TypeVar("T")
 
 READY_SECONDS = 3.0
 """Time limit of a readiness check."""
+
+
+class Vacuumed(Enum):
+    """The result of a vacuum; true if no trace of deleted rows is left that the engine can remove."""
+
+    CLEAN = "clean"
+    TOO_LARGE = "too_large"
+    """The log is empty, but the file is too large to be rewritten while writers wait."""
+    BLOCKED = "blocked"
+    """A reader, another process or a full disk was in the way: repeat it."""
+
+    def __bool__(self) -> bool:
+        return self is Vacuumed.CLEAN
 
 
 class Writes(Protocol):
@@ -47,8 +61,8 @@ class Store(Protocol):
         """Bring the schema up to date; return the names of the migrations that ran."""
         ...
 
-    async def vacuum(self, *, whole: bool = False) -> bool:
-        """Free the pages of removed rows, as far as the engine lets us; return False when it has to be repeated later.
+    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
+        """Remove what deleted rows have left in the files, as far as the engine can; the result is true if that was complete.
 
         Work that would block writers for long is skipped, unless `whole`.
         """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from touchbase.auth import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth import EndSession, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.auth import sql as auth_sql
 from touchbase.bin import DeleteRecord, RemoveDeleted, RestoreRecord
 from touchbase.bin.sql import delete as bin_delete
@@ -51,8 +51,9 @@ from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_li
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries, save_needs
 from touchbase.do_not_contact.sql.marking import marking
 from touchbase.encryption import Cipher, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
+from touchbase.erasure import AddErasures, EndErasure, ErasePending, ErasePerson, LiftErasure, StrikeTexts, SweepErasure
 from touchbase.erasure.sql import commands as erasure_sql
+from touchbase.erasure.sql import texts as erasure_texts
 from touchbase.event_log import TrimLog
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.events import IN_USE, NOT_DELETED, apply_batch, apply_needs, claim, claim_if_unchanged, claim_named, peek, record_failure
@@ -251,6 +252,7 @@ COMMANDS: dict[type, Handler] = {
     BeginDeletion: Handler(_each(clients_sql_commands.begin_deletion)),
     RemoveClientRows: Handler(_each(clients_sql_removal.remove_rows)),
     **{kind: Handler(_each(plan)) for kind, plan in stored_bytes_sql.COMMANDS.items()},
+    EndSession: Handler(_each(auth_sql.end_session)),
     StoreFirstKey: Handler(_each(auth_sql.store_first_key)),
     RotateKey: Handler(_each(auth_sql.rotate_key)),
     RevokeKey: Handler(_each(auth_sql.revoke_key)),
@@ -259,6 +261,8 @@ COMMANDS: dict[type, Handler] = {
     FinishFetch: Handler(_each(fetch_sql.finish_fetch)),
     ErasePerson: Handler(_each(erasure_sql.erase_person, takes_ids=True), _one("erasure")),
     SweepErasure: Handler(_each(erasure_sql.sweep_erasure)),
+    EndErasure: Handler(_each(erasure_sql.end_erasure)),
+    StrikeTexts: Handler(_each(erasure_texts.strike_texts)),
     LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),

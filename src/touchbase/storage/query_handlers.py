@@ -40,8 +40,10 @@ from touchbase.erasure import (
     OpenErasures,
     ReadBodies,
     ReadLinks,
+    ReadTexts,
 )
 from touchbase.erasure.sql import queries as erasure_sql_queries
+from touchbase.erasure.sql import texts as erasure_sql_texts
 from touchbase.event_log.sql import queries as event_log_sql
 from touchbase.exports import CustomFieldNames, ExportRecords
 from touchbase.exports import sql as exports_sql
@@ -353,6 +355,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     FindSources: erasure_sql_queries.find_sources,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
+    ReadTexts: erasure_sql_texts.read_texts,
     GetMessages: messages_sql.get_messages,
     ListMessages: messages_sql.list_messages,
     MessagesOfContact: messages_sql.messages_of_contact,

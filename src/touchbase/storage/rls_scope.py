@@ -18,6 +18,7 @@ from touchbase.clients import (
     DueCounts,
     EnsureClient,
     FindClient,
+    FindClientByHandle,
     FindClientByNumber,
     ListClientPage,
     ListClients,
@@ -69,7 +70,8 @@ ALL_CLIENTS = Scope("all")
 
 CLIENT_LIST_TYPES = frozenset(
     {
-        EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients, ReservePlace,
+        EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, FindClientByHandle, ListClients,
+        ReservePlace,
         ReadDirectory,
     }
 )  # fmt: skip
@@ -80,7 +82,7 @@ CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
-        DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
+        DueJobs, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
         ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
         DueCounts, CountStored, ListNearLimit,
     }
@@ -88,7 +90,19 @@ CROSS_CLIENT = frozenset(
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
 encryption search for work; and a store imports erasures only while it has none."""
 CROSS_CLIENT_UNLESS_NAMED = frozenset(
-    {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, FindOwner, GetJob, ListJobs}
+    {
+        StoreKey,
+        ListKeys,
+        ListDeliveries,
+        GroupDeliveries,
+        GetDelivery,
+        ListRefusals,
+        MatchEverywhere,
+        FindOwner,
+        GetJob,
+        ListJobs,
+        DueJobFiles,
+    }
 )
 """Types with access to all clients when their `client` is None: requests of an administrator of all clients."""
 

@@ -25,6 +25,7 @@ class ClientDetail(TypedDict):
     """One client with its valid former ids."""
 
     client_id: str
+    handle: str
     name: str
     state: ClientState
     created_time: str
@@ -39,6 +40,7 @@ class ClientOut(TypedDict):
     """One client."""
 
     client_id: str
+    handle: str
     name: str
     state: ClientState
     created_time: str

@@ -196,6 +196,7 @@ class ErasureRequestOut(TypedDict):
 
     id: int
     asked_time: str
+    searched_time: str | None
     done_time: str | None
     removed: dict[str, int]
     searched_share: float

@@ -43,6 +43,7 @@ class ClientOut(Struct):
     """One client."""
 
     client_id: Annotated[str, Meta(description="Its name in addresses and headers; treat it as a secret.")]
+    handle: Annotated[str, Meta(description="Its name in addresses of the console; it opens nothing.")]
     name: Annotated[str, Meta(description="Its name for people; may be empty.")]
     state: Annotated[str, Meta(extra_json_schema=_STATE)]
     created_time: Time
@@ -142,7 +143,15 @@ def described(client: Client) -> ClientOut:
     known = client.deletion
     deletion = None if known is None else DeletionOut(to_text(known.started_us), known.removed, known.total)
     return ClientOut(
-        client.client_id, client.name, client.state, to_text(client.created_us), client.made_by, deletion, client.stored_bytes, settings
+        client.client_id,
+        client.handle,
+        client.name,
+        client.state,
+        to_text(client.created_us),
+        client.made_by,
+        deletion,
+        client.stored_bytes,
+        settings,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
-from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, new_handle
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of, former_owners
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
@@ -12,11 +12,11 @@ from touchbase.sql.rows import settings_text
 from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement, delete
 
 _ONE = (("id", "bigint"),)
-_MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"))
+_MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("handle", "text"))
 ADD_CLIENT = Statement(
     "add_client",
     _MADE,
-    body="INSERT INTO client (id, client_id, created_us, settings, name, made_by) "
+    body="INSERT INTO client (id, client_id, created_us, settings, name, handle, made_by) "
     f"SELECT p.*, '{BY_ADMINISTRATOR}' FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
 )
 RENAME = Statement(
@@ -49,7 +49,7 @@ def create_client(c: CreateClient, ids: Ids) -> Plan[Client | Conflict]:
     """Create a client; of two with one id only the first succeeds."""
     if (yield from _taken(c.client_id)) is not None:
         return _conflict(c.client_id)
-    made = yield Execute(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
+    made = yield Execute(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name, new_handle())])
     yield from _check_not_former(c.client_id)
     rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
     return client_of(rows[0]) if made else _conflict(c.client_id)

@@ -9,6 +9,7 @@ from touchbase.clients.commands import (
     CountClientRows,
     DeletingClients,
     FindClient,
+    FindClientByHandle,
     FindClientByNumber,
     FormerIds,
     ListClientPage,
@@ -61,6 +62,11 @@ def settings_of(number: int) -> Plan[ClientSettings | None]:
     return None if found is None else found.settings
 
 
+def _by_handle(query: FindClientByHandle) -> Plan[Client | None]:
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE handle = ?", (query.handle,))
+    return clients_sql.client_of(rows[0]) if rows else None
+
+
 def _page(query: ListClientPage) -> Plan[list[Client]]:
     """Return a page; names are searched in Python, because the engines fold case and collate differently."""
     where = Where()
@@ -97,6 +103,7 @@ def _count(query: CountClientRows) -> Plan[int]:
 
 ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     FindClientByNumber: _by_number,
+    FindClientByHandle: _by_handle,
     ListClientPage: _page,
     FormerIds: _former,
     DeletingClients: _deleting,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from touchbase.clients.commands import EnsureClient, SetClientSettings
-from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_names
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_names, new_handle
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
@@ -17,6 +17,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationCon
 CLIENT: Columns = (
     ("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("state", "text"),
     ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"), ("made_by", "text"),
+    ("handle", "text"),
 )  # fmt: skip
 
 
@@ -34,9 +35,11 @@ _decode_settings = msgspec.json.Decoder(ClientSettings).decode
 
 def client_of(row: Row) -> Client:
     """Return the client of a row that begins with `client_names`."""
-    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, has_erased, stored = row[:12]
+    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, handle, has_erased, stored = row[:13]
     deletion = Deletion(state_us, removed, total) if state == DELETING else None
-    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by, stored)
+    return Client(
+        number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by, stored, handle or ""
+    )
 
 
 # Locks the row where several processes write: the identities that a batch reads of one client stay true until it ends,
@@ -49,8 +52,8 @@ CLIENT_BY_NUMBER = Statement(
 )
 INSERT_CLIENT = Statement(
     "insert_client",
-    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("made_by", "text")),
-    body="INSERT INTO client (id, client_id, created_us, settings, made_by) SELECT * FROM p "
+    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("made_by", "text"), ("handle", "text")),
+    body="INSERT INTO client (id, client_id, created_us, settings, made_by, handle) SELECT * FROM p "
     "WHERE NOT EXISTS (SELECT 1 FROM client_alias a WHERE a.client_id = p.client_id) ON CONFLICT DO NOTHING",
 )
 CLIENT_BY_CLIENT_ID = Statement(
@@ -88,7 +91,7 @@ def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[obje
     text = settings_text(ClientSettings())
     made = [fresh[client_id] for client_id in sorted(fresh.keys() - unknown)]
     if made:
-        yield Execute(INSERT_CLIENT, [(ids.take("client"), one.client_id, one.at, text, one.made_by) for one in made])
+        yield Execute(INSERT_CLIENT, [(ids.take("client"), one.client_id, one.at, text, one.made_by, new_handle()) for one in made])
     rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,) for client_id in fresh])
     found = {row[1]: client_of(row) for row in rows}
     former = yield from former_owners(fresh)

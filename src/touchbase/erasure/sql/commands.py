@@ -14,7 +14,17 @@ import msgspec
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.entries import hide_entries
-from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePending, ErasePerson, Erasure, LiftErasure, SweepErasure
+from touchbase.erasure.commands import (
+    RECORDS_FIRST,
+    AddErasures,
+    EndErasure,
+    ErasedKey,
+    ErasePending,
+    ErasePerson,
+    Erasure,
+    LiftErasure,
+    SweepErasure,
+)
 from touchbase.erasure.sql.pii_tables import remove_all
 from touchbase.erasure.sql.queries import (
     deleted_refs,
@@ -45,20 +55,25 @@ from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, 
 
 ERASURE: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("requested_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
-    ("sweep_until", "bigint"), ("removed", "text"),
+    ("sweep_until", "bigint"), ("removed", "text"), ("searched_us", "bigint"),
 )  # fmt: skip
 INSERT_ERASURE = Statement(
     "insert_erasure",
     ERASURE,
-    body="INSERT INTO erasure (client, id, requested_us, done_us, swept_to, sweep_until, removed) SELECT * FROM p WHERE true",
+    body="INSERT INTO erasure (client, id, requested_us, done_us, swept_to, sweep_until, removed, searched_us) SELECT * FROM p WHERE true",
 )
-_PROGRESS: Columns = (*ONE, ("done_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
+_PROGRESS: Columns = (*ONE, ("searched_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
 UPDATE_PROGRESS = Statement(
     "note_swept",
     _PROGRESS,
-    body="UPDATE erasure AS t SET done_us = p.done_us, swept_to = p.swept_to, removed = p.removed FROM p "
+    body="UPDATE erasure AS t SET searched_us = p.searched_us, swept_to = p.swept_to, removed = p.removed FROM p "
     "WHERE t.client = p.client AND t.id = p.id",
 )
+END_ERASURE = Statement(
+    "end_erasure", (*ONE, ("at", "bigint")),
+    body="UPDATE erasure AS t SET done_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id AND t.done_us IS NULL "
+    "AND t.searched_us IS NOT NULL",
+)  # fmt: skip
 # Creates for a client without erasures do not lock the client's row. So the first erasure waits for the creates in flight and finds
 # what they wrote; later creates find the erasure. It takes this lock first, so that it cannot deadlock.
 WAIT_FOR_CREATES = Statement("wait_for_creates", (), sqlite="SELECT 1", postgres="LOCK TABLE contact IN SHARE ROW EXCLUSIVE MODE")
@@ -116,8 +131,8 @@ def open_erasure(
     rows = yield Select("SELECT COALESCE(max(id), 0) FROM delivery WHERE client = ?", (client,))
     until: int = rows[0][0]
     counts = dict(removed)
-    yield Execute(INSERT_ERASURE, [(client, number, at, done_us, swept_to, until, msgspec.json.encode(counts).decode())])
-    return Erasure(client, number, at, done_us, swept_to, until, counts)
+    yield Execute(INSERT_ERASURE, [(client, number, at, done_us, swept_to, until, msgspec.json.encode(counts).decode(), done_us)])
+    return Erasure(client, number, at, done_us, swept_to, until, counts, done_us)
 
 
 def sweep_erasure(command: SweepErasure) -> Plan[int | NotFound]:
@@ -134,9 +149,14 @@ def sweep_erasure(command: SweepErasure) -> Plan[int | NotFound]:
     if unsearchable:
         counts["unsearchable"] = counts.get("unsearchable", 0) + unsearchable
     swept = max(erasure.swept_to, command.swept_to)
-    done = erasure.done_us or (command.at if command.done else None)
-    yield Execute(UPDATE_PROGRESS, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])
+    searched = erasure.searched_us or (command.at if command.done else None)
+    yield Execute(UPDATE_PROGRESS, [(command.client, command.id, searched, swept, msgspec.json.encode(counts).decode())])
     return dropped + unsearchable
+
+
+def end_erasure(command: EndErasure) -> Plan[None]:
+    """Run `EndErasure`."""
+    yield Execute(END_ERASURE, [(command.client, command.id, command.at)])
 
 
 def lift_erasures(command: LiftErasure) -> Plan[int]:

@@ -38,7 +38,7 @@ from touchbase.suppression.sql import find_marks
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of bodies in one page."""
 _DELETED = "FROM deleted_record WHERE client = ? AND record_kind = 1 AND record_id = ?"
-_ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, removed FROM erasure"
+_ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, removed, searched_us FROM erasure"
 
 
 def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
@@ -110,8 +110,9 @@ def identities(keys: Iterable[Row], links: Iterable[Row]) -> set[Ref]:
 
 def erasure_of(row: Row) -> Erasure:
     """Return the erasure of a row."""
-    client, number, asked_us, done_us, swept_to, sweep_until, removed = row
-    return Erasure(client, number, asked_us, done_us, swept_to, sweep_until, msgspec.json.decode(removed, type=dict[str, int]))
+    client, number, asked_us, done_us, swept_to, sweep_until, removed, searched_us = row
+    counts = msgspec.json.decode(removed, type=dict[str, int])
+    return Erasure(client, number, asked_us, done_us, swept_to, sweep_until, counts, searched_us)
 
 
 def find_erasure(client: int, number: int) -> Plan[list[Row]]:

@@ -8,12 +8,13 @@ from msgspec import UNSET, structs
 
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
+from touchbase.errors import RateLimited
 from touchbase.http.endpoint import Call
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
-from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, Endpoint
+from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 from touchbase.records import raise_if_any
 
@@ -66,6 +67,14 @@ def changed_endpoint(known: Endpoint, given: WebhookEndpointChange, now: Micros)
     if state != new.state:
         new.state, new.reason, new.state_us = state, None, now
     return new
+
+
+def take_test(call: Call, client: Client) -> None:
+    """Count a test or a preview of a client; raise `RateLimited` if there were too many."""
+    bucket = call.api.dependencies.endpoint_tests.of(client.number, now := call.api.dependencies.clock())
+    if not bucket.take(1, now):
+        detail = f"at most {TESTS_A_MINUTE} tests and previews a minute and client; try again in {bucket.wait(1)} s"
+        raise RateLimited(detail, policy=bucket.name, quota=TESTS_A_MINUTE, window=bucket.window, retry_after=bucket.wait(1))
 
 
 def outbox_of(call: Call) -> Outbox:

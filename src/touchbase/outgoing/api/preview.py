@@ -14,7 +14,7 @@ from touchbase.errors import Invalid, NotFound
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
-from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, find_unwritten, outbox_of, sequence_of_id
+from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, find_unwritten, outbox_of, sequence_of_id, take_test
 from touchbase.outgoing.api.schemas import WebhookEndpointRequest, WebhookPreviewOut, WebhookPreviewRequest
 from touchbase.outgoing.content import Message
 from touchbase.outgoing.hubspot import paths_of
@@ -29,6 +29,7 @@ async def preview(call: Call) -> Response:
     given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, _previewed(client, partly, now), unwritten))
     endpoint = _previewed(client, given, now)
     _check(call, client, endpoint, unwritten)
+    take_test(call, client)
     sequence = None if given.event is UNSET else sequence_of_id(given.event)
     message = None
     if given.event is UNSET or sequence is not None:

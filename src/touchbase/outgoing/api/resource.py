@@ -24,6 +24,7 @@ from touchbase.outgoing.api.endpoint_bodies import (
     find_unwritten,
     outbox_of,
     sequence_of_id,
+    take_test,
 )
 from touchbase.outgoing.api.preview import preview
 from touchbase.outgoing.api.schemas import (
@@ -196,6 +197,7 @@ async def test_endpoint(call: Call) -> Response:
     client, number = await call.client(), call.id("webhook endpoint")
     call.parameters().done()
     endpoint = await _find(call, client, number)
+    take_test(call, client)
     attempt, _ = await outbox_of(call).test(endpoint, client.client_id)
 
     def respond(_: None) -> Response:

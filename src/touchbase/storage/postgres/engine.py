@@ -11,10 +11,12 @@ import asyncpg
 
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption import NO_CIPHER, Cipher
+from touchbase.erasure.sql.texts import ERASED_TABLES
 from touchbase.errors import UnusableStore
 from touchbase.events import DryRunResult, InboxBatch, Translate, WorkReport
 from touchbase.sql.command import Command, Query
 from touchbase.sql.migrations import out_of_date, packaged, pending
+from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import PROBES, Handlers, Probe
 from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_cipher
@@ -166,11 +168,10 @@ class PostgresStore:
             finally:
                 await connection.close()
 
-    async def vacuum(self, *, whole: bool = False) -> bool:
-        """Vacuum all tables with `whole`; else leave it to the server's own vacuum."""
-        if whole:
-            await vacuum(self._url)
-        return True
+    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
+        """Vacuum all tables with `whole`; else those that an erasure deletes from."""
+        await vacuum(self._url, () if whole else ERASED_TABLES)
+        return Vacuumed.CLEAN
 
     async def analyze(self) -> list[str]:
         """Analyze the tables that have doubled since the server did."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.auth import AnyKey, FindKey
+from touchbase.auth import AnyKey, FindKey, IsSessionEnded
 from touchbase.clients import FindClient, FindClientByNumber
 from touchbase.common.threads import on_thread
 from touchbase.connections import ListConnections
@@ -41,6 +41,7 @@ from touchbase.reports import ReportStatuses
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
+from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import PROBES, Handlers, Probe
 from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_cipher
@@ -60,7 +61,19 @@ T = TypeVar("T")
 MAX_ROUTINE_VACUUM_BYTES = 64 * 1024 * 1024
 """Size of a file that a vacuum rewrites in half a second, for which writers may wait now and then."""
 POINT_QUERIES = frozenset(
-    {GetContact, GetCompany, FindCompanies, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse, FindTraces}
+    {
+        GetContact,
+        GetCompany,
+        FindCompanies,
+        FindClient,
+        FindClientByNumber,
+        ListConnections,
+        FindKey,
+        AnyKey,
+        FindResponse,
+        FindTraces,
+        IsSessionEnded,
+    }
 )
 """Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
 FEW_RECORDS = 16
@@ -228,10 +241,10 @@ class SqliteStore:
         self.warnings = [*self.warnings, *copy_warnings(copied)]
         return names
 
-    async def vacuum(self, *, whole: bool = False) -> bool:
+    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
         """Rewrite the file, because rows that SQLite has moved leave copies in it, and empty the log; a large file only if `whole`."""
-        emptied: bool = await self._writer.submit_job(partial(Writer.vacuum, most=None if whole else MAX_ROUTINE_VACUUM_BYTES))
-        return emptied
+        result: Vacuumed = await self._writer.submit_job(partial(Writer.vacuum, most=None if whole else MAX_ROUTINE_VACUUM_BYTES))
+        return result
 
     async def analyze(self) -> list[str]:
         """Do nothing: the migrations bring the planner's figures, so that plans are the same at any size."""

@@ -75,6 +75,8 @@ class WriteAheadLog:
         self._due = self.pages + PAGES_BETWEEN_CHECKPOINTS
         try:
             self._copying.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.BusyError:  # another process checkpoints it now, which is as good
+            LOG.debug("another process checkpoints the write-ahead log")
         except apsw.Error as error:
             LOG.warning("the write-ahead log cannot be checkpointed now: %s", error)
 

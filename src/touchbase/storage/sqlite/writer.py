@@ -25,6 +25,7 @@ from touchbase.records import CreateCompany, CreateContact, UpdateCompany, Updat
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan, SerializationConflict
+from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
     Commands,
@@ -138,24 +139,23 @@ class Writer:
                     raise Overloaded("too many concurrent writes to the same records; send this again in a moment") from None
         raise AssertionError("TRIES is above 0")
 
-    def vacuum(self, most: int | None) -> bool:
+    def vacuum(self, most: int | None) -> Vacuumed:
         """Rewrite a file of up to `most` bytes, and empty the log, which still contains old pages; on a thread.
 
         `secure_delete` overwrites removed data, but not copies that remain in the unused part of a page when its rows are moved
-        to another page. Returns False when a reader uses the log, or when a limited vacuum has no room.
+        to another page. The result is `BLOCKED` when a reader uses the log, or when a limited vacuum has no room.
         """
-        return self._rewrite(most) and self._log.empty()
-
-    def _rewrite(self, most: int | None) -> bool:
-        if most is not None and self._connection.pragma("page_count") * self._connection.pragma("page_size") > most:
-            return True
-        try:
-            self.cursor.execute("VACUUM")
-        except UNWRITABLE:
-            if most is None:
-                raise
-            return False
-        return True
+        is_large = most is not None and self._connection.pragma("page_count") * self._connection.pragma("page_size") > most
+        if not is_large:
+            try:
+                self.cursor.execute("VACUUM")
+            except UNWRITABLE:
+                if most is None:
+                    raise
+                return Vacuumed.BLOCKED
+        if not self._log.empty():
+            return Vacuumed.BLOCKED
+        return Vacuumed.TOO_LARGE if is_large else Vacuumed.CLEAN
 
     def _schedule(self) -> None:
         """Process the queues in the next iteration of the event loop, after all that has arrived by now."""

@@ -1,0 +1,95 @@
+"""Texts outside of the records in which a person can be named: read for the search of an erasure, and struck.
+
+Rows that belong to a contact are deleted by `pii_tables.py`, and bodies of deliveries by the search of the inbox. A table that can name
+a person and is in neither is an entry here; docs/explanation/privacy.md has the list of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from touchbase.erasure.commands import ReadTexts, StoredTexts, StrikeTexts
+from touchbase.erasure.sql.pii_tables import PII_TABLES
+from touchbase.sql.statement import Plan, Select
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table: the columns of its key without the client, and those with texts."""
+
+    table: str
+    key: tuple[str, ...]
+    texts: tuple[str, ...]
+    json: frozenset[str] = frozenset()
+    """The columns with JSON, which stays JSON: only strings in it are replaced."""
+    is_deleted: bool = False
+    """Whether the whole row is deleted: nothing needs it, or the key itself may name the person."""
+    where: str = ""
+    """A condition that most rows of a large table do not meet."""
+
+
+def _table(table: str, key: Sequence[str], texts: Sequence[str] = (), json: Sequence[str] = (), **more: object) -> TextTable:
+    return TextTable(table, tuple(key), (*texts, *json), frozenset(json), **more)  # type: ignore[arg-type]
+
+
+TEXT_TABLES = {
+    each.table: each
+    for each in (
+        _table("job", ["id"], ["error"], ["settings", "position", "progress"]),
+        _table("import_mapping", ["record", "name"], ["mapping"], is_deleted=True),
+        _table("idempotency_key", ["key"], ["response"], is_deleted=True),
+        _table("webhook_attempt", ["id"], ["response", "error"], where="(response <> '' OR error <> '')"),
+        _table("webhook_endpoint", ["id"], ["description", "reason"], ["filter"]),
+        _table("refusal", ["received_us", "id"], [], ["headers"]),
+        _table(
+            "delivery", ["id"], ["error", "shape"], ["problems"], where="(error IS NOT NULL OR shape IS NOT NULL OR problems IS NOT NULL)"
+        ),
+        _table("logged_event", ["sequence"], [], ["cause", "data"], where="data <> '{}'"),
+        _table("message", ["id"], ["subject", "text", "html"], ["custom"], where="(has_body = 1 OR custom <> '{}')"),
+        _table("suppression", ["kind", "value"], ["note"], where="note <> ''"),
+        _table("suppression_cause", ["kind", "value", "key"], ["note"], where="note <> ''"),
+        _table("fetch_state", ["tool"], ["error"], where="error IS NOT NULL"),
+    )
+}
+
+ERASED_TABLES = tuple(
+    sorted({"contact", "delivery_body", "job_file", "suppression", "pending_webhook", *TEXT_TABLES, *(each.table for each in PII_TABLES)})
+)
+"""Tables in which an erasure deletes or changes rows."""
+
+
+@cache
+def _reading(table: TextTable, *, continues: bool) -> str:
+    keys = ", ".join(table.key)
+    behind = f" AND ({keys}) > ({', '.join('?' * len(table.key))})" if continues else ""
+    where = f" AND {table.where}" if table.where else ""
+    return f"SELECT {', '.join(table.key + table.texts)} FROM {table.table} WHERE client = ?{behind}{where} ORDER BY {keys} LIMIT ?"
+
+
+def read_texts(query: ReadTexts) -> Plan[list[StoredTexts]]:
+    """Run `ReadTexts`."""
+    table = TEXT_TABLES[query.table]
+    after = query.after or ()
+    rows = yield Select(_reading(table, continues=bool(after)), (query.client, *after, query.limit))
+    width = len(table.key)
+    return [StoredTexts(tuple(row[:width]), dict(zip(table.texts, row[width:], strict=True))) for row in rows]
+
+
+def strike_texts(command: StrikeTexts) -> Plan[int]:
+    """Run `StrikeTexts`."""
+    table, changed = TEXT_TABLES[command.table], 0
+    one = "client = ?" + "".join(f" AND {column} = ?" for column in table.key)
+    for row, values in command.changes:
+        key = (command.client, *row.key)
+        if values is None:
+            changed += len((yield Select(f"DELETE FROM {table.table} WHERE {one} RETURNING {table.key[0]}", key)))
+            continue
+        columns = [*values]
+        unchanged = "".join(f" AND {column} = ?" for column in columns)
+        setting = ", ".join(f"{column} = ?" for column in columns)
+        params = (*values.values(), *key, *(row.values[column] for column in columns))
+        sql = f"UPDATE {table.table} SET {setting} WHERE {one}{unchanged} RETURNING {table.key[0]}"
+        changed += len((yield Select(sql, params)))
+    return changed
