@@ -26,6 +26,7 @@ PARSERS = {
     },
     "csv": {
         "do_not_contact.csv_files": "at most as long as a request; without quotes that span it",
+        "do_not_contact.list_reader": "a file of the command line's own user",
         "exports.encoders": "writes",
         "imports.csv_rows": "files of imports",
         "imports.report": "writes",

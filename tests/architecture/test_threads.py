@@ -9,15 +9,6 @@ from tests.architecture.source import trees
 
 OTHER_PROCESSES = ("touchbase.cli", "touchbase.client")
 """The command line and the Python client, which run in other processes than the server."""
-STILL_SHARED = {
-    "touchbase.erasure.erase_pending",
-    "touchbase.erasure.person_export",
-    "touchbase.erasure.service",
-    "touchbase.imports.api",
-    "touchbase.imports.job",
-    "touchbase.inbox.receive",
-}
-"""Modules whose work moves to processes with limits."""
 
 
 def _uses(tree: ast.Module) -> Iterator[ast.Call]:
@@ -31,4 +22,4 @@ def _uses(tree: ast.Module) -> Iterator[ast.Call]:
 def test_the_threads_of_the_event_loop__do_no_work_but_look_ups_of_names() -> None:
     shared = {module for module, tree in trees().items() if not module.startswith(OTHER_PROCESSES) and any(_uses(tree))}
 
-    assert shared == STILL_SHARED
+    assert shared == set()

@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Work = Literal[
-    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "refusals", "spool", "translate",
+    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "refusals", "spool", "translate",
 ]  # fmt: skip
 THREADS: dict[Work, int] = {
     "backup": 1,
@@ -27,7 +27,6 @@ THREADS: dict[Work, int] = {
     "duplicates": 1,
     "exports": 2,
     "metrics": 1,
-    "moving": 2,
     "refusals": 1,
     "spool": 2,
     "translate": 2,

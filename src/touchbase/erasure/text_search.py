@@ -5,7 +5,6 @@ The parser reads what others wrote, so it runs on a thread before the transactio
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Container
 from typing import Any
@@ -51,12 +50,14 @@ class TextSearch:
 
     async def _strike(self, client: int, table: TextTable, rows: list[StoredTexts]) -> bool:
         """Strike erased people from these rows; return False if a row has changed since it was read."""
-        named = await asyncio.to_thread(lambda: [named_in(row) for row in rows])
+        named = await on_thread("translate", lambda: [named_in(row) for row in rows])
         erased = await self._find_erased(client, set[Ref]().union(*(refs or () for refs in named)))
         naming = [row for row, refs in zip(rows, named, strict=True) if refs is None or not erased.isdisjoint(refs)]
         if not naming:
             return True
-        found = await asyncio.to_thread(lambda: [(row, None if table.is_deleted else struck(row, table.json, erased)) for row in naming])
+        found = await on_thread(
+            "translate", lambda: [(row, None if table.is_deleted else struck(row, table.json, erased)) for row in naming]
+        )
         changes = [(row, values) for row, values in found if values != {}]
         return not changes or await self._store.write(StrikeTexts(client, table.table, changes)) == len(changes)
 
