@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.common.threads import on_thread
 from touchbase.erasure.commands import ReadTexts, StoredTexts, StrikeTexts
 from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable
 from touchbase.history import Ref
