@@ -19,6 +19,7 @@ from tests.outgoing.unsent import miss_an_event
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
 from touchbase.clients.commands import EnsureClient
+from touchbase.clients.stored_bytes import StoreCount
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.company_links import KINDS as LINK_KINDS
 from touchbase.company_links import CompanyLinker
@@ -289,6 +290,7 @@ async def furnish(a: Side) -> None:
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(StoreRefusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
+    await store.write(StoreCount(a.number, 5, TIME_OF_A, 0))
     await store.write(StoreParts(a.number, {(0, HOUR): CountedPart(0, Part(), packed(Part()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})

@@ -69,8 +69,8 @@ MEASURED = (
     MeasuredTable("refused_body", ("digest",), ("content",)),
     MeasuredTable("message", ("id",), ("subject", "text", "html", "custom"), weight=10),
     MeasuredTable("event", ("record_kind", "record_id", "occurred_us", "key"), ("key", "detail")),
-    MeasuredTable("custom_field", ("record_kind", "record_id", "name"), ("name", "value")),
     MeasuredTable("logged_event", ("sequence",), ("changed", "cause", "data")),
+    MeasuredTable("custom_field", ("record_kind", "record_id", "name"), ("name", "value")),
     MeasuredTable("job_file", ("job_id", "name", "number"), ("body",)),
 )
 """The tables that grow with what a client sends; rows' own overhead, indexes and short columns do not count."""
