@@ -154,8 +154,9 @@ class Eraser:
         client, key = erasure.client, (erasure.client, erasure.id)
         stage = self._stages.setdefault(key, 0)
         if stage == 0:
-            await self._erase_refused(client)
             page = await self._pending.page(client, erasure.id, await self._translate(client), erasure.sweep_until)
+            if page.done:
+                await self._erase_refused(client)
             self._stages[key] = int(page.done)
             return False, page.applied, "a queued webhook that names the person" if page.is_stuck else ""
         if stage == 1:
@@ -166,7 +167,7 @@ class Eraser:
                     await self._store.write(RemoveJobFiles(client, job, FILE_PIECES, self._clock()))
             self._stages[key] = 2
             return False, 0, ""
-        if not await self._texts.page(client, erasure.id):
+        if not await self._texts.page(client, erasure.id, await self._translate(client)):
             return False, 0, ""
         del self._stages[key]
         return True, 0, ""

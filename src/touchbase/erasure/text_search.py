@@ -1,12 +1,13 @@
 """Search of the texts outside of records and deliveries for erased people: job settings, responses of receivers, notes, errors.
 
-The parser reads what others wrote, so it runs on a thread before the transaction, and a row that has changed since is read again.
+Rows are searched as deliveries are, in the translator processes if there are some; the few that name an erased person are changed here. A
+row that has changed since it was read is read again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Sequence
 from typing import Any
 
 import msgspec
@@ -14,13 +15,17 @@ import msgspec
 from touchbase.common.threads import on_thread
 from touchbase.erasure.commands import ReadTexts, StoredTexts, StrikeTexts
 from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable
+from touchbase.events import Translate, scan_deliveries
 from touchbase.history import Ref
+from touchbase.inbox import UNRECOGNISED, Delivery
 from touchbase.sql.store import Store
 from touchbase.suppression import EMAIL, Unsearchable, find_identities
 
 PAGE = 100
 STRUCK = "[erased]"
 """What stands in place of an address, or of a text in which it cannot be replaced alone."""
+Changes = dict[str, str | bytes]
+"""New values by column."""
 FindErasedRefs = Callable[[int, set[Ref]], Awaitable[set[Ref]]]
 
 
@@ -33,12 +38,12 @@ class TextSearch:
         self._position: dict[tuple[int, int], tuple[int, list[int | str] | None]] = {}
         """By client and erasure: the number of the table, and the last key."""
 
-    async def page(self, client: int, erasure: int) -> bool:
+    async def page(self, client: int, erasure: int, translate: Translate) -> bool:
         """Search the next page; return whether all tables have been searched."""
         number, after = self._position.get((client, erasure), (0, None))
         table = [*TEXT_TABLES.values()][number]
         rows = await self._store.read(ReadTexts(client, table.table, PAGE, after))
-        if not await self._strike(client, table, rows):
+        if not await self._strike(client, table, rows, translate):
             return False  # the next call reads these rows again
         if len(rows) == PAGE:
             self._position[client, erasure] = number, [*rows[-1].key]
@@ -49,37 +54,33 @@ class TextSearch:
             return True
         return False
 
-    async def _strike(self, client: int, table: TextTable, rows: list[StoredTexts]) -> bool:
+    async def _strike(self, client: int, table: TextTable, rows: list[StoredTexts], translate: Translate) -> bool:
         """Strike erased people from these rows; return False if a row has changed since it was read."""
-        named = await on_thread("translate", lambda: [named_in(row) for row in rows])
-        erased = await self._find_erased(client, set[Ref]().union(*(refs or () for refs in named)))
-        naming = [row for row, refs in zip(rows, named, strict=True) if refs is None or not erased.isdisjoint(refs)]
+        named = await scan_deliveries([_as_delivery(client, number, row) for number, row in enumerate(rows)], translate)
+        erased = await self._find_erased(client, set[Ref]().union(*(one.refs for one in named.values())))
+        naming = [rows[number] for number, one in named.items() if one.unsearchable or not erased.isdisjoint(one.refs)]
         if not naming:
             return True
-        found = await on_thread(
-            "translate", lambda: [(row, None if table.is_deleted else struck(row, table.json, erased)) for row in naming]
-        )
+        found = await on_thread("translate", _struck_rows, table, naming, erased)
         changes = [(row, values) for row, values in found if values != {}]
         return not changes or await self._store.write(StrikeTexts(client, table.table, changes)) == len(changes)
 
 
-def named_in(row: StoredTexts) -> set[Ref] | None:
-    """Return the identities in the key and the texts of a row; None if they cannot be searched within the limits."""
-    found = set[Ref]()
-    try:
-        for value in (*row.key, *row.values.values()):
-            if isinstance(value, bytes | memoryview):
-                found |= find_identities({}, "", bytes(value))
-            elif isinstance(value, str) and value:
-                found |= find_identities({}, value, b"")
-    except Unsearchable:
-        return None
-    return found
+def _as_delivery(client: int, number: int, row: StoredTexts) -> Delivery:
+    """Return a row in the form in which deliveries are searched for people, so that the same processes search it."""
+    values = [
+        value.encode() if isinstance(value, str) else value for value in (*row.key, *row.values.values()) if not isinstance(value, int)
+    ]
+    return Delivery(client, "", number, "crm", UNRECOGNISED, 0, body=b"\n".join(bytes(value) for value in values if value))
 
 
-def struck(row: StoredTexts, json: Container[str], erased: set[Ref]) -> dict[str, str | bytes]:
+def _struck_rows(table: TextTable, rows: Sequence[StoredTexts], erased: set[Ref]) -> list[tuple[StoredTexts, Changes | None]]:
+    return [(row, None if table.is_deleted else struck(row, table.json, erased)) for row in rows]
+
+
+def struck(row: StoredTexts, json: Container[str], erased: set[Ref]) -> Changes:
     """Return the columns of a row that change, without erased people."""
-    changed: dict[str, str | bytes] = {}
+    changed: Changes = {}
     for column, value in row.values.items():
         if isinstance(value, str) and value:
             new = _without_in_json(value, erased) if column in json else without(value, erased)
