@@ -17,6 +17,7 @@
 - `no-transient-errors`: a PostgreSQL that cannot write at the moment is an internal error.
 - `no-job-transaction`: a job's checkpoint is stored before the rows of its step.
 - `no-unknown-outcome`: a commit with a lost result counts as failed; on PostgreSQL, with delayed results, so that a kill loses some.
+- `no-sandbox`: tasks on outside bytes run in threads of the server.
 - those of `fault_tests.webhook_mutants` and `fault_tests.spool_mutants`.
 """
 
@@ -38,7 +39,7 @@ from fault_tests.spool_mutants import SPOOL_MUTANTS
 from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
 from touchbase import app, fleet
 from touchbase.errors import Overloaded
-from touchbase.events import event_normalization, fair_scheduler, projection
+from touchbase.events import event_normalization, fair_scheduler, projection, translation
 from touchbase.events import worker as events_worker
 from touchbase.events.translator_pool import PRELOAD, TranslatorPool
 from touchbase.http.dependencies import Limits
@@ -241,6 +242,16 @@ def no_apply() -> None:
     replace(projection, "outcome_of", outcome)
 
 
+def no_sandbox() -> None:
+    """Run the tasks of sandbox processes in threads of the server."""
+
+    def run(self: Sandbox, task: Any, *arguments: Any, **named: Any) -> Any:
+        return task.load()(*arguments, **named)
+
+    replace(Sandbox, "run", run)
+    replace(translation, "limit_seconds", lambda seconds: None)
+
+
 def no_job_transaction() -> None:
     """Store the checkpoint of an import's step, and its rows a moment later, in two transactions."""
     replace(JobRun, "step", _step_in_two)
@@ -288,6 +299,7 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "no-transient-errors": no_transient_errors,
     "no-job-transaction": no_job_transaction,
     "no-unknown-outcome": no_unknown_outcome,
+    "no-sandbox": no_sandbox,
     **WEBHOOK_MUTANTS,
     **SPOOL_MUTANTS,
 }

@@ -100,6 +100,19 @@ def test_response_before_commit__is_detected_on_postgresql(tmp_path: Path, fault
     assert row["lost"] > 0
 
 
+def test_hostile_bodies__cost_a_server_little(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "budget")
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+
+
+def test_parsing_inside_the_server__is_detected(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "budget", "--broken", "no-sandbox")
+
+    assert (status, row["survived"]) == (1, False)
+    assert any("of one thread of the server" in complaint for complaint in row["complaints"])
+
+
 def test_lost_response_reported_as_refusal__is_detected(tmp_path: Path) -> None:
     # Several rounds, as it has happened that a kill met no call whose answer was late.
     status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-unknown-outcome", engine="postgresql")
