@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from bench.load import Address
 from bench.server_process import LISTENS, LOG, ROOT, CannotMeasure
@@ -21,12 +22,24 @@ END_SECONDS = 60
 class Process:
     """`touchbase serve`, or the same with something built in (`fault_tests.fault_server`), running and accepting connections."""
 
-    def __init__(self, database: str, folder: Path, *more: str, broken: str | None = None, injected: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        database: str,
+        folder: Path,
+        *more: str,
+        broken: str | None = None,
+        injected: Sequence[str] = (),
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`more` are options, `settings` environment variables."""
         built_in = [*injected, *([] if broken is None else [broken])]
         program = ["fault_tests.fault_server", ",".join(built_in)] if built_in else ["touchbase"]
         command = [sys.executable, "-m", *program, "serve", "--host", "127.0.0.1", "--port", "0", "--database", database, *more]
         # Settings of whoever runs this must not change what is tested; one line for each request would fill the disk.
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")} | {"TOUCHBASE_ACCESS_LOG": "off"}
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")} | {
+            "TOUCHBASE_ACCESS_LOG": "off",
+            **settings,
+        }
         self.log = folder / LOG
         began = time.perf_counter()
         with self.log.open("ab") as log:

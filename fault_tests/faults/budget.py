@@ -13,6 +13,7 @@ from fault_tests.plan import Plan
 from fault_tests.process import Process
 from fault_tests.usage import Usage, UsageMeter
 from touchbase.auth import add_first_key
+from touchbase.encryption import encode_key, new_key
 from touchbase.storage import open_store
 
 THREAD_SECONDS = 0.25
@@ -21,7 +22,8 @@ MEGABYTES = 150.0
 SANDBOX_SECONDS = 65.0
 """Processor seconds of one sandbox process: two attempts at the limit of one delivery, and its start."""
 SETTLE_SECONDS = 120.0
-PAUSE = 0.1
+PAUSE = 1.0
+"""Seconds between two looks at the deliveries: each look costs the server some milliseconds, which count too."""
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -30,7 +32,8 @@ def run(plan: Plan, engine: str) -> None:
     database = plan.new_store(engine, folder)
     worst, sent = Usage(0.0, 0.0, 0.0), 0
     key = asyncio.run(_first_key(database))
-    server = Process(database, folder, "--auth", "keys", broken=plan.broken)
+    settings = {"TOUCHBASE_AUTH": "keys", "TOUCHBASE_ENCRYPTION_KEY": encode_key(new_key())}
+    server = Process(database, folder, broken=plan.broken, settings=settings)
     try:
         _warm_up(Calls(server, "warm", key))
         meter = UsageMeter(server.pid)
