@@ -34,6 +34,7 @@ from touchbase.imports import Previews
 from touchbase.inbox import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.metrics import NoMetrics
+from touchbase.presence import facts_of, present
 from touchbase.rate_limit import limiter
 from touchbase.routing import CellRouter
 from touchbase.server.access_log import AccessLog, client_log_name
@@ -248,7 +249,10 @@ async def serve(
                 key = await first_key(application.store)
             server.on_started = partial(on_ready, key)
             freeze_gc()
-            await server.serve([listener])
+            pid = None if shared is None else shared.parent
+            facts = facts_of(touchbase.__version__, listener, open_mode=settings.open_mode, pid=pid, at=clock())
+            async with present(application.store, facts, clock):
+                await server.serve([listener])
 
 
 def make_application_server(application: Application, writer: LineWriter | None, parent: int | None = None) -> Server:

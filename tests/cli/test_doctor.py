@@ -18,6 +18,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.conftest import ENCRYPTION_KEYS
 
+import touchbase
 from touchbase.auth.commands import StoreKey
 from touchbase.cli import doctor as command
 from touchbase.clients.commands import EnsureClient
@@ -28,6 +29,7 @@ from touchbase.connections.models import NO_SETTINGS, Connection
 from touchbase.doctor import clock_finding
 from touchbase.encryption.keys import encode_key, new_key
 from touchbase.inbox.commands import StoreDelivery
+from touchbase.presence import NotePresence, ServerFacts
 from touchbase.sql.command import Command
 from touchbase.sql.migrations import packaged
 from touchbase.storage import open_store
@@ -109,6 +111,8 @@ def test_doctor__finds_no_problem_in_a_healthy_store_and_changes_nothing(run: Ru
     found = look(run, url, TOUCHBASE_AUTH="api-key")
 
     assert before is not None or run("clients", "add", "other", "--database", url).exit_code == 1, "this address allows no write"
+    [(level, detail)] = found.pop("server")
+    assert (level, "none has said" in detail, "in key mode" in detail) == ("note", True, True)
     assert {level for check in found.values() for level, _ in check} == {"ok"}
     assert {"settings", "store", "schema", "clock", "encryption", "keys", "connections", "inbox"} <= found.keys()
     assert found["connections"] == [("ok", "all 1 connections receive webhooks")]
@@ -124,7 +128,7 @@ def test_doctor__prints_findings_with_advice_in_80_columns(run: Run, sqlite_url:
 
     lines = result.stdout.splitlines()
     assert (result.exit_code, lines[-1]) == (1, "1 problem, 0 notes")
-    assert lines[0] == "ok      settings      open mode, no key is needed"
+    assert lines[0] == "ok      settings      valid, those of this shell"
     assert any(line.startswith("problem store") for line in lines)
     assert [line for line in lines if "-> " in line and "again" in line]
     assert "9999_later" in result.stdout
@@ -345,3 +349,33 @@ def test_doctor__reports_deliveries_by_state(run: Run, engine_url: str, state: s
     found = look(run, engine_url)
 
     assert [(each, detail.startswith(says)) for each, detail in found["inbox"]] == [(level, True)]
+
+
+def test_doctor__says_of_a_running_server_what_it_says_of_itself(run: Run, engine_url: str) -> None:
+    facts = ServerFacts(
+        touchbase.__version__, "http://127.0.0.1:8010", open_mode=False, host="here", pid=7, started_us=1_700_000_000_000_000
+    )
+    fill(engine_url, lambda client: [NotePresence("a", facts, now(), now() + HOUR), NotePresence("b", facts, now(), now() + HOUR)])
+
+    found = look(run, engine_url)
+
+    [(level, detail)] = found["server"]
+    assert level == "ok"
+    assert "at http://127.0.0.1:8010 in key mode" in detail
+    assert "process 7 on here since 2023-11-14T22:13:20Z" in detail
+    assert found["keys"][0][0] == "problem", "the server needs a key, whatever this shell says"
+
+
+def test_doctor__forgets_a_server_that_has_stopped_or_no_longer_renews_its_row(run: Run, engine_url: str) -> None:
+    facts = ServerFacts("0.0.1", "http://127.0.0.1:8010", open_mode=True, host="here", pid=7, started_us=5)
+    fill(engine_url, lambda client: [NotePresence("a", facts, now(), now() - 1), NotePresence("b", facts, now(), 0)])
+
+    assert "none has said" in look(run, engine_url)["server"][0][1]
+
+
+def test_doctor__notes_a_server_of_another_version(run: Run, sqlite_url: str) -> None:
+    facts = ServerFacts("0.0.1", "http://127.0.0.1:8010", open_mode=True, host="here", pid=7, started_us=5)
+    fill(sqlite_url, lambda client: [NotePresence("a", facts, now(), now() + HOUR)])
+
+    [(level, detail)] = look(run, sqlite_url)["server"]
+    assert (level, detail.startswith("version 0.0.1 at")) == ("note", True)

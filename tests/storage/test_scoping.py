@@ -103,6 +103,7 @@ from touchbase.outgoing import (
     Replay,
     StoreProgress,
 )
+from touchbase.presence import ListServers, NotePresence, ServerFacts
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.match import MatchEverywhere
@@ -175,8 +176,9 @@ ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 OF_INSTALLATION = {
     AddCell, AdoptErasureKey, ConfirmPlace, CopyInstallationList, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, RaiseIds,
     RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey, EndSession, IsSessionEnded,
+    ListServers, NotePresence,
 }  # fmt: skip
-"""The directory of cells and the list of the installation: tables that have nothing of a client: reviewed."""
+"""The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     RotateClientId: "must see whether the new id is, or was, somebody else's",
     AddErasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -364,6 +366,7 @@ def variants(kind: type[Any]) -> Iterator[Any]:
         yield kind(*chosen)
 
 
+FACTS = ServerFacts("1", "http://127.0.0.1:1", True, "here", 7, 5)
 KEY = StoreKey("k", b"", [], None, "", 5)
 ASKING: list[Any] = [
     AddCell("eu", "postgresql://db/eu", 5), SetCellState("eu", "draining"), ReservePlace("acme", 1), ConfirmPlace("acme", 5),
@@ -372,6 +375,7 @@ ASKING: list[Any] = [
     StrikeTexts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
     EndSession(b"d", 5, 1), StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10), DropRefused(1, 10, 1),
+    NotePresence("t", FACTS, 5, 6),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),

@@ -24,6 +24,7 @@ from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.ignored_names import is_ping
 from touchbase.adapters.kit.parse import layers, parse, unflattened
 from touchbase.adapters.kit.signature_schemes import GENERIC, HIGH_CONFIDENCE, MIN_CONFIDENCE, SignatureSchemes
+from touchbase.adapters.kit.sns import is_set_up
 from touchbase.adapters.kit.times import Unzoned, in_zone
 from touchbase.connections import CHANNELS, FETCHED, NO_SETTINGS, ConnectionSettings, Fetcher
 from touchbase.errors import UnrecognisedPayload
@@ -69,7 +70,7 @@ class Adapters(SignatureSchemes):
         named = tool or request.tool
         if named is not None:
             return self._translate_as(webhook, named)
-        if is_ping(webhook.data):
+        if is_ping(webhook.data) or is_set_up(webhook.data):
             return Translation(GENERIC, [])
         confidence, adapter, found = self._best(webhook)
         if adapter is not None and adapter.tool in request.rejected_tools:
@@ -146,6 +147,8 @@ class Adapters(SignatureSchemes):
         if adapter is None:
             known = ", ".join(self.tools(webhook.request.channel))
             raise UnrecognisedPayload(f"Unknown {webhook.request.channel} tool '{tool}'; known tools: {known}.")
+        if is_set_up(webhook.data):
+            return Translation(tool, [])
         webhook = _with_settings(webhook, tool)
         webhook = _unwrap_until_recognised(adapter, webhook)
         if is_ping(webhook.data) and FETCHED not in webhook.headers:

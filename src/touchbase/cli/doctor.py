@@ -6,12 +6,13 @@ import os
 import shutil
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+import touchbase
 from touchbase.cli.doctor_of_cells import findings_of_cells
 from touchbase.cli.options import duration, json_option, setting_options
 from touchbase.cli.output import echo, escape_controls, output_width, print_json, styled
@@ -22,6 +23,7 @@ from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
     from touchbase.doctor import Finding
+    from touchbase.presence import ServerFacts
 
 MIN_FREE_BYTES = 1024**3
 """Less free disk space for a SQLite store is a problem."""
@@ -80,7 +82,7 @@ def _findings(database: str | None, silent_after: Micros) -> Iterator[Finding]:
         yield Finding("settings", PROBLEM, str(error), "set a usable value (docs/reference/settings.md); nothing else was checked")
         return
     if not unknown:
-        yield Finding("settings", OK, "open mode, no key is needed" if settings.open_mode else "valid; requests except webhooks need a key")
+        yield Finding("settings", OK, "valid, those of this shell")
     yield from _disk_findings(settings)
     try:
         yield from run(_store_findings(settings, silent_after))
@@ -115,6 +117,7 @@ def _disk_findings(settings: Settings) -> Iterator[Finding]:
 async def _store_findings(settings: Settings, silent_after: Micros) -> list[Finding]:
     from touchbase.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
     from touchbase.encryption import EncryptionKeys
+    from touchbase.presence import ListServers
     from touchbase.storage import check_address, open_store
     from touchbase.storage.schema_state import schema_state
 
@@ -139,10 +142,35 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
     store = await open_store(settings.database, as_is=True, encryption_keys=keys, upgrade=False)
     try:
         found += [Finding("store", PROBLEM, warning, "docs/how-to/run-on-postgresql.md says how") for warning in store.warnings]
-        found += [each async for each in diagnose(store, now_us(), silent=silent_after, keys_needed=not settings.open_mode)]
+        servers = await store.read(ListServers(now_us()))
+        found += _server_findings(servers, settings)
+        needed = not all(server.open_mode for server in servers) if servers else not settings.open_mode
+        found += [each async for each in diagnose(store, now_us(), silent=silent_after, keys_needed=needed)]
         return found + await findings_of_cells(store, silent_after)
     finally:
         await store.close()
+
+
+def _server_findings(servers: Sequence[ServerFacts], settings: Settings) -> Iterator[Finding]:
+    """Yield what the running servers say of themselves in the store."""
+    from touchbase.doctor import NOTE, OK, Finding
+
+    if not servers:
+        mode = _mode(settings.open_mode)
+        detail = f"none has said in the last minute that it runs on this store; with this shell's settings one would be in {mode}"
+        yield Finding("server", NOTE, detail, "start it with `touchbase serve`")
+    for server in servers:
+        since = to_text(server.started_us // SECOND * SECOND)
+        detail = f"version {server.version} at {server.address} in {_mode(server.open_mode)}"
+        detail = f"{detail}; process {server.pid} on {server.host} since {since}, as it says in the store"
+        if server.version == touchbase.__version__:
+            yield Finding("server", OK, detail)
+        else:
+            yield Finding("server", NOTE, detail, f"this command has version {touchbase.__version__}: restart the server if it is older")
+
+
+def _mode(open_mode: bool) -> str:
+    return "open mode, no key is needed" if open_mode else "key mode, every request except webhooks needs a key"
 
 
 def _sqlite_path(settings: Settings) -> Path | None:

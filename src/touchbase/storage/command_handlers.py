@@ -106,6 +106,7 @@ from touchbase.outgoing import (
 )
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
+from touchbase.presence import NotePresence, note_presence
 from touchbase.records import (
     Company,
     Contact,
@@ -230,6 +231,7 @@ COMMANDS: dict[type, Handler] = {
     ReplayMany: Handler(_each(replay_many)),
     ForgetDedupeKeys: Handler(_each(forget_dedupe_keys)),
     StoreRefusals: Handler(refused_sql.store_refusals, _refused, needs_cipher=True),
+    NotePresence: Handler(_each(note_presence)),
     NoteReplay: Handler(_each(refused_bodies_sql.note_replay)),
     DropRefused: Handler(_each(refused_bodies_sql.drop_refused)),
     DeleteResponses: Handler(_each(idempotency_sql.delete_expired)),

@@ -86,6 +86,7 @@ from touchbase.messages import GetMessages, ListMessages, MessagesOfContact, Mes
 from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
+from touchbase.presence import ListServers, list_servers
 from touchbase.records import (
     Company,
     Contact,
@@ -337,6 +338,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     OldDedupeKeys: inbox_sql_queries.old_dedupe_keys,
     ListRefusals: refused_sql.list_refusals,
     SizeRefused: refused_bodies_sql.size_refused,
+    ListServers: list_servers,
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
     **jobs_sql.ANSWERS,

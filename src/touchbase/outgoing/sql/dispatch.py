@@ -89,7 +89,7 @@ def lead_shards(command: LeadShards) -> Plan[Leadership]:
 
 def _leases() -> Plan[dict[str, tuple[str, Micros]]]:
     """Return all leases, locked until the commit: name -> token and end."""
-    sql = "SELECT name, token, until_us FROM dispatch_lease ORDER BY name"
+    sql = "SELECT name, token, until_us FROM dispatch_lease WHERE name NOT LIKE 'server %' ORDER BY name"  # see presence.py
     rows = yield Select(sql, (), f"{sql} FOR UPDATE")
     return {name: (token, until) for name, token, until in rows}
 

@@ -1,0 +1,110 @@
+"""Presence of servers: each renews a row in its store that says what it is, so that `doctor` need not guess from its own settings.
+
+The rows are leases beside those of the processes that send webhooks; one that has ended is a server that does not run any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from secrets import token_hex
+
+import msgspec
+
+from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.errors import Overloaded
+from touchbase.outgoing.sql.statements import DROP_LEASE, SAVE_LEASE
+from touchbase.sql.command import Command, Query
+from touchbase.sql.statement import Execute, Plan, Select
+from touchbase.sql.store import Store
+
+LOG = logging.getLogger("touchbase.server")
+LEASE: Micros = 60 * SECOND
+RENEW_SECONDS = 20.0
+_NAMED = "server "
+
+
+class ServerFacts(msgspec.Struct, frozen=True):
+    """What a running server says of itself."""
+
+    version: str
+    address: str
+    """Where it listens."""
+    open_mode: bool
+    """Whether requests need no key."""
+    host: str
+    pid: int
+    started_us: Micros
+
+
+@dataclass(slots=True)
+class NotePresence(Command[None]):
+    """Store a server's facts until a time, and remove rows that have ended; a time that has passed removes its own."""
+
+    token: str
+    facts: ServerFacts
+    at: Micros
+    until_us: Micros
+
+
+@dataclass(slots=True)
+class ListServers(Query[list[ServerFacts]]):
+    """The servers that run at this time, in the order of their addresses."""
+
+    at: Micros
+
+
+def note_presence(command: NotePresence) -> Plan[None]:
+    """Run `NotePresence`."""
+    name = _NAMED + command.token
+    yield Execute(SAVE_LEASE, [(name, msgspec.json.encode(command.facts).decode(), command.until_us)])
+    ended = yield Select("SELECT name FROM dispatch_lease WHERE name LIKE ? AND until_us <= ?", (f"{_NAMED}%", command.at))
+    if ended:
+        yield Execute(DROP_LEASE, sorted((row[0],) for row in ended))
+
+
+def list_servers(query: ListServers) -> Plan[list[ServerFacts]]:
+    """Run `ListServers`."""
+    rows = yield Select("SELECT token FROM dispatch_lease WHERE name LIKE ? AND until_us > ?", (f"{_NAMED}%", query.at))
+    servers: dict[tuple[str, str, int], ServerFacts] = {}
+    for facts in sorted((msgspec.json.decode(token, type=ServerFacts) for (token,) in rows), key=lambda server: server.started_us):
+        servers.setdefault((facts.address, facts.host, facts.pid), facts)  # each process of a server has a row
+    return [servers[key] for key in sorted(servers)]
+
+
+def facts_of(version: str, listener: socket.socket, *, open_mode: bool, pid: int | None, at: Micros) -> ServerFacts:
+    """Return the facts of a server that listens; `pid` is that of the process which started its processes, if there are several."""
+    host, port = listener.getsockname()[:2]
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return ServerFacts(version, address, open_mode, socket.gethostname(), pid or os.getpid(), at)
+
+
+@contextlib.asynccontextmanager
+async def present(store: Store, facts: ServerFacts, clock: Clock) -> AsyncIterator[None]:
+    """Renew a server's row while the context lasts."""
+    token = token_hex(8)
+    renewing = asyncio.create_task(_renew(store, token, facts, clock), name="presence")
+    try:
+        yield
+    finally:
+        renewing.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Overloaded):
+            await renewing
+        with contextlib.suppress(Overloaded):
+            await store.write(NotePresence(token, facts, clock(), 0))
+
+
+async def _renew(store: Store, token: str, facts: ServerFacts, clock: Clock) -> None:
+    while True:
+        try:
+            await store.write(NotePresence(token, facts, clock(), clock() + LEASE))
+        except Overloaded:
+            LOG.debug("the server's row is renewed later")
+        except Exception:
+            LOG.exception("the server's row could not be renewed; it is tried again")
+        await asyncio.sleep(RENEW_SECONDS)
