@@ -300,7 +300,8 @@ def test_routes__there_is_one_for_each_command_and_query() -> None:
     unrouted = sorted(kind.__name__ for kind in kinds if kind in spanning and kind not in routed)
 
     assert unrouted == [
-        "AddErasures", "AnyKey", "BusyClients", "CheckEncryption", "ClaimCheck", "ClientsToLink", "DueFetches", "DueJobFiles", "DueJobs",
+        "AddErasures", "AnyKey", "BusyClients", "CheckEncryption", "ClaimCheck", "ClientsToLink", "DueCounts", "DueFetches",
+        "DueJobFiles", "DueJobs",
         "DueJudgements", "EndpointVersions", "ExpiredResponses", "LeadShards", "NextToIndex", "OldAttempts", "OldDedupeKeys",
-        "OpenErasures", "ReadDirectory", "Reencrypt", "ReplaceLost", "ReservePlace", "RetireKeys", "StoreFirstKey",
+        "ReadDirectory", "Reencrypt", "ReplaceLost", "ReservePlace", "RetireKeys", "StoreFirstKey",
     ]  # fmt: skip

@@ -252,7 +252,7 @@ def test_keys_list__filters_by_client_and_state_in_pages(store: Run) -> None:
         (("rotate", "0" * 12), 1, "there is no key"),
         (("revoke", "0" * 12), 1, "there is no key"),
         (("list", "--client", "nobody"), 1, "there is no client"),
-        (("list", "--before", "nonsense"), 1, "there is no key"),
+        (("list", "--before", "nonsense"), 1, "there is no such key"),
     ],
 )
 def test_keys__reports_an_invalid_operation_in_one_line(store: Run, arguments: tuple[str, ...], status: int, says: str) -> None:

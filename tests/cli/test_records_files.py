@@ -66,12 +66,10 @@ def test_parquet__is_exported_and_imported_into_another_client(store: Run, monke
         assert (done["created"], done["invalid"]) == (1, 0)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     export = store("contacts", "export", "--client", "acme", "--format", "parquet")
-    again = store("contacts", "import", "contacts.parquet", "--client", "other")
 
     assert store("companies", "export", "--client", "other").stdout.splitlines()[1].split(",")[2] == "x.example"
-    for refused in (export, again):
-        assert refused.exit_code == 1
-        assert "not installed where Touchbase runs: pip install touchbase[parquet]" in refused.output
+    assert export.exit_code == 1
+    assert "not installed where Touchbase runs: pip install touchbase[parquet]" in export.output
 
 
 def test_jobs__are_listed_shown_and_cancelled_by_their_ids(store: Run) -> None:

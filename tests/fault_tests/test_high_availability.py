@@ -43,7 +43,7 @@ def test_filled_files__have_no_address_of_the_page_left(tmp_path: Path) -> None:
     folder = Path("/folder")
     texts = {
         "patroni.yml": files.patroni("db2", ADDRESSES, folder, Path("/programs")),
-        "haproxy.cfg": files.haproxy(ADDRESSES),
+        "haproxy.cfg": files.haproxy(ADDRESSES, folder),
         "pgbouncer.ini": files.pgbouncer(ADDRESSES, folder),
         "etcd.env": "\n".join(files.etcd(ADDRESSES, folder).values()),
     }

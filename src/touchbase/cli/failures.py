@@ -24,7 +24,7 @@ HIDDEN = "***"
 _PATTERNS = (
     re.compile(r"(tb_[a-z0-9]{1,16}_[0-9a-f]{12}_)[0-9A-Za-z_]+"),
     re.compile(r"(tbs_|whsec_)[\w+/=-]{8,}"),
-    re.compile(r"(://)[^\s?'\"]{0,200}(?=@)"),
+    re.compile(r"(://)(?!USER:PASSWORD@)[^\s?'\"]{0,200}(?=@)"),
     re.compile(r"([?&][\w-]{0,60}(?:key|password|secret|token)[\w-]{0,60}=)[^\s&'\"]+", re.IGNORECASE),
 )
 """Keys, generated secrets, and users, passwords and tokens in addresses: the groups stay."""

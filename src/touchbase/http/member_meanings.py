@@ -153,6 +153,7 @@ ONLY = {
 """What a member means in one type: `Type.member`."""
 
 COMMON = {
+    "computed_since": "Only for a record with a long history: values were computed from the events since then.",
     "affected": "Number of records that would be affected.",
     "after": "Custom fields after the change.",
     "applied_at": "When it was applied; null: it was not.",
@@ -302,7 +303,6 @@ COMMON = {
     "suppressed": "Whether it must not be contacted.",
     "thread_id": "The tool's id of the conversation; null: none.",
     "time_zone": "IANA time zone in which intervals begin and end.",
-    "timeline": "Everything that happened to the person.",
     "timestamp": "When it was stored.",
     "title": "The meaning of the status.",
     "tool": "The tool; null: not known.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from touchbase.auth import ListKeys
 from touchbase.cells import before_in, merged
-from touchbase.clients import CountStored, DeletingClients, FindClientByHandle, ListClientPage, ListClients, StoredTotals
+from touchbase.clients import CountStored, DeletingClients, FindClientByHandle, ListClientPage, ListClients, ListNearLimit, StoredTotals
 from touchbase.connections import CountSilent
 from touchbase.erasure import OpenErasures
 from touchbase.event_log import FindNewEvents, ListNewestEvents
@@ -133,6 +133,7 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     CountOutgoing: _outgoing,
     CountSilent: _sum,
     CountStored: _stored,
+    ListNearLimit: lambda query, answers: [*_all(answers)],
     OpenErasures: lambda query, answers: [*_all(answers)],
     ListNewestEvents: _union,
     MatchEverywhere: _matches,

@@ -14,7 +14,7 @@ from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, Time, encode, fitting, named_enum
+from touchbase.http.schemas import ChannelOut, MaybeTime, Time, encode, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, RawBody, checked_client, no_such_tool, raw_body
 from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals, place_of
 from touchbase.inbox.refused_bodies import RefusedBody, get_refused_body, replay_refused
@@ -52,12 +52,12 @@ class RefusedWebhookOut(Struct):
     tool: Annotated[str | None, Meta(description="The tool that the webhook resembles, unverified.")]
     first_received_at: Time
     last_received_at: Time
-    calls: int
+    calls: Annotated[int, Meta(description="How often it arrived.")]
     size: int
     headers: dict[str, str]
     query: str
     body: Annotated[RawBody | None, Meta(description="null once it was replayed: then its delivery has it.")]
-    replayed_at: Time | None
+    replayed_at: Annotated[MaybeTime, Meta(description="When it was replayed; null: it was not.")]
     replayed_by: Annotated[str | None, Meta(description="The API key that replayed it, or the command line.")]
     delivery_id: Annotated[int | None, Meta(description="The delivery that the replay made.")]
 

@@ -11,7 +11,6 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
 from touchbase.http.schemas import MaybeTime, Name, ProblemOut, RecordId, Time, example
 from touchbase.records import validation
-from touchbase.records.timelines import MAX_HISTORY
 
 Email = Annotated[
     str, Meta(max_length=limits.EMAIL, description="Checked for its syntax only; blank means unset.", examples=["jane@example.com"])
@@ -279,10 +278,7 @@ class TimelineEvent(Struct):
     message_id: Annotated[int | None, Meta(description="The message that the event brought: `GET /public/v2/messages/{id}`.")] = None
 
 
-ComputedSince = Annotated[
-    Time | UnsetType,
-    Meta(description=f"Only for a record with more than {MAX_HISTORY:,} events: values were computed from the events since then."),
-]
+ComputedSince = Time | UnsetType
 
 
 def since(at: Micros | None) -> str | UnsetType:
