@@ -22,6 +22,7 @@ from touchbase.clients.commands import BeginDeletion, FindClient, FindClientByNu
 from touchbase.clients.stored_bytes import MeasurePage
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.erasure.commands import GetErasure
+from touchbase.erasure.sql.texts import TEXT_TABLES
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
@@ -133,6 +134,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         "what": [FieldChange("merge", w.FIELD, w.OWN_FIELD)],
         "suppressions": [known.ids], "deliveries": [known.ids], "ids": [known.ids], "after_sequence": [0], "types": [None],
         "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
+        "table": sorted(TEXT_TABLES),
     }  # fmt: skip
     for kind in (*HANDLERS, *CIPHER_HANDLERS):
         hints = typing.get_type_hints(kind)

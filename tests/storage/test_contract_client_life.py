@@ -33,6 +33,7 @@ from touchbase.clients.commands import (
 )
 from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
 from touchbase.clients.sql.removal import CLIENT_TABLES
+from touchbase.clients.stored_bytes import StoreCount
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.do_not_contact import NewEntry, SaveEntries
@@ -105,6 +106,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
+    await store.write(StoreCount(number, 5, 5, 0))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     job = await store.write(CreateJob(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(AppendToFile(number, job.id, "input", b"email", 5))
