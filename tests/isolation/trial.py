@@ -26,6 +26,8 @@ _RANDOM = re.compile(r"api:[0-9a-f]{16}:[0-9a-f]+")
 """Keys of writes through the interface; a process makes them up."""
 REFUSED = (403, 404, 422)
 VOLATILE = ("x-request-id", "date")
+HANDLES = re.compile(rb"(\"handle\":\"|handle='|, \\*')[a-z2-7]{8}(?=\\*['\"])")
+"""Random names of clients, in bodies and in rows."""
 REQUEST_IDS = re.compile(rb"""["'][0-9a-f]{24}["']""")
 HUBSPOT = f"/admin/v1/clients/{w.CLIENT_B}/connections/crm/hubspot"
 FIRST = [
@@ -175,7 +177,11 @@ async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, 
     for text in (
         repr((differences, verified)), *await probe(store, plan.tries, plan.questions), *await leave(store, side.number)
     ):  # fmt: skip
-        made.told.append(Told(Request("PROBE", ""), 0, {}, REQUEST_IDS.sub(b"some request", _RANDOM.sub("api", text).encode())))
+        made.told.append(
+            Told(
+                Request("PROBE", ""), 0, {}, REQUEST_IDS.sub(b"some request", HANDLES.sub(rb"\1random", _RANDOM.sub("api", text).encode()))
+            )
+        )
         if like and made.told[-1] != like[len(made.told) - 1]:
             made.faults.append(f"{made.told[-1]}, and {like[len(made.told) - 1]} where A is not")
     return made
@@ -217,4 +223,5 @@ async def _send(side: Side, request: Request) -> Told:
 def _body(reply: Response) -> bytes:
     """The body without the request's own random id."""
     body = reply.body.replace(reply.headers.get("x-request-id", "-").encode(), b"")
+    body = HANDLES.sub(rb"\1random", body)
     return REQUEST_IDS.sub(b'"some request"', body)  # of the requests that a timeline names
