@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import msgspec
 import pytest
@@ -18,7 +19,7 @@ from touchbase.clients.sql.statements import set_settings
 from touchbase.sql.statement import Execute
 
 NOW = "2026-11-20T09:30:00Z"
-NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator", "stored_bytes": 0}
+NEW = {"handle": ANY, "name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator", "stored_bytes": 0}
 OPEN = {
     "on_duplicate": "error",
     "contact_statuses": None,
@@ -210,7 +211,7 @@ async def test_unknown_fields__are_reported_up_to_a_limit(call: ApiClient) -> No
 
 def test_id_that_changes_before_the_lock__leads_to_the_same_client() -> None:
     def row(client_id: str) -> tuple[Any, ...]:
-        return (7, client_id, 1, "{}", "", "active", 1, 0, 0, "administrator", False, 0)
+        return (7, client_id, 1, "{}", "", "active", 1, 0, 0, "administrator", "abcdefgh", False, 0)
 
     plan = set_settings(SetClientSettings("first", ClientSettings(keep_deleted_days=3), keep_limits=False))
     next(plan)
