@@ -13,8 +13,8 @@ from tests.cli.test_inbox import execute_sql
 from touchbase.cli import inbox_search
 
 REPLY = b'{"event_type":"reply_received","lead_email":"jane@example.com","timestamp":"2026-11-20T09:31:00Z"}'
-LATE = 10_001
-"""The first id of the second block of ids."""
+LATE = 4
+"""The id after those of the first process, which gave its unused ids back."""
 RIDDLE = b'{"what": "Jane <jane@example.com> asks: call me"}'
 
 

@@ -211,7 +211,7 @@ def test_persons_export__writes_a_complete_private_file_or_none(
     nowhere = filled("persons", "export", *WHO, "--out", "nowhere/person.json")
     done = filled("persons", "export", *WHO, "--out", "person.json")
     with monkeypatch.context() as broken:
-        broken.setattr("touchbase.cli.persons._pieces", lambda page, is_first: 1 / 0)
+        broken.setattr("touchbase.cli.persons_remote.ExportText.end", lambda text: 1 / 0)
         broken.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("traces")))
         half = filled("persons", "export", *WHO, "--out", "half.json")
 

@@ -68,6 +68,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "field_id": "1",
             "name": "n",
             "key_id": "0123456789ab",
+            "refused_id": "1",
         }
         if path.endswith(("/suspend", "/rotate-id")):
             continue  # the client is what the calls are about

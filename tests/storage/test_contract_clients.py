@@ -29,7 +29,7 @@ async def test_ensure_client__creates_a_client_once_among_concurrent_commands(en
 async def test_ensure_client__creates_a_client_with_default_settings(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 5))
 
-    assert client == Client(client.number, "acme", 5, ClientSettings(), made_by="call")
+    assert client == Client(client.number, "acme", 5, ClientSettings(), made_by="call", handle=client.handle)
 
 
 async def test_set_client_settings__replaces_all_settings(store: Store) -> None:

@@ -107,6 +107,7 @@ MAY_WALK = {
     "jobs.sql.EXPIRE_JOB_FILES",
     "connections.sql.encrypted_columns.FORGET_KEYS",
     "inbox.sql.refused.TRIM_REFUSALS",
+    "inbox.sql.refused_bodies.TRIM_BODIES",  # the newest bodies of one client, a bounded number
     "search.sql.index.TAKE_PENDING",
     "event_log.sql.statements.LOG_EVENTS",  # one counter for each client
     "event_log.sql.statements.NEWEST_OF",

@@ -76,7 +76,7 @@ from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, StoredTexts, StrikeTexts, SweepErasure
+from touchbase.erasure.commands import AddErasures, ClientsWithErasures, ErasePerson, OpenErasures, StoredTexts, StrikeTexts, SweepErasure
 from touchbase.event_log import ListNewestEvents, TrimLog, with_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
@@ -134,6 +134,7 @@ SPANNING: dict[type, str] = {
     DueFetches: "numbers of clients and their tools, for the worker",
     ExpiredResponses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
     OldDedupeKeys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
+    ClientsWithErasures: "numbers and times of clients, for a restored backup; nothing of a person",
     OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
     DueJobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
     StoreFirstKey: "looks whether any key is there, and keeps one of no client",

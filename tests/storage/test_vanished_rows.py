@@ -61,7 +61,7 @@ def test_ensure_clients__is_retried_when_the_client_disappears_during_the_comman
 def test_remove_client_rows__removes_the_body_of_a_delivery_that_arrived_late(monkeypatch: pytest.MonkeyPatch) -> None:
     [delivery] = [table for table in CLIENT_TABLES if table.children]
     monkeypatch.setattr(clients_sql_removal, "CLIENT_TABLES", (delivery,))
-    plan = clients_sql_removal.remove_some(1, None, 500)
+    plan = clients_sql_removal._remove_some(1, None, 500)
 
     looked = next(plan)
     deleted = plan.send([(3, 10), (9, 10)])

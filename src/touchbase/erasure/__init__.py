@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchbase.erasure.commands import (
     AddErasures,
+    ClientsWithErasures,
     EndErasure,
     ErasePending,
     ErasePerson,
@@ -28,6 +29,7 @@ from touchbase.erasure.service import Eraser, identities
 
 __all__ = [
     "AddErasures",
+    "ClientsWithErasures",
     "EndErasure",
     "ErasePending",
     "ErasePerson",

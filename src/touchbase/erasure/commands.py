@@ -164,6 +164,11 @@ class ErasedPage:
 
 
 @dataclass(slots=True)
+class ClientsWithErasures(Query[list[tuple[int, Micros]]]):
+    """List the number and creation time of each client with erased people; readable in a store of any version."""
+
+
+@dataclass(slots=True)
 class ListErasures(Query[ErasedPage]):
     """List the erased keys of one client, to add them to a restored backup (`AddErasures`)."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from touchbase.clients import ListClients
 from touchbase.common.timestamps import Micros
-from touchbase.erasure.commands import AddErasures, ErasedKey, ListErasures, OpenErasures
+from touchbase.erasure.commands import AddErasures, ClientsWithErasures, ErasedKey, ListErasures, OpenErasures
 from touchbase.erasure.service import Eraser
 from touchbase.sql.store import Store
 
@@ -22,9 +22,9 @@ async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
     added = 0
     # Number and creation time identify a client: its id may have been rotated, and its number belong to another one in the restored store.
     restored_clients = {(client.number, client.created_us) for client in await restored.read(ListClients())}
-    for client in await known.read(ListClients()):
-        if (client.number, client.created_us) in restored_clients:
-            added += await _copy(restored, known, client.number, now)
+    for number, created_us in await known.read(ClientsWithErasures()):
+        if (number, created_us) in restored_clients:
+            added += await _copy(restored, known, number, now)
     return added
 
 

@@ -12,7 +12,7 @@ from touchbase.auth import ListKeys
 from touchbase.cells import before_in, merged
 from touchbase.clients import CountStored, DeletingClients, FindClientByHandle, ListClientPage, ListClients, ListNearLimit, StoredTotals
 from touchbase.connections import CountSilent
-from touchbase.erasure import OpenErasures
+from touchbase.erasure import ClientsWithErasures, OpenErasures
 from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.inbox import (
     CountInbox,
@@ -134,6 +134,7 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     CountSilent: _sum,
     CountStored: _stored,
     ListNearLimit: lambda query, answers: [*_all(answers)],
+    ClientsWithErasures: lambda query, answers: [*_all(answers)],
     OpenErasures: lambda query, answers: [*_all(answers)],
     ListNewestEvents: _union,
     MatchEverywhere: _matches,

@@ -31,6 +31,7 @@ from touchbase.duplicates import ReadBlock
 from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import (
+    ClientsWithErasures,
     FindErased,
     FindPerson,
     FindSources,
@@ -352,6 +353,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     GetErasure: erasure_sql_queries.get_erasure,
     OpenErasures: erasure_sql_queries.open_erasures,
     FindErased: erasure_sql_queries.find_erased,
+    ClientsWithErasures: erasure_sql_queries.clients_with_erasures,
     ListErasures: erasure_sql_queries.list_erasures,
     ListRequests: erasure_sql_queries.list_requests,
     FindSources: erasure_sql_queries.find_sources,

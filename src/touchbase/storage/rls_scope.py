@@ -29,7 +29,7 @@ from touchbase.clients import (
 from touchbase.company_links import ClientsToLink
 from touchbase.connections import AddConnection, ClaimCheck, CountSilent, DueFetches, DueJudgements
 from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure import AddErasures, OpenErasures
+from touchbase.erasure import AddErasures, ClientsWithErasures, OpenErasures
 from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.exports import ExportRecords
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
@@ -82,6 +82,7 @@ CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
+        ClientsWithErasures,
         DueJobs, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
         ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
         DueCounts, CountStored, ListNearLimit,

@@ -209,7 +209,7 @@ class World:
             names = ("domain", "name")
         shown |= {name: getattr(record, name) for name in names}
         custom = {one.name: one.value for one in record.custom_fields if one.value is not None}
-        told, _ = await timeline(self.store, record, 1_000, None, PLAIN)
+        told, _, _ = await timeline(self.store, record, 1_000, None, PLAIN)
         return Seen(kind, number, shown, custom, [(each.event, each.changed) for each in reversed(told)])
 
     async def differences(self) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.erasure.commands import (
     BodyPage,
+    ClientsWithErasures,
     ErasedKey,
     ErasedPage,
     Erasure,
@@ -146,6 +147,14 @@ def find_erased(query: FindErased) -> Plan[set[Ref]]:
         return set()
     marks = yield from find_marks(key, query.client, query.refs)
     return {ref for ref, mark in marks.items() if query.derived or not mark.derived}
+
+
+def clients_with_erasures(query: ClientsWithErasures) -> Plan[list[tuple[int, int]]]:
+    """Run `ClientsWithErasures`."""
+    rows = yield Select(
+        "SELECT c.id, c.created_us FROM client c WHERE EXISTS (SELECT 1 FROM erased e WHERE e.client = c.id) ORDER BY c.id", ()
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def list_erasures(query: ListErasures) -> Plan[ErasedPage]:
