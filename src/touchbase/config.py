@@ -8,8 +8,9 @@ command-line option overrides the environment, which overrides the default. Secr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,6 +84,11 @@ class Settings:
         option=False,
     )
     smtp_from: str = _setting("", "Sender of these e-mails, such as Touchbase <touchbase@example.com>.")
+    mail_domains: str = _setting(
+        "",
+        "Domains of recipients to which these e-mails may be sent, such as example.com, each with its subdomains; *: any. Empty: the "
+        "domain of TOUCHBASE_SMTP_FROM.",
+    )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
     log_format: str = _setting(
         "auto",
@@ -221,6 +227,13 @@ class Settings:
         return _listed(self.webhook_allowed_origins)
 
     @property
+    def recipient_domains(self) -> tuple[str, ...]:
+        """Domains to which e-mails may be sent, in normal form: those in `mail_domains`, else the sender's."""
+        domains = tuple(filter(None, map(_mail_domain, _listed(self.mail_domains))))
+        sender_domain = parseaddr(self.smtp_from)[1].rpartition("@")[2].lower()
+        return domains or (sender_domain,) * bool(sender_domain)
+
+    @property
     def open_mode(self) -> bool:
         """Whether requests need no key."""
         return self.auth == "none" or (self.auth == "auto" and self.is_loopback and not self.is_public)
@@ -301,7 +314,9 @@ OTHER_WORDS = {
     **dict.fromkeys(("bind", "listen", "address", "ip"), "host"),
     **dict.fromkeys(("proxies", "proxy", "forwarded_allow_ips"), "trusted_proxies"),
     **dict.fromkeys(("processes", "threads"), "workers"),
-    **dict.fromkeys(("mail", "email", "mail_url"), "smtp_url"),
+    **dict.fromkeys(("mail", "email", "mail_url", "mail_server", "mail_host"), "smtp_url"),
+    **dict.fromkeys(("mail_from", "mail_sender", "email_from"), "smtp_from"),
+    **dict.fromkeys(("email_domains", "smtp_domains", "recipient_domains", "allowed_domains"), "mail_domains"),
     "debug": "log_level",
     "secret_key": "encryption_key",
 }
@@ -340,6 +355,20 @@ def _nearest(name: str, value: str, known: list[str]) -> str:
 def _listed(text: str) -> tuple[str, ...]:
     """Split a setting that is a list, at commas or white space."""
     return tuple(text.replace(",", " ").split())
+
+
+def _mail_domain(text: str) -> str | None:
+    """Return a domain of recipients as addresses have it in normal form, or `*`; None for other text."""
+    from touchbase.common.normalize import find_email_key  # slow to import, and rarely needed by a command
+
+    key = text if text == "*" else find_email_key(f"x@{text}")
+    return key and key.rpartition("@")[2]
+
+
+_LISTS: dict[str, tuple[Callable[[str], object], str]] = {
+    **LISTS,
+    "mail_domains": (_mail_domain, "domains such as example.com, without @ and with their subdomains, or * for any"),
+}
 
 
 def _from_environment(each: Field[Any], environ: Mapping[str, str]) -> str | None:
@@ -384,8 +413,8 @@ def _check(each: Field[Any], value: Any) -> None:
         raise BadSettings(f"{environment_name(each.name)} must be {TEXTS[each.name][1]}{given}")
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
-    if each.name in LISTS:
-        is_one, wanted = LISTS[each.name]
+    if each.name in _LISTS:
+        is_one, wanted = _LISTS[each.name]
         for one in _listed(value):
             if not is_one(one):
                 raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {'one of them' if '@' in one else repr(one)} is none")

@@ -15,7 +15,7 @@ from touchbase.erasure import OpenErasures
 from touchbase.errors import Overloaded
 from touchbase.inbox import FAILED, PARKED, RECEIVED, UNRECOGNISED, BusyClients, CountInbox, Delivery, ListDeliveries
 from touchbase.outgoing import ACTIVE as ACTIVE_ENDPOINT
-from touchbase.outgoing import ListTroubles
+from touchbase.outgoing import ListMailEndpoints, ListTroubles, recipients, why_not_mailed
 from touchbase.sql.store import Store
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -46,8 +46,13 @@ class Finding:
     next: str | None = None
 
 
-async def diagnose(store: Store, now: Micros, *, silent: Micros, keys_needed: bool) -> AsyncIterator[Finding]:
-    """Yield the findings of a store whose schema is up to date, check by check; `silent`: how long a connection may receive nothing."""
+async def diagnose(
+    store: Store, now: Micros, *, silent: Micros, keys_needed: bool, mail_domains: Sequence[str] = ()
+) -> AsyncIterator[Finding]:
+    """Yield the findings of a store whose schema is up to date, check by check.
+
+    `silent`: how long a connection may receive nothing; `mail_domains`: where e-mail may be sent, empty if that is not known.
+    """
     clients = [client for client in await store.read(ListClients()) if client.state == ACTIVE]
     for name, check in (
         ("clock", _clock(store, now)),
@@ -56,7 +61,7 @@ async def diagnose(store: Store, now: Micros, *, silent: Micros, keys_needed: bo
         ("connections", _connections(store, clients, now, silent)),
         ("inbox", _inbox(store, now)),
         ("storage", _storage(store, clients)),
-        ("webhooks", _webhooks(store, now)),
+        ("webhooks", _webhooks(store, now, mail_domains)),
         ("erasures", _erasures(store, now)),
     ):
         found = [Finding(name, *each) async for each in check]
@@ -203,7 +208,7 @@ async def _inbox(store: Store, now: Micros) -> Results:
         yield OK, "no delivery failed or waits too long", None
 
 
-async def _webhooks(store: Store, now: Micros) -> Results:
+async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ()) -> Results:
     fine = True
     for one in await store.read(ListTroubles(now - MAX_FAILING_AGE)):
         fine = False
@@ -214,6 +219,12 @@ async def _webhooks(store: Store, now: Micros) -> Results:
         else:
             detail = f"{named} is {one.state} since {_time(one.state_us)}: {one.reason}"
             yield PROBLEM, detail, f"`touchbase endpoints test {options} {one.endpoint_id}`, then `resume`, or `remove`"
+    for endpoint in await store.read(ListMailEndpoints()) if mail_domains else ():
+        reasons = [why for address in recipients(endpoint.url) if (why := why_not_mailed(address, mail_domains)) is not None]
+        if reasons:
+            fine = False
+            detail = f"webhook endpoint {endpoint.endpoint_id} of {endpoint.client_id}: {reasons[0].partition(';')[0]}; its events wait"
+            yield PROBLEM, detail, "add the domain to TOUCHBASE_MAIL_DOMAINS, or change the recipients of the endpoint"
     if fine:
         yield OK, "no webhook endpoint fails or is paused", None
 

@@ -115,5 +115,7 @@ def outgoing_parts(settings: Settings, store: Store) -> tuple[Sender, Installati
     """Return the sender of outgoing webhooks, messages and write-back, and what messages to people say of this installation."""
     agent = f"touchbase/{touchbase.__version__}"
     http, tools = WebhookClient(agent, settings.webhook_allowed), HttpClient(agent, settings.fetch_allowed)
-    place = Installation(settings.public_url.rstrip("/"), settings.smtp_from)
-    return Sender(http, MailClient(settings.smtp_url, settings.smtp_from), HubSpotClient(store, tools.send, tools.close)), place
+    domains = settings.recipient_domains
+    place = Installation(settings.public_url.rstrip("/"), settings.smtp_from, mail_domains=domains)
+    mail = MailClient(settings.smtp_url, settings.smtp_from, domains)
+    return Sender(http, mail, HubSpotClient(store, tools.send, tools.close)), place

@@ -102,6 +102,21 @@ def test_mail__needs_a_server_and_recipients(acme: Run) -> None:
     assert "zq096mailqz" not in without.output + nobody.output + added.output
 
 
+def test_mail__goes_to_the_domains_that_the_operator_lists(acme: Run) -> None:
+    mail = MAIL | {"TOUCHBASE_SMTP_URL": "smtp://127.0.0.1:9"}
+    add = ("endpoints", "add", *ACME, "--kind", "email", "--to", "a@partner.example")
+    refused = acme(*add, env=mail)
+    added = acme(*add, env=mail | {"TOUCHBASE_MAIL_DOMAINS": "example.com, partner.example"})
+    tested = acme("endpoints", "test", *ACME, "1", "--json", env=mail)
+    doctor = acme("doctor", "--json", env=mail)
+
+    why = "'a@partner.example': the allowed domains are example.com; ask the operator to add partner.example to TOUCHBASE_MAIL_DOMAINS"
+    assert (refused.exit_code, why in refused.output) == (1, True)
+    assert added.exit_code == 0, added.output
+    assert (tested.exit_code, why in json.loads(tested.stdout)["error"]) == (1, True)
+    assert "no e-mail may be sent to 'a@partner.example'" in doctor.stdout
+
+
 def test_test__sends_what_the_template_says(acme: Run, channel: tuple[str, list[Any]]) -> None:
     origin, got = channel
     allowed = {"TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS": origin}

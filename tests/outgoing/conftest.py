@@ -11,14 +11,14 @@ import pytest
 from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.house import House
 
-from touchbase.outgoing import Answer, Dispatcher, Installation
+from touchbase.outgoing import Answer, Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.sql.store import Store
 
 URL = "https://receiver.example/hooks"
 PATH = "/public/v2/webhook-endpoints"
 SLACK_URL = "https://hooks.slack.example/services/T0/B0/zq093slackqz"
-PLACE = Installation("https://touchbase.example", "Touchbase <touchbase@agency.example>")
+PLACE = Installation("https://touchbase.example", "Touchbase <touchbase@agency.example>", mail_domains=("agency.example",))
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Webhooks:
         return self.dispatcher
 
 
-def dispatcher_of(store: Store, receivers: Receivers, clock: Clock) -> Dispatcher:
+def dispatcher_of(store: Store, receivers: Receivers | Sender, clock: Clock) -> Dispatcher:
     return Dispatcher(store, receivers, clock, AS_IN_API, place=PLACE)
 
 

@@ -184,7 +184,7 @@ async def hub_of(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIt
     hubspot = FakeHubSpot(clock)
     async with fake_api(hubspot.respond) as hubspot.api:
         http = HttpClient("touchbase/test", [hubspot.api.base])
-        sender = Sender(WebhookClient("touchbase/test"), MailClient("", ""), HubSpotClient(store, http.send, http.close))
+        sender = Sender(WebhookClient("touchbase/test"), MailClient("", "", ()), HubSpotClient(store, http.send, http.close))
         dispatcher = Dispatcher(store, sender, clock, AS_IN_API, place=PLACE)
         call: ApiClient = make_client(
             store, senders=ADAPTERS, send_webhook=sender.post, on_endpoint=dispatcher.wake, fetch_allowed=(hubspot.api.base,)

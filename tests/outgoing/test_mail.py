@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
-from tests.outgoing.conftest import PATH, PLACE, Webhooks
+from tests.outgoing.conftest import PATH, PLACE, Webhooks, dispatcher_of
 
 from touchbase.config import BadSettings, Settings
 from touchbase.config_values import mail_server
 from touchbase.enrichment import HttpClient
-from touchbase.outgoing import Answer, HubSpotClient, Installation, MailClient, Sender, WebhookClient
+from touchbase.outgoing import Answer, HubSpotClient, Installation, MailClient, Sender, WebhookClient, why_not_mailed
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
@@ -74,11 +74,16 @@ async def server() -> AsyncIterator[MailServer]:
     listening.close()
 
 
-async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n") -> Answer:
+def sender_to(url: str, *domains: str) -> Sender:
+    """The sender of a process whose e-mails may go to some domains."""
     tools = HttpClient("touchbase/test")
     hubspot = HubSpotClient(cast(Store, None), tools.send, tools.close)
-    client = Sender(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from), hubspot)
-    answer = await client.post("mailto:" + ",".join(TO), {}, source)
+    return Sender(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from, domains), hubspot)
+
+
+async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n", to: list[str] = TO) -> Answer:
+    client = sender_to(url, *PLACE.mail_domains)
+    answer = await client.post("mailto:" + ",".join(to), {}, source)
     await client.close()
     return answer
 
@@ -152,6 +157,12 @@ async def test_refusals__show_the_servers_words_and_are_tried_again(webhooks: We
         ({"to": ["a@agency.example,b@agency.example"]}, "/to/0", "one e-mail address"),
         ({"to": ["é@agency.example"]}, "/to/0", "ASCII"),
         ({"to": [TO[0], TO[0]]}, "/to/1", "twice"),
+        (
+            {"to": [TO[0], "eve@evil.example"]},
+            "/to/1",
+            "'eve@evil.example': the allowed domains are agency.example; ask the operator to add evil",
+        ),
+        ({"to": ["eve@evilagency.example"]}, "/to/0", "add evilagency.example to TOUCHBASE_MAIL_DOMAINS"),
         ({"to": TO, "url": "https://crm.example.com"}, "/url", "give `to`"),
         ({"to": TO, "template_subject": "{{contact.nmae}}"}, "/template_subject", "'contact."),
     ],
@@ -182,6 +193,96 @@ async def test_stop__works_without_a_mail_server(webhooks: Webhooks) -> None:
     changed = await call("PATCH", f"{PATH}/{made['id']}", {"disabled": True}, x_client_id="default")
 
     assert (changed.status, changed.json()["state"]) == (200, "disabled")
+
+
+async def test_change__of_recipients_is_refused_outside_the_allowed_domains(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="email", to=["sam@Sales.Agency.Example"])
+
+    refused = await webhooks.ask("PATCH", f"/{made['id']}", {"to": ["eve@evil.example"]}, expect=422)
+
+    [fault] = refused["errors"]
+    assert (fault["pointer"], fault["code"]) == ("/to/0", "mail_domain")
+    assert "'eve@evil.example'" in fault["detail"]
+    assert (await webhooks.ask("GET", f"/{made['id']}"))["to"] == ["sam@Sales.Agency.Example"]
+
+
+async def test_stop__works_when_the_domain_is_not_allowed_any_more(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="email", to=TO)
+    parts = replace(webhooks.house.call.parts, installation=replace(PLACE, mail_domains=("other.example",)))
+
+    changed = await ApiClient(parts, webhooks.clock, [])("PATCH", f"{PATH}/{made['id']}", {"disabled": True}, x_client_id="default")
+
+    assert (changed.status, changed.json()["state"]) == (200, "disabled")
+
+
+async def test_preview__refuses_recipients_elsewhere_and_needs_none(webhooks: Webhooks) -> None:
+    refused = await webhooks.ask("POST", "/preview", {"kind": "email", "to": ["eve@evil.example"]}, expect=422)
+    shown = await webhooks.ask("POST", "/preview", {"kind": "email"})
+
+    assert [fault["pointer"] for fault in refused["errors"]] == ["/to/0"]
+    assert shown["headers"]["To"] == "you@example.com"
+
+
+async def test_known_endpoint__sends_nothing_to_a_domain_that_is_not_allowed_until_it_is(webhooks: Webhooks, server: MailServer) -> None:
+    made = await webhooks.add(kind="email", to=TO)
+    without, with_domain = sender_to(server.url, "other.example"), sender_to(server.url, "agency.example")
+    webhooks.dispatcher = dispatcher_of(webhooks.house.call.parts.store, without, webhooks.clock)
+    await webhooks.reply("ada@example.com")
+
+    await webhooks.deliver()
+
+    assert server.commands == []
+    [attempt] = await webhooks.attempts()
+    assert (attempt["outcome"], attempt["status"]) == ("unreachable", None)
+    assert attempt["error"] == (
+        "no e-mail may be sent to 'sales@agency.example': the allowed domains are other.example; "
+        "ask the operator to add agency.example to TOUCHBASE_MAIL_DOMAINS"
+    )
+    progress = (await webhooks.ask("GET", f"/{made['id']}"))["progress"]
+    assert (progress["waiting"], progress["failing_since_time"] is not None) == (1, True)
+
+    webhooks.clock.move(11)  # the lease of the first process ends
+    webhooks.dispatcher = dispatcher_of(webhooks.house.call.parts.store, with_domain, webhooks.clock)
+    await webhooks.deliver()
+
+    assert len(server.mails) == 1
+    assert [one["outcome"] for one in await webhooks.attempts()] == ["delivered", "unreachable"]
+    await without.close()
+    await with_domain.close()
+
+
+async def test_test__fails_with_the_domain_that_is_not_allowed(webhooks: Webhooks, server: MailServer) -> None:
+    made = await webhooks.add(kind="email", to=TO)
+    sender = sender_to(server.url, "other.example")
+    call = ApiClient(replace(webhooks.house.call.parts, send_webhook=sender.post), webhooks.clock, [])
+
+    tested = (await call("POST", f"{PATH}/{made['id']}/test", x_client_id="default")).json()
+    await sender.close()
+
+    assert (tested["outcome"], server.commands) == ("unreachable", [])
+    assert "add agency.example to TOUCHBASE_MAIL_DOMAINS" in tested["error"]
+
+
+LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,6}[a-z0-9])?", fullmatch=True).filter(lambda label: "--" not in label)
+
+
+@settings(max_examples=60, deadline=None)
+@given(labels=st.lists(LABELS, max_size=4), in_capitals=st.booleans())
+def test_any_subdomain__is_allowed_with_its_domain_and_no_other(labels: list[str], in_capitals: bool) -> None:
+    below = "".join(f"{label}." for label in labels)
+    address = f"sam@{below}agency.example"
+
+    assert why_not_mailed(address.upper() if in_capitals else address, ["other.example", "agency.example"]) is None
+    assert why_not_mailed(f"sam@{below}elsewhere.example", ["*"]) is None
+    for outside in (f"sam@{below}x-agency.example", f"sam@agency.example.{below}com", f"sam@{below}example.com"):
+        assert why_not_mailed(outside, ["other.example", "agency.example"]) is not None
+
+
+def test_refusal__lists_few_of_many_domains() -> None:
+    why = why_not_mailed("eve@evil.example", [f"d{number}.example" for number in range(40)])
+
+    assert why is not None
+    assert "the allowed domains are d0.example, d1.example, d2.example and 37 more; ask" in why
 
 
 def source_of(message: dict[str, Any], first_name: str, templates: tuple[str, str] = ("", "")) -> bytes:
@@ -242,6 +343,13 @@ async def test_send__hands_in_nothing_if_the_server_refuses(server: MailServer, 
     assert server.mails == []
 
 
+async def test_send__hands_in_nothing_if_one_recipient_is_elsewhere(server: MailServer) -> None:
+    answer = await handed_in(server.url, to=[*TO, "eve@evil.example"])
+
+    assert (answer.failure, server.commands) == ("unreachable", [])
+    assert "'eve@evil.example'" in answer.error
+
+
 async def test_send__counts_as_delivered_whatever_follows_the_acceptance(server: MailServer) -> None:
     server.answers["quit"] = "500 what?"
 
@@ -250,7 +358,7 @@ async def test_send__counts_as_delivered_whatever_follows_the_acceptance(server:
 
 async def test_close__ends_a_mail_whose_server_is_silent(server: MailServer) -> None:
     server.silent_at = "mail"
-    client = MailClient(server.url, PLACE.mail_from)
+    client = MailClient(server.url, PLACE.mail_from, PLACE.mail_domains)
     sending = asyncio.create_task(client.send(TO, b"x"))
     await server.is_silent.wait()
 
@@ -320,3 +428,30 @@ def test_settings__refuse_what_is_no_mail_server_or_sender(url: str, sender: str
         Settings.read({"TOUCHBASE_SMTP_URL": url, "TOUCHBASE_SMTP_FROM": sender})
 
     assert "zq094mailqz" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "domains"),
+    [
+        ("", ("agency.example",)),
+        ("Example.COM, b\u00fccher.example", ("example.com", "xn--bcher-kva.example")),
+        ("www.example.com", ("www.example.com",)),
+        ("*", ("*",)),
+    ],
+)
+def test_domains_of_recipients__are_in_normal_form_and_by_default_the_senders(text: str, domains: tuple[str, ...]) -> None:
+    mail = {"TOUCHBASE_SMTP_URL": "smtp://mail.example.com", "TOUCHBASE_SMTP_FROM": "Touchbase <touchbase@Agency.example>"}
+
+    assert Settings.read({**mail, "TOUCHBASE_MAIL_DOMAINS": text}).recipient_domains == domains
+
+
+def test_domains_of_recipients__are_none_without_a_sender() -> None:
+    assert Settings.read({}).recipient_domains == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["com", "exa_mple.com", "example..com", "*.example.com", ".example.com", "sam@example.com", "example.com, x"]
+)
+def test_settings__refuse_what_is_no_domain(text: str) -> None:
+    with pytest.raises(BadSettings, match="TOUCHBASE_MAIL_DOMAINS must list domains such as"):
+        Settings.read({"TOUCHBASE_MAIL_DOMAINS": text})

@@ -39,6 +39,23 @@ async def test_doctor__names_endpoints_that_fail_or_are_paused_and_what_to_do(we
     assert f"endpoints test --client default {made['id']}" in (disabled[2] or "")
 
 
+async def test_doctor__names_endpoints_whose_recipients_are_outside_the_allowed_domains(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="email", to=["sam@agency.example"])
+    stopped = await webhooks.add(kind="email", to=["bob@agency.example"])
+    await webhooks.ask("PATCH", f"/{stopped['id']}", {"disabled": True})
+    store, now = webhooks.house.call.parts.store, webhooks.clock()
+
+    [outside] = [found async for found in doctor._webhooks(store, now, ["other.example"])]
+    fine = [found[0] for domains in ([], ["agency.example"], ["*"]) async for found in doctor._webhooks(store, now, domains)]
+
+    assert (outside[0], fine) == (doctor.PROBLEM, [doctor.OK] * 3)
+    assert outside[1] == (
+        f"webhook endpoint {made['id']} of default: no e-mail may be sent to 'sam@agency.example': the allowed domains are other.example; "
+        "its events wait"
+    )
+    assert "TOUCHBASE_MAIL_DOMAINS" in (outside[2] or "")
+
+
 async def test_metrics__count_what_waits_and_endpoints_by_state(webhooks: Webhooks) -> None:
     await webhooks.add()
     webhooks.receivers.answer = lambda sent: 500

@@ -98,6 +98,7 @@ from touchbase.outgoing import (
     EndpointVersions,
     ForgetAttempts,
     LeadShards,
+    ListMailEndpoints,
     ListTroubles,
     OldAttempts,
     Replay,
@@ -157,6 +158,7 @@ SPANNING: dict[type, str] = {
     CountOutgoing: "counts, for the metrics",
     EndpointVersions: "numbers of clients and their endpoints, for what sends events, which then names each client",
     LeadShards: "which process sends for which clients, of no client",
+    ListMailEndpoints: "endpoints that send e-mail, for the operator",
     ListTroubles: "endpoints that do not work, for the operator",
     OldAttempts: "numbers of clients with old attempts, for the housekeeper, who then names each client",
     NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
@@ -204,7 +206,8 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
     ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
-    ClientsToLink, DueJudgements, CountSilent, EndpointVersions, LeadShards, ListTroubles, OldAttempts, DueCounts,
+    ClientsToLink, DueJudgements, CountSilent, EndpointVersions, LeadShards, ListMailEndpoints, ListTroubles,
+    OldAttempts, DueCounts,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))

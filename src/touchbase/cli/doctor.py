@@ -145,8 +145,9 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
         servers = await store.read(ListServers(now_us()))
         found += _server_findings(servers, settings)
         needed = not all(server.open_mode for server in servers) if servers else not settings.open_mode
-        found += [each async for each in diagnose(store, now_us(), silent=silent_after, keys_needed=needed)]
-        return found + await findings_of_cells(store, silent_after)
+        domains = settings.recipient_domains
+        found += [each async for each in diagnose(store, now_us(), silent=silent_after, keys_needed=needed, mail_domains=domains)]
+        return found + await findings_of_cells(store, silent_after, domains)
     finally:
         await store.close()
 

@@ -19,7 +19,7 @@ NEXT = "restore the home store and the cells to one moment (docs/how-to/spread-c
 SHOWN = 3
 
 
-async def findings_of_cells(home: ProcessingStore, silent: Micros) -> list[Finding]:
+async def findings_of_cells(home: ProcessingStore, silent: Micros, mail_domains: Sequence[str]) -> list[Finding]:
     """Return the findings about the cells of a home store: for each cell its problems and notes, or that there are none."""
     from touchbase.doctor import PROBLEM, Finding
 
@@ -29,13 +29,15 @@ async def findings_of_cells(home: ProcessingStore, silent: Micros) -> list[Findi
                 Finding(f"cell {name}", PROBLEM, why, "`touchbase cells list`; its clients get 503") for name, why in cells.down.items()
             ]
             for cell, store in cells.stores.values():
-                found += [each async for each in _of_cell(cell, store, cells.places, silent)]
+                found += [each async for each in _of_cell(cell, store, cells.places, silent, mail_domains)]
             return found
     except TouchbaseError as error:
         return [Finding("cells", PROBLEM, f"the directory cannot be read: {error.detail}", "`touchbase encryption-keys check`")]
 
 
-async def _of_cell(cell: Cell, store: ProcessingStore, places: Sequence[Place], silent: Micros) -> AsyncIterator[Finding]:
+async def _of_cell(
+    cell: Cell, store: ProcessingStore, places: Sequence[Place], silent: Micros, mail_domains: Sequence[str]
+) -> AsyncIterator[Finding]:
     from touchbase.doctor import OK, PROBLEM, Finding, diagnose
     from touchbase.storage.schema_state import schema_state
 
@@ -46,7 +48,7 @@ async def _of_cell(cell: Cell, store: ProcessingStore, places: Sequence[Place], 
             yield Finding(name, PROBLEM, detail, f"stop servers of the previous version, then run `touchbase cells migrate {cell.name}`")
             return
         found = [Finding(name, PROBLEM, *each) for each in await _disagreements(cell, store, places)]
-        for each in [each async for each in diagnose(store, now_us(), silent=silent, keys_needed=False)]:
+        for each in [each async for each in diagnose(store, now_us(), silent=silent, keys_needed=False, mail_domains=mail_domains)]:
             if each.level != OK:
                 found.append(Finding(name, each.level, f"{each.check}: {each.detail}", each.next))
     except TouchbaseError as error:

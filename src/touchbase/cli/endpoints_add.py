@@ -89,7 +89,11 @@ async def _add(database: str | None, allowed: str | None, client_id: str, url: s
         new = completed(Endpoint(client.number, 0, "", now, now, state_us=now, secrets=secrets, **values), url)
         settings = read_settings(webhook_allowed_origins=allowed)
         unwritten, has_mail = why_not_written(await hubspot_of(store, client.number)), bool(settings.smtp_url)
-        if faults := endpoint_faults(new, client.settings, settings.webhook_allowed, now, has_mail=has_mail, unwritten=unwritten):
+        faults = endpoint_faults(
+            new, client.settings, settings.webhook_allowed, now,
+            has_mail=has_mail, mail_domains=settings.recipient_domains, unwritten=unwritten,
+        )  # fmt: skip
+        if faults:
             raise Invalid(faults)
         made = await store.write(AddEndpoint(new))
         return {"client_id": client.client_id, **msgspec.to_builtins(endpoint_out(made, secret=secret))}

@@ -15,8 +15,10 @@ from touchbase.outgoing.commands import (
     LeadShards,
     ListAttempts,
     ListEndpoints,
+    ListMailEndpoints,
     ListTroubles,
     LowestNeeded,
+    MailEndpoint,
     OldAttempts,
     ReadServed,
     RemoveEndpoint,
@@ -31,7 +33,7 @@ from touchbase.outgoing.content import cut_envelope
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer, WebhookClient, webhook_origin
 from touchbase.outgoing.hubspot_client import HubSpotClient, hubspot_of, why_not_written
-from touchbase.outgoing.mail_client import MailClient, Sender
+from touchbase.outgoing.mail_client import MailClient, Sender, recipients, why_not_mailed
 from touchbase.outgoing.models import (
     ACTIVE,
     DELIVERED,
@@ -58,11 +60,10 @@ from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_fault
 
 __all__ = [
     "ACTIVE", "DELIVERED", "DISABLED", "HUBSPOT", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "TESTS_A_MINUTE",
-    "TIMEOUT",
-    "USUAL_RATES", "WEBHOOK", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint",
-    "EndpointVersions", "FindWriteBack", "ForgetAttempts", "GetEndpoint", "HubSpotClient", "Installation", "LeadShards", "ListAttempts",
-    "ListEndpoints", "ListTroubles", "LowestNeeded", "MailClient", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint",
-    "Replay", "ResumeEndpoint", "RotateSecret", "Secret", "Sender", "Shown", "StoreAttempt", "StoreProgress", "Trouble",
-    "WebhookClient", "completed", "cut_envelope", "endpoint_faults", "hubspot_of", "new_secret", "signature_headers", "webhook_origin",
-    "why_not_written",
+    "TIMEOUT", "USUAL_RATES", "WEBHOOK", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher",
+    "Endpoint", "EndpointVersions", "FindWriteBack", "ForgetAttempts", "GetEndpoint", "HubSpotClient", "Installation", "LeadShards",
+    "ListAttempts", "ListEndpoints", "ListMailEndpoints", "ListTroubles", "LowestNeeded", "MailClient", "MailEndpoint", "OldAttempts",
+    "Outbox", "Progress", "ReadServed", "RemoveEndpoint", "Replay", "ResumeEndpoint", "RotateSecret", "Secret", "Sender", "Shown",
+    "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient", "completed", "cut_envelope", "endpoint_faults", "hubspot_of", "new_secret",
+    "recipients", "signature_headers", "webhook_origin", "why_not_mailed", "why_not_written",
 ]  # fmt: skip

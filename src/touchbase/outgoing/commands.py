@@ -213,6 +213,20 @@ class ListTroubles(Query[list[Trouble]]):
 
 
 @dataclass(frozen=True, slots=True)
+class MailEndpoint:
+    """Client, id and `mailto:` URL of an endpoint of the kind email."""
+
+    client_id: str
+    endpoint_id: int
+    url: str
+
+
+@dataclass(slots=True)
+class ListMailEndpoints(Query[list[MailEndpoint]]):
+    """Endpoints of the kind email that are not disabled, of all clients; for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
 class WriteBack:
     """What decides whether a contact's status is written to a tool."""
 

@@ -7,11 +7,12 @@ import smtplib
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from email.utils import parseaddr
 
+from touchbase.common.normalize import find_email_key
 from touchbase.config_values import MailServer, mail_server
 from touchbase.enrichment import certificates
 from touchbase.outgoing.http_client import Answer, WebhookClient
@@ -25,22 +26,41 @@ SECONDS = 15.0
 THREADS = 4
 """Mails that are sent at once by one process."""
 ACCEPTED = 250
+ANY_DOMAIN = ("*",)
+SHOWN_DOMAINS = 3
+"""Allowed domains that an error lists."""
+
+
+def why_not_mailed(address: str, domains: Sequence[str]) -> str | None:
+    """Return why no e-mail may be sent to an address; None if its domain is one of `domains` or a subdomain, or they have `*`."""
+    domain = (find_email_key(address) or address).rpartition("@")[2]
+    if "*" in domains or any(domain == allowed or domain.endswith(f".{allowed}") for allowed in domains):
+        return None
+    listed = ", ".join(domains[:SHOWN_DOMAINS]) or "none"
+    more = f" and {len(domains) - SHOWN_DOMAINS} more" if len(domains) > SHOWN_DOMAINS else ""
+    return (
+        f"no e-mail may be sent to {address!r}: the allowed domains are {listed}{more}; "
+        f"ask the operator to add {domain} to TOUCHBASE_MAIL_DOMAINS"
+    )
 
 
 class MailClient:
-    """Sends mails; `sender`: the address that the server gets, and bounces go to. Without a URL it sends none."""
+    """Sends mails to recipients of `domains`; `sender`: the address that the server gets, and bounces go to. Without a URL: none."""
 
-    def __init__(self, url: str, sender: str, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, url: str, sender: str, domains: Sequence[str], context: ssl.SSLContext | None = None) -> None:
         self._server = mail_server(url) if url else None
         self._sender = parseaddr(sender)[1]
+        self._domains = domains
         self._context = context
         self._open: set[smtplib.SMTP] = set()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="mail")
 
     async def send(self, to: list[str], source: bytes) -> Answer:
-        """Hand in a mail for all addresses, or for none if the server refuses one; failures are answers too."""
+        """Hand in a mail for all addresses, or for none if one is not allowed or the server refuses it; failures are answers too."""
         if self._server is None:
             return Answer(0, failure=UNREACHABLE, error="TOUCHBASE_SMTP_URL is not set in the process that sends")
+        if refusals := [why for address in to if (why := why_not_mailed(address, self._domains)) is not None]:
+            return Answer(0, failure=UNREACHABLE, error=refusals[0])
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, self._server, to, source)
 
     def close(self) -> None:

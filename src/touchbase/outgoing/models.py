@@ -65,6 +65,8 @@ class Installation:
     """The sender of e-mails; empty: this process sends none."""
     client_handle: str = ""
     """The client in links to the console; empty: links name none."""
+    mail_domains: Sequence[str] = ()
+    """Domains to which e-mails may be sent, in normal form, or `*`."""
 
 
 NOWHERE = Installation()

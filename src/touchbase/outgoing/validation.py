@@ -16,7 +16,7 @@ from touchbase.event_log import EventType
 from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.http_client import webhook_origin
 from touchbase.outgoing.hubspot import SHOWN
-from touchbase.outgoing.mail_client import mailto
+from touchbase.outgoing.mail_client import ANY_DOMAIN, mailto, why_not_mailed
 from touchbase.outgoing.models import EMAIL, HUBSPOT, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
 from touchbase.outgoing.notices import PATHS, REPLIES
 from touchbase.outgoing.templates import template_faults
@@ -54,14 +54,15 @@ def _host_of(url: str) -> str:
 
 def endpoint_faults(
     endpoint: Endpoint, settings: ClientSettings, allowed: Collection[str], now: Micros, *, has_mail: bool = False,
-    unwritten: str | None = None,
+    mail_domains: Sequence[str] = ANY_DOMAIN, unwritten: str | None = None,
 ) -> list[Fault]:  # fmt: skip
     """Return the faults of an endpoint.
 
-    `allowed`: origins that the operator permits; `has_mail`: whether e-mail can be sent; `unwritten`: why HubSpot cannot be written to.
+    `allowed`: origins that the operator permits; `has_mail`: whether e-mail can be sent; `mail_domains`: where to; `unwritten`: why
+    HubSpot cannot be written to.
     """
     faults = [] if endpoint.kind in (EMAIL, HUBSPOT) else _url_faults(endpoint.target, allowed)
-    faults += _kind_faults(endpoint, has_mail)
+    faults += _kind_faults(endpoint, has_mail, mail_domains)
     faults += _hubspot_faults(endpoint, unwritten) if endpoint.kind == HUBSPOT else []
     faults += _unknown(endpoint.types, "types", [each.value for each in EventType])
     faults += _unknown(endpoint.fields, "fields", sorted({name for kind in RECORD_TYPES for name in record_members(kind)}))
@@ -71,7 +72,7 @@ def endpoint_faults(
 _OF_KIND = {"to": (EMAIL,), "template": (SLACK, EMAIL), "template_subject": (EMAIL,), "values": (HUBSPOT,)}
 
 
-def _kind_faults(endpoint: Endpoint, has_mail: bool) -> Iterator[Fault]:
+def _kind_faults(endpoint: Endpoint, has_mail: bool, mail_domains: Sequence[str]) -> Iterator[Fault]:
     kind, given = endpoint.kind, endpoint.settings
     for name, kinds in _OF_KIND.items():
         if given.get(name) and kind not in kinds:
@@ -84,7 +85,7 @@ def _kind_faults(endpoint: Endpoint, has_mail: bool) -> Iterator[Fault]:
     if kind != WEBHOOK and endpoint.format != STANDARD:
         yield Fault("/format", "kind", f"is for the kind webhook; leave it out for {kind}")
     if kind == EMAIL:
-        yield from _mail_faults(given.get("to", []), has_mail)
+        yield from _mail_faults(given.get("to", []), has_mail, mail_domains)
         if endpoint.url != mailto(given.get("to", [])):
             yield Fault("/url", "kind", "is for the kinds webhook and slack; give `to`, the addresses of the recipients")
 
@@ -103,7 +104,7 @@ def _hubspot_faults(endpoint: Endpoint, unwritten: str | None) -> Iterator[Fault
             yield Fault(where, "blank", "neither the status nor its value may be empty or have white space around it")
 
 
-def _mail_faults(to: Sequence[str], has_mail: bool) -> Iterator[Fault]:
+def _mail_faults(to: Sequence[str], has_mail: bool, domains: Sequence[str]) -> Iterator[Fault]:
     if not has_mail:
         yield Fault("/kind", "mail_server", "no e-mail can be sent: the operator sets TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM")
     if not 0 < len(to) <= MAX_RECIPIENTS:
@@ -113,6 +114,8 @@ def _mail_faults(to: Sequence[str], has_mail: bool) -> Iterator[Fault]:
             yield Fault(f"/to/{index}", "address", "must be one e-mail address in ASCII, without a name, such as sales@example.com")
         elif address in to[:index]:
             yield Fault(f"/to/{index}", "repeated", f"{address!r} is given twice")
+        elif has_mail and (why := why_not_mailed(address, domains)) is not None:
+            yield Fault(f"/to/{index}", "mail_domain", why)
 
 
 def _url_faults(url: str, allowed: Collection[str]) -> list[Fault]:

@@ -25,7 +25,7 @@ from touchbase.inbox import (
     ReplayMany,
 )
 from touchbase.jobs import GetJob, ListJobs
-from touchbase.outgoing import Backlog, CountOutgoing, ListTroubles
+from touchbase.outgoing import Backlog, CountOutgoing, ListMailEndpoints, ListTroubles
 from touchbase.records import FindOwner, MatchEverywhere
 
 Answers = Mapping[int, Any]
@@ -128,6 +128,7 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     ListDeliveries: _deliveries,
     ListJobs: _jobs,
     ListTroubles: _troubles,
+    ListMailEndpoints: lambda query, answers: [*_all(answers)],
     GroupDeliveries: _groups,
     CountInbox: _inbox,
     CountOutgoing: _outgoing,

@@ -51,6 +51,7 @@ from touchbase.outgoing import (
     CountOutgoing,
     EndpointVersions,
     LeadShards,
+    ListMailEndpoints,
     ListTroubles,
     OldAttempts,
     StoreAttempt,
@@ -84,7 +85,8 @@ CROSS_CLIENT = frozenset(
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
         ClientsWithErasures,
         DueJobs, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
-        ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
+        ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListMailEndpoints, ListTroubles,
+        OldAttempts,
         DueCounts, CountStored, ListNearLimit,
     }
 )  # fmt: skip

@@ -14,6 +14,7 @@ from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
+from touchbase.outgoing.mail_client import ANY_DOMAIN
 from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 from touchbase.records import raise_if_any
@@ -38,14 +39,21 @@ def endpoint_from(client: Client, given: WebhookEndpointRequest, now: Micros) ->
     return completed(new, None if url is UNSET else url)
 
 
-def check_endpoint(call: Call, client: Client, endpoint: Endpoint, unwritten: str | None = None) -> None:
-    """Raise `Invalid` for the faults of an endpoint; `unwritten`: why the client's statuses cannot be written to HubSpot."""
+def check_endpoint(call: Call, client: Client, endpoint: Endpoint, unwritten: str | None = None, *, names_recipients: bool = True) -> None:
+    """Raise `Invalid` for the faults of an endpoint.
+
+    `unwritten`: why the client's statuses cannot be written to HubSpot; `names_recipients`: whether the request has the recipients.
+    """
     parts = call.api.dependencies
-    # One that exists can be changed, and so stopped, when the mail server or the connection is gone.
-    is_new = endpoint.id == 0
-    has_mail, unwritten = bool(parts.installation.mail_from) or not is_new, unwritten if is_new else None
-    faults = endpoint_faults(endpoint, client.settings, parts.webhook_allowed, parts.clock(), has_mail=has_mail, unwritten=unwritten)
-    raise_if_any(faults)
+    # One that exists can be changed, and so stopped, when the mail server, the connection or a recipient's domain is gone.
+    is_new, place = endpoint.id == 0, parts.installation
+    has_mail, unwritten = bool(place.mail_from) or not is_new, unwritten if is_new else None
+    domains = place.mail_domains if names_recipients else ANY_DOMAIN
+    raise_if_any(
+        endpoint_faults(
+            endpoint, client.settings, parts.webhook_allowed, parts.clock(), has_mail=has_mail, mail_domains=domains, unwritten=unwritten
+        )
+    )
 
 
 async def find_unwritten(call: Call, client: Client) -> str | None:

@@ -26,9 +26,9 @@ async def preview(call: Call) -> Response:
     client, now = await call.client(), call.api.dependencies.clock()
     call.parameters().done()
     unwritten = await find_unwritten(call, client)
-    given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, _previewed(client, partly, now), unwritten))
+    given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, partly, now, unwritten))
+    _check(call, client, given, now, unwritten)
     endpoint = _previewed(client, given, now)
-    _check(call, client, endpoint, unwritten)
     take_test(call, client)
     sequence = None if given.event is UNSET else sequence_of_id(given.event)
     message = None
@@ -48,9 +48,9 @@ def _previewed(client: Client, given: WebhookPreviewRequest, now: Micros) -> End
     return endpoint_from(client, asked, now)
 
 
-def _check(call: Call, client: Client, endpoint: Endpoint, unwritten: str | None) -> None:
+def _check(call: Call, client: Client, given: WebhookPreviewRequest, now: Micros, unwritten: str | None) -> None:
     try:
-        check_endpoint(call, client, endpoint, unwritten)
+        check_endpoint(call, client, _previewed(client, given, now), unwritten, names_recipients=bool(given.to))
     except Invalid as error:
         raise Invalid(
             [replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults], error.more

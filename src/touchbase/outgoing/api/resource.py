@@ -130,12 +130,14 @@ async def change_endpoint(call: Call) -> Response:
     client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
     call.parameters().done()
     known = await _find(call, client, number)
-    given = await call.body(
-        WebhookEndpointChange, lambda partly: check_endpoint(call, client, changed_endpoint(known, partly, parts.clock()))
-    )
+
+    def check(changed: Endpoint, given: WebhookEndpointChange) -> None:
+        check_endpoint(call, client, changed, names_recipients=given.to is not UNSET)
+
+    given = await call.body(WebhookEndpointChange, lambda partly: check(changed_endpoint(known, partly, parts.clock()), partly))
     for _ in range(TRIES):
         new = changed_endpoint(known, given, parts.clock())
-        check_endpoint(call, client, new)
+        check(new, given)
         try:
             changed = await parts.store.write(ChangeEndpoint(new, known.version))
         except PreconditionFailed:

@@ -18,8 +18,10 @@ from touchbase.outgoing.commands import (
     Leadership,
     LeadShards,
     ListAttempts,
+    ListMailEndpoints,
     ListTroubles,
     LowestNeeded,
+    MailEndpoint,
     OldAttempts,
     ReadServed,
     StoreAttempt,
@@ -195,6 +197,16 @@ def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:
     return [Trouble(*row) for row in rows]
 
 
+def list_mail_endpoints(query: ListMailEndpoints) -> Plan[list[MailEndpoint]]:
+    """Run `ListMailEndpoints`."""
+    rows = yield Select(
+        "SELECT c.client_id, e.id, e.url FROM webhook_endpoint e JOIN client c ON c.id = e.client "
+        "WHERE e.kind = 'email' AND e.state <> 'disabled' ORDER BY c.client_id, e.id",
+        (),
+    )
+    return [MailEndpoint(*row) for row in rows]
+
+
 def old_attempts(query: OldAttempts) -> Plan[list[int]]:
     """Run `OldAttempts`."""
     rows = yield Select(
@@ -237,6 +249,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     EndpointVersions: endpoint_versions,
     CountOutgoing: count_outgoing,
     ListTroubles: list_troubles,
+    ListMailEndpoints: list_mail_endpoints,
     OldAttempts: old_attempts,
     LowestNeeded: lowest_needed,
 }
