@@ -63,7 +63,8 @@ class Served:
         ready.set()
 
     async def _serve(self, ready: threading.Event) -> None:
-        settings = Settings.read({}, database=self.database, auth="api-key", encryption_key=KEY)
+        mail = {"TOUCHBASE_SMTP_URL": "smtp://127.0.0.1:9", "TOUCHBASE_SMTP_FROM": "touchbase@agency.example"}
+        settings = Settings.read(mail, database=self.database, auth="api-key", encryption_key=KEY)
         async with assembled(settings) as application:
             self.key = await first_key(application.store) or self.key
             self.server = make_application_server(application, None)

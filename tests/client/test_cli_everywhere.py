@@ -187,6 +187,8 @@ def test_endpoints__are_added_shown_and_changed(run: Run, same: Callable[..., st
     assert json.loads(run("endpoints", "preview", number, "--json", *of).stdout)["kind"] == "webhook"
     assert run("endpoints", "replay", number, "--missing-since", "1h", *of).stdout == f"0 events will be sent to endpoint {number}\n"
     assert run("endpoints", "resume", number, *of).stdout == f"endpoint {number} is active\n"
+    elsewhere = run("endpoints", "add", "--kind", "email", "--to", "eve@evil.example", *of, status=1).stderr
+    assert "ask the operator to add evil.example to TOUCHBASE_MAIL_DOMAINS" in " ".join(elsewhere.split())
     assert run("endpoints", "remove", number, *of).stdout == f"endpoint {number} is removed\n"
 
 

@@ -55,7 +55,7 @@ Types = Annotated[
         "status and merges.",
     ),
 ]
-To = Annotated[list[str], Meta(max_length=MAX_RECIPIENTS, description="E-mail addresses, for the kind email.")]
+To = Annotated[list[str], Meta(max_length=MAX_RECIPIENTS, description="E-mail addresses, for the kind email, of domains that the operator allows.")]
 Template = Annotated[
     str,
     Meta(
