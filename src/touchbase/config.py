@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
-from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from touchbase.common.misspelt import suggest
-from touchbase.config_values import LISTS, TEXTS, is_loopback
+from touchbase.config_values import LISTS, TEXTS, is_loopback, sender_domain
 
 PREFIX = "TOUCHBASE_"
 LOG_FORMATS, LOG_LEVELS = ("auto", "json", "text"), ("debug", "info", "warning", "error")
@@ -230,8 +229,7 @@ class Settings:
     def recipient_domains(self) -> tuple[str, ...]:
         """Domains to which e-mails may be sent, in normal form: those in `mail_domains`, else the sender's."""
         domains = tuple(filter(None, map(_mail_domain, _listed(self.mail_domains))))
-        sender_domain = parseaddr(self.smtp_from)[1].rpartition("@")[2].lower()
-        return domains or (sender_domain,) * bool(sender_domain)
+        return domains or tuple(filter(None, [sender_domain(self.smtp_from)]))
 
     @property
     def open_mode(self) -> bool:

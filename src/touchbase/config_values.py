@@ -105,6 +105,11 @@ def is_sender(text: str) -> bool:
     return text.isascii() and text.isprintable() and "," not in text and _SENDER.fullmatch(parseaddr(text)[1]) is not None
 
 
+def sender_domain(text: str) -> str:
+    """Return the domain of a sender in lower case; blank if there is none."""
+    return parseaddr(text)[1].rpartition("@")[2].lower()
+
+
 TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
     "public_url": (is_address, "an address such as https://hooks.example.com"),
     "smtp_url": (

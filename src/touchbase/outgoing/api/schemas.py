@@ -55,7 +55,9 @@ Types = Annotated[
         "status and merges.",
     ),
 ]
-To = Annotated[list[str], Meta(max_length=MAX_RECIPIENTS, description="E-mail addresses, for the kind email, of domains that the operator allows.")]
+To = Annotated[
+    list[str], Meta(max_length=MAX_RECIPIENTS, description="E-mail addresses, for the kind email, of domains that the operator allows.")
+]
 Template = Annotated[
     str,
     Meta(
