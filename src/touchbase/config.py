@@ -365,7 +365,7 @@ def _mail_domain(text: str) -> str | None:
 
 _LISTS: dict[str, tuple[Callable[[str], object], str]] = {
     **LISTS,
-    "mail_domains": (_mail_domain, "domains such as example.com, without @ and with their subdomains, or * for any"),
+    "mail_domains": (_mail_domain, "domains such as example.com, without @, which include their subdomains, or * for any"),
 }
 
 
