@@ -207,7 +207,7 @@ BY_RIGHT: dict[str, str] = {
 NEEDS_NO_EXCEPTION = {
     ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
     ClientsToLink, DueJudgements, CountSilent, EndpointVersions, LeadShards, ListMailEndpoints, ListTroubles,
-    OldAttempts, DueCounts,
+    OldAttempts, DueCounts, ClientsWithErasures,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
