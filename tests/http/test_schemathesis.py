@@ -67,10 +67,11 @@ class Opening:
 
 ADAPTERS = load_adapters()
 OPEN, GUARDED = Opening("none"), Opening("api-key")
-# What no schema can say (a syntax, a record that is there already) is 4xx too; and what is too long is 413 before it is wrong.
+# What no schema can say (a syntax, a record that is there already) is 4xx too; what is too long is 413 before it is wrong;
+# and previews have a rate.
 EXPECTED = {
-    "positive_data_acceptance": {"expected-statuses": ["2xx", "304", "403", "404", "409", "412", "422"]},
-    "negative_data_rejection": {"expected-statuses": ["400", "403", "404", "412", "413", "415", "422"]},
+    "positive_data_acceptance": {"expected-statuses": ["2xx", "304", "403", "404", "409", "412", "422", "429"]},
+    "negative_data_rejection": {"expected-statuses": ["400", "403", "404", "412", "413", "415", "422", "429"]},
 }
 load_all_checks()
 EVERY = CHECKS_BY_NAME.get_all()
