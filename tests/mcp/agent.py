@@ -43,11 +43,12 @@ class Agent:
     async def value(self, tool: str, **arguments: Any) -> Any:
         """Call a tool that is to succeed; return its value."""
         text = await self.text(tool, **arguments)
-        found = MARKED.fullmatch(text)
-        return json.loads(found[2] if found else text)
+        marked = MARKED.fullmatch(text)
+        assert marked is not None, text
+        return json.loads(marked[2])
 
     async def error(self, tool: str, **arguments: Any) -> str:
-        """Call a tool that is to fail; return what it says."""
+        """Call a tool that is to fail; return the text of the result."""
         result = (await self.request("tools/call", name=tool, arguments=arguments))["result"]
         assert result["isError"], result
         return str(result["content"][0]["text"])

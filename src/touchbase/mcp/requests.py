@@ -86,12 +86,16 @@ UNAVAILABLE = "Call `health`; the same call may be repeated later."
 
 
 def refusal_text(answer: Answer) -> str:
-    """Return what a refused request means to an agent: the problem in the interface's words, and the next call."""
+    """Return why a request was refused, in the interface's words."""
     problem = answer.value if isinstance(answer.value, dict) else {}
     lines = [f"{answer.status} {problem.get('code', '')}: {problem.get('detail') or problem.get('title') or 'no reason given'}"]
     for each in problem.get("errors") or []:
         lines.append(f"- {each.get('pointer', '')} {each.get('detail', '')}")
     if "existing_id" in problem:
         lines.append(f"existing_id: {problem['existing_id']}")
-    lines.append(f"Next: {UNAVAILABLE if answer.status >= 500 else NEXT.get(answer.status, NEXT[400])}")
     return "\n".join(lines)
+
+
+def next_step(answer: Answer) -> str:
+    """Return what an agent should do after a refused request."""
+    return UNAVAILABLE if answer.status >= 500 else NEXT.get(answer.status, NEXT[400])

@@ -23,7 +23,11 @@ NEWEST = 20
 
 
 class Unclear(Exception):
-    """The arguments do not say which record is meant; the text says what to do."""
+    """The arguments do not say which record is meant."""
+
+    def __init__(self, text: str, next_step: str) -> None:
+        super().__init__(text)
+        self.text, self.next_step = text, next_step
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,6 @@ class Tool:
     arguments: type[msgspec.Struct]
     call: Callable[[Ask, Any], Awaitable[Any]]
     writes: bool = False
-    has_untrusted: bool = True
-    """Whether the answer has text that people outside wrote, such as names and mails."""
 
     @cached_property
     def schema(self) -> Json:
@@ -87,15 +89,16 @@ async def _id_of(ask: Ask, asked: given.Which) -> int:
         return asked.id
     item = {name: value for name in IDENTIFIERS if (value := getattr(asked, name)) is not None}
     if not item:
-        raise Unclear("name the record: by id, or by email, linkedin_url or external_id, or a company by domain or external_id")
+        raise Unclear(
+            "no record is named", "Name it by id, or by email, linkedin_url or external_id, or a company by domain or external_id."
+        )
     found = await value_of(ask, Asked("POST", f"/public/v2/{asked.kind}/match", body={"items": [item]}, client_id=asked.client_id))
     [entry] = found["data"]
     if "error" in entry:
-        raise Unclear(f"{entry['error']['detail']}. Call `find` to see the records.")
+        raise Unclear(entry["error"]["detail"], "Call `find` to see the records.")
     if entry["id"] is None:
-        raise Unclear(
-            f"there is none of {asked.kind} with {', '.join(f'{name} {value}' for name, value in item.items())}. Call `find` with q."
-        )
+        named = ", ".join(f"{name} {value}" for name, value in item.items())
+        raise Unclear(f"there is none of {asked.kind} with {named}", "Call `find` with q.")
     return int(entry["id"])
 
 
@@ -210,7 +213,7 @@ _ALL = [
     Tool("change_status", "Change a status", _CHANGE, WRITE, given.ChangeStatus, _change_status, writes=True),
     Tool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, given.Deliveries, _deliveries),
     Tool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, given.Replay, _replay, writes=True),
-    Tool("health", "Look at the service", _HEALTH, "", given.Nothing, _health, has_untrusted=False),
+    Tool("health", "Look at the service", _HEALTH, "", given.Nothing, _health),
 ]
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}
 """By name, in the order in which agents see them; `whoami` is answered by the conversation, which knows the key."""
