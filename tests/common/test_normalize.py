@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email_validator
+import idna
 import pytest
 from email_validator.exceptions import EmailNotValidError
 from hypothesis import example, given
@@ -14,6 +15,7 @@ from touchbase.common.normalize import company_domain, email_key, find_company_d
 
 LOCAL = "aZ09_!#$%&'*+-/=?^`{|}~.\"@ é"
 HOST = "aZ09-._é。x@"
+INTERNATIONAL = "a1-éßΩςא٠ع中々ー\u0301\u200d\u00ad\uff41\uff0e⒈\ud800\ue000"
 labels = st.sampled_from(["example", "xn--mnchen-3ya", "a--b", "ab--c", "1"])
 addresses = st.builds(
     "{}@{}{}".format,
@@ -41,6 +43,54 @@ def by_the_library(email: str) -> str | None:
 @example("a@b.co\n")
 def test_find_email_key__agrees_with_the_email_validator_library(email: str) -> None:
     assert find_email_key(email) == by_the_library(email.strip())
+
+
+@given(
+    st.builds(
+        "{}@{}{}".format,
+        st.sampled_from(["jane", "é", '"q"', "", "a b", "x" * 65]),
+        st.lists(st.text(INTERNATIONAL, min_size=1, max_size=4) | labels | st.just("XN--4dbc"), max_size=3).map(".".join),
+        st.sampled_from(["", ".com", ".1", ".1b", ".é", ".א", ".", "。", "]"]),
+    )
+)
+@example("jane@אב.1.com")
+@example("jane@é.9bc")
+@example("jane@é.com。")
+@example("jane@" + ".".join(["éa" * 3] * 4))
+@example("x" * 64 + "@" + ".".join(["é", *["a" * 50] * 4]))
+def test_find_email_key__of_international_domains_agrees_with_the_email_validator_library(email: str) -> None:
+    assert find_email_key(email) == by_the_library(email.strip())
+
+
+HANGUL = "".join(map(chr, range(0xAC00, 0xAC00 + 248)))
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        f"{HANGUL[:240]}.com",
+        ".".join(HANGUL[at : at + 40] for at in range(0, 240, 40)),
+        ".".join(HANGUL[:120]),
+        ".".join(["xn--mnchen-3ya"] * 16),
+    ],
+)
+def test_normal_forms__encode_no_domain_that_is_too_long(domain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[str] = []
+    monkeypatch.setattr(idna, "alabel", lambda label: encoded.append(label) or label.encode())
+
+    with pytest.raises(InvalidText, match="too many letters outside ASCII"):
+        email_key(f"jane@{domain}")
+    with pytest.raises(InvalidText, match="too many letters outside ASCII"):
+        company_domain(domain)
+
+    assert encoded == []
+
+
+def test_email_key__of_a_long_ascii_address_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(email_validator, "validate_email")
+    address = "J" * 64 + "@" + ".".join(["A" * 62] * 3)
+
+    assert email_key(address) == address.lower()
 
 
 @given(addresses | st.emails())

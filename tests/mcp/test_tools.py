@@ -130,7 +130,8 @@ async def test_errors__quote_names_of_fields_between_marks(agent: Agent) -> None
     for text in (explained, searched, looked_up):
         marked, next_step = text.rsplit("\nNext: ", 1)
         found = MARKED.fullmatch(marked)
-        assert found is not None and field in found[2], text
+        assert found is not None, text
+        assert field in found[2]
         assert field not in next_step
     assert "did you mean" in explained
 

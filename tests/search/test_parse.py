@@ -11,7 +11,7 @@ from touchbase.common.timestamps import DAY, from_text
 from touchbase.errors import Fault, Invalid
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.search.fields import OWN_FIELDS, SearchFields
-from touchbase.search.parse import DEEPEST, MOST_CONDITIONS, MOST_VALUES, Parser
+from touchbase.search.parse import DEEPEST, MOST_CONDITIONS, MOST_OF_ALL, MOST_VALUES, Parser
 from touchbase.search.queries import ESTIMATED, SearchCompanies, SearchContacts
 from touchbase.search.service import SearchRequest, prepare
 from touchbase.search.sorting import SortKey, cursor_of
@@ -127,6 +127,10 @@ def test_bounds__hold_for_depth_conditions_and_values() -> None:
     assert [fault.code for fault in parse_json({"any": [{"id": 1}] * (MOST_CONDITIONS + 5)})[1]] == ["too_many"]
     assert [fault.code for fault in parse_json({"id[in]": [1] * (MOST_VALUES + 1)})[1]] == ["range"]
     assert [fault.code for fault in parse_json({"id[in]": []})[1]] == ["range"]
+    full = [{"id[in]": [1] * MOST_VALUES}] * (MOST_OF_ALL // MOST_VALUES)
+    rest = [1] * (MOST_OF_ALL % MOST_VALUES)
+    assert parse_json({"any": [*full, {"id[in]": rest}]})[1] == []
+    assert [fault.code for fault in parse_json({"any": [*full, {"id[in]": [*rest, 1]}]})[1]] == ["too_many"]
     assert [fault.code for fault in parse_query(("email", "a@b.example"), ("email", "c@d.example"))[1]] == ["repeated"]
 
 

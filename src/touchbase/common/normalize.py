@@ -16,22 +16,26 @@ import email_validator
 import idna
 from email_validator.exceptions import EmailNotValidError
 
-from touchbase.common.field_limits import URL, InvalidText
+from touchbase.common.field_limits import EMAIL, URL, InvalidText
 
 # The library rejects names outside the public DNS (.test, .local, .invalid). Here an address identifies a person,
 # whether mail arrives or not; clearing this list is the library's documented way to allow them.
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 
-# The form of nearly all addresses, accepted without the library. It decides about two hyphens in a row (as in
-# Punycode), short or numeric top-level names and long addresses.
+# The form of nearly all addresses, accepted without the library. It decides about two hyphens in a row, and short
+# or numeric top-level names.
 _PLAIN_EMAIL = re.compile(
     r"[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+(?:\.[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+)*"
     r"@(?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}"
 )
-_PLAIN_LENGTH = 64
+_LONGEST_LABEL, _LONGEST_DOMAIN, _LONGEST_LOCAL = 63, 253, 64
+LONGEST_PUNYCODE = 100
+"""Characters of all labels of a domain that are encoded (`xn--...`), together: encoding takes about 10 microseconds a letter."""
 _PLAIN_DOMAIN = re.compile(r"(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)+[a-z][a-z0-9]*(?:-+[a-z0-9]+)*")
 _OF_SCHEME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-"
 _PLAIN_LINKEDIN = re.compile(r"(?:https?://)?(?:[a-z]{2,3}\.)?linkedin\.com/in/([A-Za-z0-9_\-]{1,200})/?")
+_ANY_DOMAIN = "example.com"
+_TOO_LONG = f"it has too many letters outside ASCII: its encoded labels (`xn--...`) may have {LONGEST_PUNYCODE} characters together"
 _AFTER_ADDRESS = " ,;"
 _LINKEDIN_HOST = re.compile(r"(?:[a-z0-9\-]+\.)*linkedin\.com")
 # Keys are in a unique index, where PostgreSQL allows at most 2,704 bytes.
@@ -47,20 +51,33 @@ def email_key(email: str) -> str:
 
     Only the syntax is checked, without DNS. Raises `InvalidText` for other text.
     """
-    if len(email) <= _PLAIN_LENGTH and _PLAIN_EMAIL.fullmatch(email):
+    if len(email) <= EMAIL and _PLAIN_EMAIL.fullmatch(email) and (len(email) <= _LONGEST_LABEL or _has_short_parts(email)):
         return email.lower()
     return _email_key(email)
 
 
+def _has_short_parts(email: str) -> bool:
+    local, _, domain = email.partition("@")
+    return len(local) <= _LONGEST_LOCAL and len(domain) <= _LONGEST_DOMAIN and max(map(len, domain.split("."))) <= _LONGEST_LABEL
+
+
 def _email_key(email: str) -> str:
-    if len(email) > _KEY_BYTES:
+    if len(email) > EMAIL:
         raise InvalidText("email", f"is not an e-mail address: it is too long ({len(email)} characters)")
+    local, _, host = email.rpartition("@")
+    encoded = _is_encoded(host)
     try:
-        checked = email_validator.validate_email(email, check_deliverability=False)
-    except EmailNotValidError as error:
+        domain = _email_domain(host) if encoded else ""
+        checked = email_validator.validate_email(f"{local}@{_ANY_DOMAIN}" if encoded else email, check_deliverability=False)
+    except (EmailNotValidError, UnicodeError) as error:
         raise InvalidText("email", f"is not an e-mail address: {error}") from None
     local = unicodedata.normalize("NFC", checked.local_part.lower())
-    return _bounded(f"{local}@{checked.ascii_domain.lower()}")
+    key = f"{local}@{domain or checked.ascii_domain.lower()}"
+    if encoded and max(len(email.encode()), len(f"{checked.local_part}@{domain}".encode())) > EMAIL:
+        raise InvalidText(
+            "email", f"is not an e-mail address: it is too long ({EMAIL} bytes are allowed, also after its domain is encoded)"
+        )
+    return _bounded(key)
 
 
 def linkedin_key(text: str) -> str | None:
@@ -97,7 +114,7 @@ def company_domain(text: str) -> str:
     Lower case, in its ASCII form, without `www.`, port, path and trailing dot. Raises `InvalidText` if the
     rest is not a domain name.
     """
-    if _PLAIN_DOMAIN.fullmatch(text) and len(text) <= _PLAIN_LENGTH and "xn--" not in text:
+    if _PLAIN_DOMAIN.fullmatch(text) and len(text) <= _LONGEST_LABEL and "xn--" not in text:
         return _without_www(text)
     host = _split_host(_without_scheme(text[:URL].strip()))[0].rpartition("@")[2]
     return _without_www(_ascii_domain(host.rstrip(".")))
@@ -151,23 +168,63 @@ def _linkedin_path(path: str) -> str:
 def _ascii_domain(host: str) -> str:
     if not host:
         raise InvalidText("domain", "must contain a domain name such as example.com")
-    if len(host) > 253:
+    if len(host) > _LONGEST_DOMAIN:
         raise InvalidText("domain", "is longer than a domain name may be (253 characters)")
     # ASCII names skip IDNA: some existing ones have hyphens at positions that IDNA reserves.
     domain = host
-    if not host.isascii() or "xn--" in host:
+    if _is_encoded(host):
         try:
-            domain = idna.encode(host, uts46=True, std3_rules=True).decode("ascii").lower().rstrip(".")
-        except (idna.IDNAError, UnicodeError) as error:
+            labels = _mapped_labels(host)
+            domain = ".".join(_encoded(labels if labels[-1] else labels[:-1]))
+        except UnicodeError as error:
             raise InvalidText("domain", f"is not a domain name: {error}") from None
     if not _is_hostname(domain):
         raise InvalidText("domain", f"is not a domain name: {domain!r} should look like example.com")
     return domain
 
 
+def _is_encoded(host: str) -> bool:
+    return not host.isascii() or "xn--" in host.lower()
+
+
+def _mapped_labels(host: str) -> list[str]:
+    """Return the labels in the form that is encoded: lower case, composed. Raises `IDNAError`."""
+    return idna.uts46_remap(host, std3_rules=True).split(".")
+
+
+def _encoded(labels: list[str]) -> list[str]:
+    """Return labels in ASCII. Raises `IDNAError`, also for more letters outside ASCII than any domain in use has."""
+    longest = [len(label) if label.isascii() else len(label) + len("xn--") for label in labels if _is_encoded(label)]
+    if (
+        max(longest, default=0) > _LONGEST_LABEL
+        or sum(longest) > LONGEST_PUNYCODE
+        or sum(map(len, labels)) + len(labels) > _LONGEST_DOMAIN + 1
+    ):
+        raise idna.IDNAError(_TOO_LONG)
+    encoded = [idna.alabel(label).decode("ascii") for label in labels]
+    if sum(len(label) for label in encoded if label.startswith("xn--")) > LONGEST_PUNYCODE or sum(map(len, encoded)) + len(encoded) > 254:
+        raise idna.IDNAError(_TOO_LONG)
+    return encoded
+
+
+def _email_domain(host: str) -> str:
+    """Return the domain of an address in ASCII, with the verdict of the email-validator library, which encodes it several times."""
+    if any(unicodedata.category(char)[0] == "C" for char in host):
+        raise idna.IDNAError("The part after the @-sign contains unsafe characters")
+    labels = _mapped_labels(host)
+    encoded = _encoded(labels)
+    if len(encoded) == 1 or not encoded[-1][-1].isalpha():
+        raise idna.IDNAError("The part after the @-sign is not a domain such as example.com")
+    texts = [idna.ulabel(label) if label.startswith("xn--") else label for label in labels]
+    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for text in texts for char in text):
+        for text in texts:
+            idna.check_bidi(text, check_ltr=True)
+    return ".".join(encoded)
+
+
 def _is_hostname(host: str) -> bool:
     labels = host.split(".")
-    if len(host) > 253 or any(len(label) > 63 for label in labels):
+    if len(host) > _LONGEST_DOMAIN or any(len(label) > _LONGEST_LABEL for label in labels):
         return False
     return _PLAIN_DOMAIN.fullmatch(host) is not None
 

@@ -25,6 +25,8 @@ DEEPEST = 8
 """Levels of `all`, `any` and `not`."""
 MOST_VALUES = 200
 """Values of one `in` or `nin`."""
+MOST_OF_ALL = 500
+"""Values of all conditions of one search; an address takes up to a millisecond."""
 LONGEST_VALUE = 1_000
 """Characters."""
 _NAME = re.compile(r"(?P<field>.+?)(?:\[(?P<op>[^\[\]]*)\])?", re.DOTALL)
@@ -52,6 +54,7 @@ class Parser:
     """Other names that are known at this place, for the nearest name: parameters such as `limit`."""
     conditions: int = 0
     parts: int = 0
+    values: int = 0
 
     def query(self, parameters: Iterable[tuple[str, str]]) -> Node:
         """Parse query parameters, decoded; all must hold. One without operator or with `eq` or `in` may be given once."""
@@ -157,6 +160,9 @@ class Parser:
         values = given if isinstance(given, list) and op in _LISTS else [given]
         if not 0 < len(values) <= MOST_VALUES:
             raise InvalidText("range", f"must have 1 to {MOST_VALUES} values")
+        self.values += len(values)
+        if self.values > MOST_OF_ALL:
+            raise InvalidText("too_many", f"has {len(values)} values; the conditions of a search have at most {MOST_OF_ALL} together")
         texts = [_text(each, field) for each in values]
         # A custom field that is not declared is compared as a number where that is meant.
         numeric = field.declared == "number" or (not field.declared and op in ORDERED and number_of(texts[0]) is not None)

@@ -10,6 +10,7 @@ from typing import cast
 from touchbase.auth import ADMIN, READ, WRITE
 from touchbase.clients import Client
 from touchbase.common.field_limits import InvalidText
+from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import kind_of, normal_form
 from touchbase.do_not_contact.api.schemas import (
@@ -107,8 +108,8 @@ class SuppressionResource:
         owner, now = await self._owner(call), call.api.dependencies.clock()
         given = call.parameters()
         given.done()
-        asked = await call.body(NewSuppressions, lambda partly: _entries(partly, now))
-        entries = _entries(asked, now)
+        asked = await call.body(NewSuppressions, lambda partly: _listed(partly, now))
+        entries = [new_entry(each, place, now) async for each, place in in_slices(_listed(asked, now))]
         valid = [each for each in entries if isinstance(each, NewEntry)]
         if owner.client is not None:
             call.api.limiter.storing(owner.client, len(valid), now)
@@ -148,7 +149,7 @@ class SuppressionResource:
         """`POST` of addresses to look up."""
         owner = await self._owner(call)
         asked = await call.body(SuppressionCheck)
-        items = [addresses_of(each, f"/items/{index}") for index, each in enumerate(asked.items)]
+        items = [addresses_of(each, f"/items/{index}") async for index, each in in_slices(enumerate(asked.items))]
         now = call.api.dependencies.clock()
         found = await suppressed(call.api.dependencies.store, owner.number, [addresses for addresses, _ in items], now)
         made = CheckedItems([checked_item(each, faults) for each, (_, faults) in zip(found, items, strict=True)])
@@ -171,8 +172,8 @@ def _address(asked: Parameters) -> tuple[str | None, str | None]:
     return kind, None
 
 
-def _entries(asked: NewSuppressions, now: Micros) -> Sequence[NewEntry | list[Fault]]:
-    """Return the entries of a body; raise `Invalid` for a single one that is invalid."""
+def _listed(asked: NewSuppressions, now: Micros) -> Sequence[tuple[NewSuppression, str]]:
+    """Return the entries of a body, with their places; raise `Invalid` for a single one that is invalid."""
     if asked.entries is not None:
         alone = ("value", "kind", "reason", "source", "note", "since", "until")
         given = [name for name in alone if getattr(asked, name) != getattr(_DEFAULTS, name)]
@@ -180,14 +181,14 @@ def _entries(asked: NewSuppressions, now: Micros) -> Sequence[NewEntry | list[Fa
             raise Invalid([Fault(f"/{name}", "unexpected", "belongs into each of the entries") for name in given])
         if not asked.entries:
             raise Invalid([Fault("/entries", "required", "must have at least one entry")])
-        return [new_entry(each, f"/entries/{index}", now) for index, each in enumerate(asked.entries)]
+        return [(each, f"/entries/{index}") for index, each in enumerate(asked.entries)]
     if asked.value is None:
         raise Invalid([Fault("/value", "required", "is required: send the address, or a list of `entries`")])
     one = NewSuppression(asked.value, asked.kind, asked.reason, asked.source, asked.note, asked.since, asked.until)
-    made = new_entry(one, "", now)
-    if isinstance(made, list):
-        raise Invalid(made)
-    return [made]
+    entry = new_entry(one, "", now)
+    if isinstance(entry, list):
+        raise Invalid(entry)
+    return [(one, "")]
 
 
 _DEFAULTS = NewSuppressions()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
@@ -12,6 +11,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from touchbase.bin import DeleteRecord
 from touchbase.clients import Client
+from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history import Author
@@ -32,11 +32,6 @@ from touchbase.sql.store import Store
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
-
-AT_ONCE = 50
-"""Commands decoded before other tasks of the event loop run: about a millisecond."""
-BYTES_AT_ONCE = 262_144
-"""Bytes of commands decoded before other tasks of the event loop run."""
 
 
 class Item(Struct, forbid_unknown_fields=True):
@@ -89,12 +84,8 @@ class BatchCommands(Generic[A, C, R]):
     async def prepare(self, store: Store, items: Sequence[Raw], sender: Sender) -> list[Prepared]:
         """Return the command or the error of each item."""
         made: list[Prepared] = []
-        refused = size = 0
-        for index, raw in enumerate(items):
-            size += len(raw)
-            if index % AT_ONCE == AT_ONCE - 1 or size > BYTES_AT_ONCE:
-                size = 0
-                await asyncio.sleep(0)
+        refused = 0
+        async for raw in in_slices(items):
             made.append(self._prepare(bytes(raw), replace(sender, thorough=False) if refused > THOROUGH_BYTES else sender))
             refused += 0 if made[-1].error is None else len(raw)
         named = [each for each in made if each.command is not None and names_company(each.asked)]

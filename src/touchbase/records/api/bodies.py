@@ -10,6 +10,7 @@ import msgspec
 
 from touchbase.clients import Client
 from touchbase.common import normalize
+from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound
 from touchbase.http.preferences import HANDLING, STRICT, applied
@@ -88,7 +89,7 @@ def _members(kind: ResourceType[Any, Any, Any]) -> Members:
 async def find_companies(store: Store, client: int, bodies: Iterable[msgspec.Struct]) -> Mapping[str, int]:
     """Return the ids of the companies that these bodies name by a domain, by the text of the body; unknown ones are left out."""
     texts = {text for body in bodies if isinstance(text := getattr(body, COMPANY, None), str) and text.strip()}
-    domains = {text: normalize.company_domain(text) for text in texts}
+    domains = {text: normalize.company_domain(text) async for text in in_slices(texts)}
     found = await store.read(FindCompanies(client, sorted({*domains.values()}))) if domains else {}
     return {text: found[domain] for text, domain in domains.items() if domain in found}
 
