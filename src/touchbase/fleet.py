@@ -78,7 +78,16 @@ class Shared:
             outage=outage,
         )
         counted = partial(count_fetch, self.metrics)
-        fetch = FetchWorker(store, self.adapters, self.http.send, self.clock, on_stored=inbox.wake, on_fetched=counted, outage=outage)
+        fetch = FetchWorker(
+            store,
+            self.adapters,
+            self.http.send,
+            self.clock,
+            on_stored=inbox.wake,
+            on_fetched=counted,
+            outage=outage,
+            sandbox=self.reader.sandbox,
+        )
         linker = CompanyLinker(store, self.clock, on_job=jobs.wake, outage=outage)
         dispatcher = Dispatcher(
             store,

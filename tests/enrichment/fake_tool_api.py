@@ -21,6 +21,7 @@ from touchbase.enrichment.worker import FetchWorker
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
+from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -111,6 +112,7 @@ class FetchSetup:
     inbox: InboxWorker
     fetch: FetchWorker
     outcomes: list[tuple[str, int]]
+    sandbox: Sandbox
 
     async def connect(self, tool: str, base: str, token: str = TOKEN, **settings: Any) -> None:
         decided = ConnectionSettings(**settings, api_base=base)
@@ -140,16 +142,22 @@ class FetchSetup:
 
 async def open_setup(store: Store, caller: HttpClient, name: str = "acme") -> FetchSetup:
     client = (await store.write(EnsureClient(name, NOON))).number
-    clock, outcomes = Clock(), list[tuple[str, int]]()
+    clock, outcomes, sandbox = Clock(), list[tuple[str, int]](), Sandbox("fetch")
 
     async def connections(number: int) -> list[Connection]:
         return await store.read(ListConnections(number))
 
     inbox = InboxWorker(store, ADAPTERS.translate, clock, connections=connections)
     fetch = FetchWorker(
-        store, ADAPTERS, caller.send, clock, on_fetched=lambda told: outcomes.append((told.outcome, told.records)), sleep=clock.sleep
+        store,
+        ADAPTERS,
+        caller.send,
+        clock,
+        on_fetched=lambda told: outcomes.append((told.outcome, told.records)),
+        sleep=clock.sleep,
+        sandbox=sandbox,
     )
-    return FetchSetup(store, client, clock, inbox, fetch, outcomes)
+    return FetchSetup(store, client, clock, inbox, fetch, outcomes, sandbox)
 
 
 @asynccontextmanager
@@ -157,7 +165,9 @@ async def setup_with_api(store: Store, respond: Respond) -> AsyncIterator[tuple[
     """Open a setup whose fetch worker may call a fake API with these responses."""
     async with asyncio.timeout(120), fake_api(respond) as server:
         caller = HttpClient("touchbase/test", [server.base])
+        setup = await open_setup(store, caller)
         try:
-            yield await open_setup(store, caller), server
+            yield setup, server
         finally:
+            setup.sandbox.close()
             await caller.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import logging
 from urllib.parse import parse_qs
 
@@ -10,6 +12,7 @@ from tests.enrichment.fake_tool_api import FakeResponse, FetchSetup, ReceivedReq
 
 from touchbase.connections.models import Connection
 from touchbase.connections.oauth import grant_of
+from touchbase.enrichment.oauth_tokens import TOKEN_BYTES
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
@@ -114,6 +117,22 @@ async def test_oauth_token__when_refused_leaves_the_record_queued_without_a_requ
         assert told.error
         assert paths(server.requests)[:1] == [TOKEN_PATH]
         assert await emails(setup) == (set() if stopped else {"person-1@example.com"})
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+async def test_oauth_token__is_read_from_no_long_response(store: Store, is_compressed: bool) -> None:
+    body = json.dumps({"access_token": "token-0", "more": "a" * TOKEN_BYTES}).encode()
+    answer = (200, gzip.compress(body), {"content-encoding": "gzip"}) if is_compressed else (200, body)
+    zoho = Zoho(answer)
+    async with setup_with_api(store, zoho) as (setup, server):
+        await setup.connect("zoho", server.base, GRANT)
+        await setup.receive(inserted(1))
+        await setup.work()
+
+        assert "answered more than 65,536 bytes" in ((await setup.fetching("zoho")).error or "")
+        setup.clock.move(60)
+        await setup.work()
+        assert await emails(setup) == {"person-1@example.com"}
 
 
 async def test_oauth_token__stops_fetching_if_a_new_token_is_refused(store: Store) -> None:

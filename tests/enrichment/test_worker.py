@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.utils import formatdate
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from tests.conftest import ExecuteSql
-from tests.enrichment.fake_tool_api import NOON, TOKEN, FakeResponse, FetchSetup, ReceivedRequest, open_setup, setup_with_api
+from tests.enrichment.fake_tool_api import NOON, TOKEN, FakeResponse, FetchSetup, ReceivedRequest, Respond, open_setup, setup_with_api
 
+from touchbase.adapters.kit.fetch import ApiFetcher
 from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClientByNumber, SetClientState
 from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
 from touchbase.common.timestamps import SECOND, to_text
@@ -29,10 +31,12 @@ from touchbase.history.events import CONTACT
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
 from touchbase.inbox.receive import receive_webhook
+from touchbase.inbox.redaction import INLINE_BYTES
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import GetHistory, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
 
 HUBSPOT = "hubspot"
@@ -94,6 +98,60 @@ async def test_fetch__waits_for_an_access_token(store: Store) -> None:
 
         assert before == 0
         assert await emails(setup) == {"person-1@example.com"}
+
+
+def verbose_hubspot(request: ReceivedRequest) -> FakeResponse:
+    """HubSpot with long records."""
+    status, body = hubspot(request)[:2]
+    assert isinstance(body, dict)
+    for record in body["results"]:
+        record["properties"]["hs_notes"] = "n" * INLINE_BYTES
+    return status, body
+
+
+def compressed_hubspot(request: ReceivedRequest) -> FakeResponse:
+    """HubSpot that compresses its responses, though nobody asks for it."""
+    return 200, gzip.compress(json.dumps(hubspot(request)[1]).encode()), {"content-encoding": "gzip"}
+
+
+@pytest.mark.parametrize("respond", [verbose_hubspot, compressed_hubspot])
+async def test_long_response__is_not_read_in_the_server(store: Store, respond: Respond, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: object, response: object, ids: object) -> Mapping[str, bytes]:
+        raise AssertionError("read in the server")
+
+    monkeypatch.setattr(ApiFetcher, "records", refuse)
+    async with setup_with_api(store, respond) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.work()
+
+        assert setup.outcomes == [("records", 1)]
+        assert await emails(setup) == {"person-1@example.com"}
+
+
+async def test_response__that_takes_too_much_is_a_failed_request(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stopped(*args: object) -> None:
+        raise TaskStopped("reading it took more memory than the limit", for_good=True)
+
+    async with setup_with_api(store, verbose_hubspot) as (setup, server):
+        monkeypatch.setattr(setup.sandbox, "call", stopped)
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.work()
+        state = await setup.fetching(HUBSPOT)
+
+        assert setup.outcomes == [("failed", 0)]
+        assert state.error == "the response cannot be used: reading it took more memory than the limit"
+        assert state.wanted == 1
+
+
+async def test_long_response__that_is_no_json_says_so(store: Store) -> None:
+    async with setup_with_api(store, lambda request: (200, b"<p>" * INLINE_BYTES)) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.work()
+
+        assert "not JSON" in ((await setup.fetching(HUBSPOT)).error or "")
 
 
 async def test_fetch__waits_for_the_retry_after_of_a_429(store: Store) -> None:

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from touchbase.common.cache import Cache
+from touchbase.common.content_encoding import decoded_size
 from touchbase.common.timestamps import Clock
 from touchbase.connections import ApiResponse, Connection, Fetcher, FetchFailed, Grant, SendRequest, TokenRefresh, grant_of
 from touchbase.enrichment.retry_policy import classify_response
 
 _REFUSED = 401
+TOKEN_BYTES = 65_536
+"""Bytes of a response to a refresh token, decompressed."""
 MAX_TOKENS = 100_000
 """Cached tokens: more than connections that are fetched at once, because a token in use must stay to be redacted."""
 
@@ -71,6 +74,8 @@ class AccessTokens:
             raise verdict
         if isinstance(verdict, FetchFailed):
             raise FetchFailed(f"{tool} answered {response.status} to the refresh token: connect it again with a new one", stop=True)
+        if decoded_size(response.headers.get("content-encoding", ""), response.body, TOKEN_BYTES) > TOKEN_BYTES:
+            raise FetchFailed(f"{tool} answered more than {TOKEN_BYTES:,} bytes to the refresh token: is api_base the URL of its API?")
         token = renewal.token(response)
         self._tokens.put((connection.client, tool), (grant, token), self._clock())
         return token

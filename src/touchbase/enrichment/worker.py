@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -37,13 +37,18 @@ from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
 from touchbase.history import body_key
-from touchbase.inbox import INLINE_BYTES, StoredDelivery, StoreDelivery, redact_secrets
+from touchbase.inbox import INLINE_BYTES, MAX_SECONDS, StoredDelivery, StoreDelivery, redact_secrets
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.fetch")
 
+FETCHED_RECORDS: Task[[str, ApiResponse, Sequence[str]], Mapping[str, bytes] | FetchFailed] = Task(
+    "touchbase.events.translation:fetched_records", MAX_SECONDS
+)
 CLAIM: Micros = 120 * SECOND
 """How long a claim lasts: time for one request and for storing its records."""
 MAX_ATTEMPTS = 10
@@ -98,7 +103,10 @@ class FetchWorker:
         on_fetched: Callable[[FetchOutcome], None] = lambda fetched: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         outage: Outage | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
+        """`sandbox` reads long responses; it has the adapters loaded."""
+        self._sandbox = sandbox or Sandbox("fetch")
         self._outage = outage or Outage()
         self._store = store
         self._tools = tools
@@ -261,7 +269,7 @@ class FetchWorker:
             return RETRY, 0
         if not await self._is_active(connection.client):
             return GONE, 0
-        records = batch.fetcher.records(response, ids)
+        records = await self._records(batch, response, ids)
         found = [(one, records[one.object_id]) for one in batch.requests if one.object_id in records]
         secrets = self._tokens.secrets_of(connection)
         await asyncio.gather(*(store_fetched(self._store, connection, one.object_type, body, requested_us, secrets) for one, body in found))
@@ -271,6 +279,18 @@ class FetchWorker:
             finish.fetched_us = requested_us
             self._on_stored(connection.client)
         return RECORDS if found else GONE, len(found)
+
+    async def _records(self, batch: _Batch, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the records in a response; a long or compressed one is read in a sandbox process. Raises `FetchFailed`."""
+        if len(response.body) <= INLINE_BYTES and "content-encoding" not in response.headers:
+            return batch.fetcher.records(response, ids)
+        try:
+            records = await self._sandbox.call(FETCHED_RECORDS, batch.connection.tool, response, ids)
+        except TaskStopped as stopped:
+            raise FetchFailed(f"the response cannot be used: {stopped.why}") from None
+        if isinstance(records, FetchFailed):
+            raise records
+        return records
 
     async def _is_active(self, number: int) -> bool:
         """Return whether a client exists and is not being deleted: a record stored then would never be deleted."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.adapters.registry import load_adapters
+from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.common.content_encoding import decoded
-from touchbase.connections import Connection
+from touchbase.connections import CRM, ApiResponse, Connection, FetchFailed
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events.identity_scan import Identities, add_events, find_addresses
 from touchbase.events.inbox_batch import pack_result, read_delivery
@@ -20,22 +20,22 @@ from touchbase.sandbox.process import limit_seconds
 
 
 @cache
-def load() -> Callable[[WebhookRequest], Translation]:
-    """Load the adapters once; return their translation."""
-    return load_adapters().translate
+def load() -> Adapters:
+    """Load the adapters once."""
+    return load_adapters()
 
 
 def translate(request: WebhookRequest) -> Translation:
     """Translate one webhook; raises what its adapter raises."""
     limit_seconds(seconds_for(len(request.body)))
-    return load()(request)
+    return load().translate(request)
 
 
 def read_deliveries(connections: Sequence[Connection], deliveries: Sequence[Delivery]) -> list[ReadResult]:
     """Read each delivery, within the limit of its own size."""
 
     def translated(delivery: Delivery) -> Translation:
-        return load()(request_of_delivery(delivery, connections))
+        return load().translate(request_of_delivery(delivery, connections))
 
     results = []
     for delivery in deliveries:
@@ -48,7 +48,7 @@ def scan_deliveries(connections: Sequence[Connection], deliveries: Sequence[Deli
     """Return the identities in each delivery; each scan and each translation has the limit of the delivery's size."""
 
     def translated(delivery: Delivery) -> Translation:
-        return load()(request_of_delivery(delivery, connections))
+        return load().translate(request_of_delivery(delivery, connections))
 
     found = []
     for delivery in deliveries:
@@ -58,6 +58,18 @@ def scan_deliveries(connections: Sequence[Connection], deliveries: Sequence[Deli
             limit_for(delivery)
             add_events(found[-1], delivery, translated)
     return found
+
+
+def fetched_records(tool: str, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes] | FetchFailed:
+    """Return the records in a response of a CRM's API, or why it cannot be read."""
+    limit_seconds(seconds_for(len(response.body)))
+    fetcher = load().fetcher(CRM, tool)
+    if fetcher is None:
+        return FetchFailed(f"nothing is fetched from {tool}", stop=True)
+    try:
+        return fetcher.records(response, ids)
+    except FetchFailed as failure:
+        return failure
 
 
 def limit_for(delivery: Delivery) -> None:

@@ -5,8 +5,6 @@ It is not part of the public API, so the OpenAPI document leaves it out; `docs/h
 
 from __future__ import annotations
 
-import json
-
 import msgspec
 
 from touchbase.auth import SCOPES, key_scopes
@@ -30,9 +28,8 @@ async def answer(call: Call) -> Response:
     holder = await _holder(call)
     raw = await call.json()
     try:
-        message = json.loads(raw)
-        json.dumps(message, ensure_ascii=False).encode()  # half of a surrogate pair is in no answer and in no address
-    except ValueError:
+        message = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         wrong = {"code": PARSE_ERROR, "message": "the body is not JSON, or a text in it has half of a surrogate pair"}
         return Response(400, encode({"jsonrpc": "2.0", "id": None, "error": wrong}))
     answered = await Conversation(holder, lambda asked: _ask(call, asked)).answer(message)
