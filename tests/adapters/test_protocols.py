@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from touchbase.adapters.crm.salesforce.outbound import MOST_SESSIONS
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.registry import load_adapters
@@ -65,6 +66,17 @@ def test_salesforce_outbound_message__cut_short_is_stored_without_its_session_id
     assert answer is not None
     assert answer.stored_body is not None
     assert answer.stored_body.endswith(b"<SessionId>")
+
+
+def test_salesforce_outbound_message__with_very_many_session_ids_is_cut_after_them() -> None:
+    session = f"<SessionId>{SESSION}</SessionId>"
+    as_many, too_many = (ADAPTERS.protocol_answer(message(session * count)) for count in (MOST_SESSIONS, MOST_SESSIONS + 1))
+
+    assert as_many is not None
+    assert too_many is not None
+    assert (as_many.stored_body or b"").endswith(b"Envelope>")
+    assert (too_many.stored_body or b"").endswith(b"</SessionId><SessionId>")
+    assert SESSION.encode() not in (too_many.stored_body or b"")
 
 
 @pytest.mark.parametrize("session", ["", "<SessionId/>", '<SessionId xsi:nil="true"/>', "<SessionId></SessionId>"])

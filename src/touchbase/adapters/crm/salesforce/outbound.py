@@ -33,6 +33,8 @@ ACKNOWLEDGED = (
     b'<notificationsResponse xmlns="http://soap.sforce.com/2005/09/outbound"><Ack>true</Ack></notificationsResponse>'
     b"</soapenv:Body></soapenv:Envelope>"
 )
+MOST_SESSIONS = 1_000
+"""Session ids in a body; a message has one."""
 _SESSION = re.compile(rb"<((?:[\w.-]+:)?SessionId)(?:\s[^<>]*)?(?<!/)>")
 
 
@@ -51,12 +53,15 @@ def acknowledge(body: bytes) -> ProtocolResponse | None:
 
 
 def _without_sessions(body: bytes) -> bytes:
-    """Remove what is between the tags of session ids, up to the end tag or to the end of a truncated body."""
+    """Remove what is between the tags of session ids, up to the end tag or to the end of a truncated body.
+
+    It runs on the event loop, so a body with more session ids than any message is cut after the last one looked at.
+    """
     pieces, at = list[bytes](), 0
     while start := _SESSION.search(body, at):
         pieces.append(body[at : start.end()])
         end = body.find(b"</" + start[1], start.end())
-        at = len(body) if end < 0 else end
+        at = len(body) if end < 0 or len(pieces) > MOST_SESSIONS else end
     return b"".join([*pieces, body[at:]])
 
 
