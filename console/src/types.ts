@@ -187,6 +187,7 @@ export interface Refusal {
   cause: string;
   size: number;
   calls: number;
+  body_id: string | null;
 }
 
 export interface Replay {

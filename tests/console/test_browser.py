@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.error
 from collections.abc import Callable
 from typing import Any
 
@@ -255,6 +256,24 @@ def test_inbox__shows_a_call_as_it_arrives_with_its_body_and_meaning(console: Co
 
     page.get_by_role("link", name="Contact", exact=False).last.click()
     page.locator("h1", has_text="live@example.com").wait_for()
+
+
+@on_sqlite
+def test_refused_call__shows_the_id_of_its_body_and_is_received_after_all(console: Console) -> None:
+    send = console.send
+    send("POST", f"/admin/v1/clients/{CLIENT}/connections", {"channel": "email_campaign", "tool": "instantly", "secrets": ["right-secret"]})
+    person = {"event_type": "reply_received", "timestamp": "2026-11-25T10:00:00Z", "workspace": "w", "campaign_id": "c9"}
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        send("POST", f"/public/emailcampaign-webhook/{CLIENT}?token=old-secret", person | {"lead_email": "late@example.com"})
+    page = console.open(f"/inbox{OF}&tab=refused")
+    while not (stored := send("GET", "/admin/v1/refusals?cause=not_verified")["data"]):  # they are stored once a second
+        page.wait_for_timeout(50)
+    console.go(page, f"/inbox{OF}&tab=refused")
+
+    page.get_by_text(stored[0]["body_id"]).wait_for()
+    page.get_by_role("button", name="Receive it").click()
+    page.get_by_role("button", name="Show it").click()
+    page.get_by_text("late@example.com").first.wait_for()
 
 
 @on_sqlite

@@ -55,6 +55,7 @@ const KINDS: Record<string, readonly [string, string]> = {
   events: ['event of the timeline', 'events of the timeline'],
   links: ['former address or tool object', 'former addresses and tool objects'],
   deliveries: ['body of a call', 'bodies of calls'],
+  unsearchable: ['body that could not be searched', 'bodies that could not be searched'],
   messages: ['message', 'messages'],
   wanted_records: ['record still to be fetched', 'records still to be fetched'],
   company_claims: ['company still to be known', 'companies still to be known'],

@@ -20,6 +20,12 @@ const MEANINGS: Record<string, string> = {
   failed: 'Reading it raised an error. It is stored, and can be replayed.',
 };
 
+const REMOVED: Record<string, string> = {
+  erased: 'it was about a person who was erased',
+  retention: 'it was older than bodies are stored',
+  unsearchable: 'an erasure could not search it for the person, so it was removed to be safe',
+};
+
 export function Detail({ id }: { id: string }) {
   const loaded = useLoad(`delivery ${id}`, (signal) => get<WholeDelivery>(`/admin/v1/deliveries/${encodeURIComponent(id)}`, {}, signal));
   const call = loaded.value;
@@ -115,7 +121,7 @@ function Body({ call }: { call: WholeDelivery }) {
         {call.body && <Button kind="quiet" icon="copy" label="Copy the body" onClick={() => void copy(text).then(() => toast('The body is copied.'))} />}
       </header>
       {call.body === null ? (
-        <p class="faint">The body was removed{call.body_removed ? `: ${words(call.body_removed).toLowerCase()}` : ''}. It cannot be replayed.</p>
+        <p class="faint">The body was removed{call.body_removed ? `: ${REMOVED[call.body_removed] ?? words(call.body_removed).toLowerCase()}` : ''}. It cannot be replayed.</p>
       ) : (
         <pre class="code body" tabIndex={0} aria-label="Body">
           {call.body.encoding === 'utf-8' ? text : `(${call.body.encoding})\n${text}`}

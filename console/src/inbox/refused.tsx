@@ -1,8 +1,11 @@
 /** Calls that were not stored, each with its cause and how to mend it. */
+import { useState } from 'preact/hooks';
+import { post } from '../api';
 import { useLoad } from '../load';
-import { client } from '../route';
+import { client, go } from '../route';
 import type { Page, Refusal } from '../types';
-import { Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { toast, toastProblem } from '../ui/toast';
 import { bytes, plural, toolName } from '../words';
 import { listed } from './screen';
 
@@ -15,6 +18,31 @@ const CAUSES: Record<string, readonly [string, string]> = {
   rate: ['Too many calls at once', 'The tool sends them again by itself. Raise the client’s limit if this is usual.'],
   storage: ['The client stores too much', 'The tool sends it again by itself. Delete data, or raise the client’s limit of stored bytes.'],
 };
+
+/** The id of a body that is stored for some days, and its way into the inbox. */
+function StoredBody({ clientId, id }: { clientId: string; id: string }) {
+  const [isSent, setSent] = useState(false);
+  async function receive() {
+    setSent(true);
+    try {
+      const received = await post<{ delivery_id: number }>(`/admin/v1/clients/${encodeURIComponent(clientId)}/refused-webhooks/${id}/replay`);
+      toast('The call is received, and will be read.', { action: { text: 'Show it', run: () => go(`/inbox/${received.delivery_id}`) } });
+    } catch (error) {
+      setSent(false);
+      toastProblem(error);
+    }
+  }
+  return (
+    <span class="line">
+      <span class="faint">
+        Its body is stored for some days: <code>{id}</code>. If the call is real, mend the secret, then receive it.
+      </span>
+      <Button busy={isSent} disabled={isSent} onClick={() => void receive()}>
+        Receive it
+      </Button>
+    </span>
+  );
+}
 
 export function Refused() {
   const loaded = useLoad(`refused ${client.value}`, (signal) => listed<Page<Refusal>>('/admin/v1/refusals', { limit: '100' }, { data: [], next_cursor: null }, signal));
@@ -42,6 +70,7 @@ export function Refused() {
               {each.tool ? `Looks like ${toolName(each.tool)}` : 'Unknown tool'}, {bytes(each.size)}
               {each.calls > 1 && `, ${plural(each.calls, 'call')} alike`}
             </span>
+            {each.body_id && <StoredBody clientId={each.client_id} id={each.body_id} />}
           </li>
         );
       })}
