@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from touchbase.clients.models import Client, ClientSettings, FieldType, StatusSet
 from touchbase.common import field_limits
 from touchbase.common.timestamps import DAY, from_text
-from touchbase.errors import Invalid
+from touchbase.errors import MOST_FAULTS, Invalid
 from touchbase.http.request_body import read_struct
 from touchbase.imports.columns import Mapping
 from touchbase.imports.rows import InvalidRow, RowChecker, RowFault, ValidRow, split_name
@@ -49,6 +49,24 @@ def faults(columns: dict[str, str], *cells: str, **options: Any) -> list[tuple[s
     checked = check(columns, *cells, **options)
     assert isinstance(checked, InvalidRow)
     return [(fault.column, fault.code) for fault in checked.faults]
+
+
+def test_faults_of_a_row__are_listed_up_to_fifty_and_then_counted() -> None:
+    columns = {f"Field {number}": f"cf.Field {number}" for number in range(60)} | {"Email": "email"}
+    long, wrong = (
+        "y" * (field_limits.VALUE + 1),
+        Client(1, "acme", 0, ClientSettings(contact_fields={n: FieldType("number") for n in columns})),
+    )
+
+    of_texts = check(columns, *[long] * 60, "jane@example.com")
+    of_values = check(columns, *["no number"] * 60, "jane@example.com", client=wrong)
+    both = check(columns, *[long] * 30, *["no number"] * 21, *[""] * 9, "jane@example.com", client=wrong)
+
+    for checked, more in ((of_texts, "and 10 more faults"), (of_values, "and 10 more faults"), (both, "and 1 more fault")):
+        assert isinstance(checked, InvalidRow)
+        assert len(checked.faults) == MOST_FAULTS + 1
+        assert checked.faults[-1] == RowFault("", "more", more)
+        assert checked.reason.endswith(more)
 
 
 TEXT = some.one_of(

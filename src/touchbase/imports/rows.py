@@ -13,7 +13,7 @@ from touchbase.clients import Client, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import DAY, Micros, to_text
-from touchbase.errors import Fault, Invalid
+from touchbase.errors import MOST_FAULTS, Fault, Invalid
 from touchbase.imports.columns import (
     COMPANY,
     COMPANY_FIELDS,
@@ -51,6 +51,10 @@ class RowFault(NamedTuple):
     column: str
     code: str
     detail: str
+
+
+_COUNTED = RowFault("", "counted", "")
+"""In place of a fault that has no text."""
 
 
 class CustomCell(NamedTuple):
@@ -207,23 +211,25 @@ class RowChecker:
             return InvalidRow(row, [RowFault("", "empty", "the row is empty in all columns that are imported")])
         is_long = len(text) > self._least and max(map(len, cells)) > self._least
         if is_long or "\0" in text or not (text.isascii() or is_encodable(text)):
-            self._check_texts(cells, faults)
-        if faults:
-            cells = cells[:]
-            for fault in faults:
-                cells[self._header.index(fault.column)] = ""
+            cells = self._check_texts(cells, faults)
         made = self._check(row, cells, at, faults)
-        return InvalidRow(row, faults) if faults or made is None else made
+        return InvalidRow(row, _listed(faults)) if faults or made is None else made
 
-    def _check_texts(self, cells: list[str], faults: list[RowFault]) -> None:
+    def _check_texts(self, cells: list[str], faults: list[RowFault]) -> list[str]:
+        """Return the cells without those whose text cannot be stored, which are faults."""
+        storable = cells[:]
         for index, most in self._limits:
             cell = cells[index]
+            before = len(faults)
             if len(cell) > most:
                 self._fault(index, "too_long", f"must have at most {most} characters, and has {len(cell)}", faults)
             elif "\0" in cell or not (cell.isascii() or is_encodable(cell)):
                 is_foreign = any("\udc80" <= char <= "\udcff" for char in cell)
                 detail = "has bytes that are not of the file's encoding; save the file as UTF-8" if is_foreign else None
                 self._fault(index, "unusable_text", detail or limits.why_not_storable(cell) or "", faults)
+            if len(faults) > before:
+                storable[index] = ""
+        return storable
 
     def _contact(self, row: Row, cells: list[str], at: Micros, faults: list[RowFault]) -> ValidRow | None:
         asked = ContactCells()
@@ -291,6 +297,7 @@ class RowChecker:
                 column = "" if index is None else self._header[index]
                 if not column or column not in known:
                     faults.append(RowFault(column, fault.code, fault.detail))
+            faults += [_COUNTED] * invalid.more
             return None
 
     def _custom_fields(self, part: _Part, cells: list[str]) -> list[CustomCell]:
@@ -335,6 +342,13 @@ class RowChecker:
 
     def _fault(self, index: int, code: str, detail: str, faults: list[RowFault]) -> None:
         faults.append(RowFault(self._header[index], code, detail))
+
+
+def _listed(faults: list[RowFault]) -> list[RowFault]:
+    """Return the first `MOST_FAULTS` faults of a row, and one that counts the others."""
+    listed = [fault for fault in faults if fault is not _COUNTED][:MOST_FAULTS]
+    more = len(faults) - len(listed)
+    return [*listed, RowFault("", "more", f"and {more:,} more {'fault' if more == 1 else 'faults'}")] if more else listed
 
 
 def split_name(name: str) -> tuple[str, str]:
