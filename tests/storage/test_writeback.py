@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
 
 from touchbase.storage.sqlite import wal as module
-from touchbase.storage.sqlite.wal import PARTS, SMALLEST_PART, start_writeback
+from touchbase.storage.sqlite.wal import PARTS, SMALLEST_PART, WriteAheadLog, start_writeback
 
 Asked = list[tuple[int, int]]
 
@@ -82,3 +84,22 @@ def test_sync_file_range__is_available_on_linux(tmp_path: Path) -> None:
     assert begin is not None
     assert begin(descriptor, 0, 100_000, module._SYNC_FILE_RANGE_WRITE) == 0
     os.close(descriptor)
+
+
+@pytest.mark.parametrize("holder", ["this connection", "another connection"])
+def test_checkpoint__that_is_held_up_prints_nothing(holder: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    writing, copying = (apsw.Connection(str(tmp_path / "store.db")) for _ in range(2))
+    writing.pragma("journal_mode", "wal")
+    writing.execute("CREATE TABLE t (value)")
+    log = WriteAheadLog(writing, copying)
+    if holder == "this connection":
+        copying.execute("BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
+    else:
+        writing.close()
+        writing = apsw.Connection(str(tmp_path / "store.db"))
+        writing.pragma("locking_mode", "exclusive")
+        writing.execute("INSERT INTO t VALUES (1)")
+
+    log.checkpoint()
+
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []

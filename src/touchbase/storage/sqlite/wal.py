@@ -75,10 +75,10 @@ class WriteAheadLog:
         self._due = self.pages + PAGES_BETWEEN_CHECKPOINTS
         try:
             self._copying.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.BusyError:  # another process checkpoints it now, which is as good
-            LOG.debug("another process checkpoints the write-ahead log")
+        except (apsw.BusyError, apsw.LockedError):  # another one checkpoints it now, which is as good
+            LOG.debug("the write-ahead log is checkpointed by another process or connection")
         except apsw.Error as error:
-            LOG.warning("the write-ahead log cannot be checkpointed now: %s", error)
+            LOG.warning("the store's -wal file grows until the disk can be written again; nothing is lost: %s", error)
 
     def flush_copied(self, *, gently: bool) -> None:
         """Flush the copied pages to disk while writers continue; with `gently` slowly, so that they are not delayed."""
