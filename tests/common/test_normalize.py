@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import email_validator
 import idna
 import pytest
@@ -65,9 +67,16 @@ def test_find_email_key__of_international_domains_agrees_with_the_email_validato
 HANGUL = "".join(map(chr, range(0xAC00, 0xAC00 + 248)))
 
 
+@given(st.text(min_size=1, max_size=40) | st.text("aé中\U00010400", min_size=1, max_size=60))
+def test_least_punycode__is_no_longer_than_the_encoded_label(label: str) -> None:
+    with suppress(UnicodeError):
+        assert normalize._least_punycode(label) <= len(label.encode("punycode"))
+
+
 @pytest.mark.parametrize(
     "domain",
     [
+        f"{HANGUL[::5]}.com",
         f"{HANGUL[:240]}.com",
         ".".join(HANGUL[at : at + 40] for at in range(0, 240, 40)),
         ".".join(HANGUL[:120]),

@@ -194,17 +194,25 @@ def _mapped_labels(host: str) -> list[str]:
 
 def _encoded(labels: list[str]) -> list[str]:
     """Return labels in ASCII. Raises `IDNAError`, also for more letters outside ASCII than any domain in use has."""
-    longest = [len(label) if label.isascii() else len(label) + len("xn--") for label in labels if _is_encoded(label)]
-    if (
-        max(longest, default=0) > _LONGEST_LABEL
-        or sum(longest) > LONGEST_PUNYCODE
-        or sum(map(len, labels)) + len(labels) > _LONGEST_DOMAIN + 1
-    ):
+    least = [len(label) if label.isascii() else len("xn--") + _least_punycode(label) for label in labels if _is_encoded(label)]
+    if max(least, default=0) > _LONGEST_LABEL or sum(least) > LONGEST_PUNYCODE or sum(map(len, labels)) + len(labels) > _LONGEST_DOMAIN + 1:
         raise idna.IDNAError(_TOO_LONG)
     encoded = [idna.alabel(label).decode("ascii") for label in labels]
     if sum(len(label) for label in encoded if label.startswith("xn--")) > LONGEST_PUNYCODE or sum(map(len, encoded)) + len(encoded) > 254:
         raise idna.IDNAError(_TOO_LONG)
     return encoded
+
+
+def _least_punycode(label: str) -> int:
+    """Return a lower bound of a label's length in Punycode, in a fraction of the time: encoding is quadratic (RFC 3492, 6.3)."""
+    letters = sorted(code for code in map(ord, label) if code >= 0x80)
+    before, code = len(label) - len(letters), 0x80 - 1
+    least = before + (before > 0)
+    for following in letters:
+        delta = max(0, following - code - 1) * (before + 1)
+        least += 1 + (delta >= 36) + (delta >= 36 * 35) + (delta >= 36 * 35 * 35)
+        before, code = before + 1, following
+    return least
 
 
 def _email_domain(host: str) -> str:
