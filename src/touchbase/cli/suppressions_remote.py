@@ -71,7 +71,8 @@ def remove_at_server(group: Any, asked: list[tuple[str, str, str]]) -> list[Valu
 
 def export_at_server(group: Any, filters: Values, out: Path | None, as_json: bool) -> None:
     """Write the entries of a list as CSV or JSON."""
-    from touchbase.do_not_contact import COLUMNS, to_csv, without_formula
+    from touchbase.common.formulas import harmless
+    from touchbase.do_not_contact import COLUMNS, to_csv
 
     with output_file(out) as file:
         file.write("[" if as_json else plain_lines(to_csv([COLUMNS])))
@@ -81,7 +82,7 @@ def export_at_server(group: Any, filters: Values, out: Path | None, as_json: boo
                 file.write(between + json.dumps(each, ensure_ascii=False))
                 between = ",\n"
             elif each["value"] is not None:
-                row = {**each, "note": without_formula(each["note"])}
+                row = {**each, "note": harmless(each["note"])}
                 file.write(plain_lines(to_csv([[row[name] or "" for name in COLUMNS]])))
         if as_json:
             file.write("\n]\n")

@@ -15,7 +15,7 @@ from touchbase.do_not_contact.commands import (
     RemoveEntry,
     SaveEntries,
 )
-from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, without_formula, write_rows
+from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, write_rows
 from touchbase.do_not_contact.models import (
     COMPLAINED,
     CREATED,
@@ -88,6 +88,5 @@ __all__ = [
     "ref_of",
     "suppressed",
     "to_csv",
-    "without_formula",
     "write_rows",
 ]

@@ -6,13 +6,12 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from touchbase.common.formulas import harmless
 from touchbase.common.timestamps import to_text
 from touchbase.do_not_contact.models import Entry
 
 COLUMNS = ("kind", "value", "reason", "source", "since", "until", "note")
 """The columns of an exported file."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a text begins that a spreadsheet computes."""
 
 
 def write_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
@@ -23,16 +22,11 @@ def write_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     return [
         (
             each.kind, each.value, each.reason, each.source, to_text(each.since_us),
-            "" if each.until_us is None else to_text(each.until_us), without_formula(each.note),
+            "" if each.until_us is None else to_text(each.until_us), harmless(each.note),
         )
         for each in entries
         if each.value is not None
     ]  # fmt: skip
-
-
-def without_formula(note: str) -> str:
-    """Return a note with an apostrophe before what a spreadsheet would take for a formula."""
-    return f"'{note}" if note.startswith(FORMULA) else note
 
 
 def to_csv(rows: Sequence[Sequence[str]]) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from touchbase.common.field_limits import InvalidText, why_not_storable
+from touchbase.common.formulas import restored
 from touchbase.common.timestamps import Micros, from_text
 from touchbase.do_not_contact.addresses import kind_of, normal_form
-from touchbase.do_not_contact.csv_files import FORMULA
 from touchbase.do_not_contact.models import DOMAIN, EMAIL, KINDS, LINKEDIN_URL, NOTE_LENGTH, REASONS, NewEntry
 
 HEADERS = {
@@ -87,9 +87,7 @@ def _entry(cells: Mapping[str, str], kind: str, value: str, defaults: NewEntry, 
         raise InvalidText("since", "since lies in the future")
     if until is not None and until <= (since or 0):
         raise InvalidText("until", "until must lie after since")
-    note = cells.get("note", "") or defaults.note
-    if note.startswith("'") and note[1:].startswith(FORMULA):
-        note = note[1:]  # as `write_rows` writes it
+    note = restored(cells.get("note", "")) or defaults.note
     if len(note) > NOTE_LENGTH or (why_not_storable(note) is not None):
         raise InvalidText("note", f"note must have at most {NOTE_LENGTH} characters, and no NUL")
     return NewEntry(kind, form, reason, defaults.source, note, since, until)

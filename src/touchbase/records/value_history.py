@@ -289,4 +289,4 @@ def _check_name(record: Record, name: str) -> None:
     if name not in known:
         near = suggest(name, known)
         advice = f"did you mean {near}?" if near else f"there are {', '.join(known[:MOST_FAULTS])}"
-        raise Invalid([Fault("?field", "unknown", f"is no field of this record; {advice}")])
+        raise Invalid([Fault("?field", "unknown", f"must be the name of a field of this record; {advice}")])
