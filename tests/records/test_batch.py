@@ -207,6 +207,20 @@ async def test_batch__that_is_no_batch_is_refused(sqlite_call: ApiClient, body: 
     assert (reply.status, [(each["pointer"], each["code"]) for each in reply.problem["errors"]]) == (422, [(pointer, code)])
 
 
+async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.api.batch.MOST_FIELDS", 4)
+    fields = [{"field_name": name, "field_value": "x"} for name in "ab"]
+    commands = [create(email=f"{n}@example.com", contact_custom_fields_input=fields) for n in range(2)]
+    more = upsert(email="2@example.com", contact_custom_fields_input=fields[:1])
+
+    refused = await batch(sqlite_call, *commands, more)
+    stored = await batch(sqlite_call, *commands)
+
+    assert (refused.status, [(each["pointer"], each["code"]) for each in refused.problem["errors"]]) == (422, [("/commands", "too_many")])
+    assert (stored.status, stored.json()["succeeded"]) == (200, 2)
+    assert (await sqlite_call.get(f"{CONTACTS}?email=2@example.com")).json()["data"] == []
+
+
 @pytest.mark.parametrize(
     ("command", "pointer"),
     [

@@ -8,7 +8,8 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.conftest import ExecuteSql
 
-from touchbase.records.bulk import MAX_AFFECTED
+from touchbase.records.bulk import MAX_AFFECTED, ChangeMatching
+from touchbase.sql.store import Store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 
@@ -176,3 +177,27 @@ async def test_bulk__refuses_a_filter_that_lists_do_not_have_and_names_it(call: 
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
     assert (await call.get(f"{CONTACTS}/1")).json()["origin"] != "x"
+
+
+async def test_bulk__changes_few_records_at_once_when_each_gets_many_custom_fields(
+    call: ApiClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.records.bulk.STEP_FIELDS", 7)
+    await some(call, 5, contact_status="new")
+    call.clock.move(1)
+    steps: list[int] = []
+    write = store.write
+
+    async def counted(command: Any) -> Any:
+        result = await write(command)
+        if isinstance(command, ChangeMatching):
+            steps.append(result.matched)
+        return result
+
+    monkeypatch.setattr(store, "write", counted)
+    fields = [{"field_name": name, "field_value": "x"} for name in "abc"]
+
+    reply = await call.patch(f"{CONTACTS}?contact_status=new", {"contact_custom_fields_input": fields})
+
+    assert reply.json() == {"matched": 5, "changed": 5, "failed": 0, "failures": []}
+    assert steps == [2, 2, 1]

@@ -16,6 +16,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.service import Eraser
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events import large_delivery
+from touchbase.events.event_normalization import FIELDS_PER_EVENT
 from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult, WorkReport
 from touchbase.history.dedupe_keys import body_key
@@ -125,6 +126,21 @@ async def test_large_delivery__is_processed_in_parts_of_bounded_size(store: Stor
 
     assert max(seen) <= MAX_EVENTS
     assert sum(seen) >= MANY
+
+
+async def test_large_delivery__applies_few_events_at_once_when_each_has_many_custom_fields(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = parts(monkeypatch)
+    client = await client_of(store)
+    custom = {f"field_{n}": "x" for n in range(10 * FIELDS_PER_EVENT)}
+    wide = [{"event": "contact.updated", "object_id": f"o{n}", "object_type": "person", "email": f"p{n}@example.com"} for n in range(60)]
+    await keep(store, client, [{**one, "occurred_us": NOON - DAY, "custom": custom} for one in wide])
+
+    await drain(store, client)
+
+    assert sum(seen) == 60
+    assert max(seen) * len(custom) <= FIELDS_PER_EVENT * MAX_EVENTS
 
 
 def parts(monkeypatch: pytest.MonkeyPatch, crash_at: int | None = None) -> list[int]:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from touchbase.do_not_contact import SaveEntries
 from touchbase.errors import NotFound, Overloaded
 from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.write_batch import WriteBatch
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
-from touchbase.storage.batch import MAX_COMMANDS, take_batch
+from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, take_batch
 from touchbase.storage.command_handlers import COMMANDS, Handler
 from touchbase.storage.postgres.engine import WRITERS
 
@@ -336,3 +338,26 @@ def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
     groups = [len(take_batch(waiting)) for _ in range(3)]
 
     assert groups == [2, 2, 1]
+
+
+def test_take_batch__spreads_commands_with_many_custom_fields_over_several_groups() -> None:
+    @dataclass
+    class Wide(Command[None]):
+        custom: dict[str, str]
+
+    wide = Wide(dict.fromkeys(map(str, range(MAX_FIELDS // 2)), "x"))
+    waiting = deque((command, n) for n, command in enumerate([wide, wide, wide, WriteBatch(1, [wide, wide]), Put("x"), wide]))
+
+    groups = [len(take_batch(waiting)) for _ in range(3)]
+
+    assert groups == [2, 1, 2]
+    assert len(take_batch(waiting)) == 1
+
+
+def test_take_batch__has_one_command_that_changes_many_records() -> None:
+    change = SaveEntries(1, [], 0)
+    waiting = deque((command, n) for n, command in enumerate([Put("x"), change, change, Put("y"), Put("z")]))
+
+    groups = [len(take_batch(waiting)) for _ in range(4)]
+
+    assert groups == [1, 1, 1, 2]

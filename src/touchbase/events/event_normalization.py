@@ -48,6 +48,8 @@ MAX_HTML = 2 * 1024 * 1024
 """Characters of HTML that are converted to text in one delivery: half a second at most."""
 TEXT_PER_EVENT = 16 * 1024
 """Characters of values and messages that count as one more event where a transaction is bounded."""
+FIELDS_PER_EVENT = 16
+"""Custom fields that count as one more event there: each is a row."""
 
 
 @packs_by_position
@@ -164,14 +166,15 @@ def _add_text(normalized: NormalizedDelivery, event: Event, content: MessageCont
 
 def cost_of(subject: EventSubject) -> int:
     """Return the cost of applying a subject, in events of usual size."""
-    content, detail, size = subject.event.message, subject.detail, 0
+    content, detail, size, fields = subject.event.message, subject.detail, 0, 0
     if "custom" in detail:
+        fields = len(detail["custom"])
         size += sum([len(value) for value in detail["custom"].values() if value])
     if "changed" in detail:
         size += sum([len(text) for change in detail["changed"] for text in change if text])
     if content is not None:
         size += len(content.text or "") + len(content.html or "")
-    return 1 + size // TEXT_PER_EVENT
+    return 1 + size // TEXT_PER_EVENT + fields // FIELDS_PER_EVENT
 
 
 def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create: bool | None) -> EventSubject:

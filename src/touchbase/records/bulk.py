@@ -15,6 +15,8 @@ MAX_AFFECTED = 10_000
 """Records of one request."""
 STEP = 500
 """Records of one transaction, for which all other writes wait on SQLite."""
+STEP_FIELDS = 4_096
+"""Custom fields that one transaction changes, of at least one record."""
 MAX_LISTED = 100
 """Failed records that the result lists."""
 
@@ -57,8 +59,9 @@ async def change_matching(store: Store, listing: Any, update: UpdateRecord[Any],
     """
     total = Step()
     after: tuple[Micros, int] | None = None
+    limit = min(STEP, max(1, STEP_FIELDS // max(1, len(update.custom))))
     while total.matched < most:
-        page = replace(listing, limit=min(STEP, most - total.matched), after=after)
+        page = replace(listing, limit=min(limit, most - total.matched), after=after)
         step = await store.write(ChangeMatching(listing.client, page, update))
         total.matched += step.matched
         total.changed += step.changed

@@ -13,6 +13,8 @@ from touchbase.sql.command import Command
 
 MAX_COMMANDS = 1_000
 """Commands in one batch: one transaction, for which all other writes wait on SQLite."""
+MOST_FIELDS = 20_000
+"""Custom fields in all commands of one batch: each is a row of that transaction."""
 
 
 @dataclass(slots=True)

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+from touchbase.company_links import LinkPage
+from touchbase.do_not_contact import SaveEntries
+from touchbase.erasure import ErasePerson, StrikeTexts, SweepErasure
 from touchbase.errors import Overloaded
+from touchbase.imports import ImportRows
+from touchbase.merging import MergeRecords, UndoMerge
+from touchbase.records import ChangeMatching
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
@@ -29,19 +35,28 @@ MAX_COMMANDS = 256
 """Commands in one batch: more would delay each response and save nothing."""
 MAX_BODY_BYTES = 16 * 1024 * 1024
 """Bytes of webhook bodies in one batch."""
+MAX_FIELDS = 4_096
+"""Custom fields in one batch: each is a row, and a record can have hundreds."""
+LARGE_COMMANDS = frozenset(
+    {ChangeMatching, ErasePerson, ImportRows, LinkPage, MergeRecords, SaveEntries, StrikeTexts, SweepErasure, UndoMerge}
+)
+"""Commands that change many records each: one of them is a batch."""
 
 
 def take_batch(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any], W]]:
-    """Remove the next batch from the queue: up to `MAX_COMMANDS` commands and `MAX_BODY_BYTES`, but at least one command.
+    """Remove the next batch from the queue: up to `MAX_COMMANDS`, `MAX_FIELDS` and `MAX_BODY_BYTES`, but at least one command.
 
-    The commands of a `WriteBatch` count one by one.
+    The commands of a `WriteBatch` or `JobStep` count one by one, and one of the `LARGE_COMMANDS` as a whole batch.
     """
     batch: list[tuple[Command[Any], W]] = []
-    size = count = 0
+    size = count = fields = 0
     for each in islice(waiting, MAX_COMMANDS):
-        size += len(getattr(each[0], "body", b""))
-        count += len(getattr(getattr(each[0], "command", each[0]), "commands", (None,)))
-        if batch and (size > MAX_BODY_BYTES or count > MAX_COMMANDS):
+        command = getattr(each[0], "command", each[0])
+        size += len(getattr(command, "body", b""))
+        for part in getattr(command, "commands", (command,)):
+            count += MAX_COMMANDS if type(part) in LARGE_COMMANDS else 1
+            fields += len(getattr(getattr(part, "update", part), "custom", ()))
+        if batch and (size > MAX_BODY_BYTES or count > MAX_COMMANDS or fields > MAX_FIELDS):
             break
         batch.append(each)
     for _ in batch:  # only now, so that no command is lost if there is no memory for the batch
