@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from touchbase.common.timestamps import DAY
 from touchbase.history.events import VIA_EMAIL, StoredEvent
-from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
+from touchbase.history.status import BOUNCE, COMPLAINT, MOST_STATUSES, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE, path_of
 from touchbase.history.status_words import NOT_CONTACTED_YET
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
@@ -123,22 +123,34 @@ def test_any_order_of_arrival__gives_the_status_of_time_order(
 ) -> None:
     entries = [entry(effect, MONDAY + at, word if effect == STATUS else None, event) for effect, at, word, event in steps]
     entries = list({(one.occurred_us, one.key): one for one in entries}.values())
-    whole = contact(initial)
-    refold_status(whole, entries)
+    whole, arriving, had = contact(initial), contact(initial), list[StoredEvent]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("touchbase.history.status.MOST_STATUSES", 3)
+        refold_status(whole, entries)
+        refold_status(arriving, [])
+        for one in data.draw(some.permutations(entries)):
+            had.append(one)
+            step = Folded()
+            fold_event(arriving, one, step)
+            if step.late:
+                refold_status(arriving, had)
 
-    arriving = contact(initial)
-    refold_status(arriving, [])
-    had: list[StoredEvent] = []
-    for one in data.draw(some.permutations(entries)):
-        had.append(one)
-        step = Folded()
-        fold_event(arriving, one, step)
-        if step.late:
-            refold_status(arriving, had)
-
-    assert (arriving.status, arriving.previous_status, arriving.status_changed_us, arriving.status_cause) == (
+    assert (arriving.status, arriving.previous_status, arriving.status_changed_us, arriving.status_cause, arriving.status_path) == (
         whole.status,
         whole.previous_status,
         whole.status_changed_us,
         whole.status_cause,
+        whole.status_path,
     )
+
+
+def test_status_path__has_the_newest_statuses() -> None:
+    changes = [entry(STATUS, MONDAY + n, f"s{n}") for n in range(MOST_STATUSES + 20)]
+    at_once, one_by_one = contact(), contact()
+
+    refold_status(at_once, changes)
+    for change in changes:
+        fold_event(one_by_one, change, Folded())
+
+    assert list(path_of(at_once.status_path).items()) == [(MONDAY + n, f"s{n}") for n in range(20, MOST_STATUSES + 20)]
+    assert one_by_one.status_path == at_once.status_path

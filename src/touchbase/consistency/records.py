@@ -19,6 +19,7 @@ from touchbase.history import (
     CONTACT,
     DELIBERATE,
     LEFT_OUT,
+    MOST_STATUSES,
     NEVER,
     PLAIN,
     REPLY,
@@ -133,10 +134,16 @@ def _status(record: Record, history: Sequence[StoredEvent], words: StatusWords) 
     fresh = replace(record)
     refold_status(fresh, history, words)
     path, whole = path_of(record.status_path, words), path_of(fresh.status_path, words)
-    if path == whole or _is_shortened(record.created_us, list(path.items()), list(whole.items())):
+    if _are_newest(list(path.items()), list(whole.items())) or _is_shortened(record.created_us, list(path.items()), list(whole.items())):
         fresh.status_path = record.status_path
     for name in STATUS_FIELDS:
         yield name, getattr(record, name), getattr(fresh, name)
+
+
+def _are_newest(path: Path, whole: Path) -> bool:
+    """Return whether two paths are equal as far as a record keeps them; former names may have been different statuses."""
+    most = min(len(path), len(whole)) if max(len(path), len(whole)) >= MOST_STATUSES else MOST_STATUSES
+    return path[-most:] == whole[-most:]
 
 
 def _is_shortened(created_us: Micros, path: Path, whole: Path) -> bool:

@@ -307,7 +307,7 @@ def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
 
 
 def _refold(batch: Batch, late: list[Target]) -> Plan[None]:
-    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, *target) for target in late])
+    rows = yield Execute(history_sql.STATUS_ENTRIES_OF, [(batch.client, *target) for target in late])
     histories: dict[Target, list[StoredEvent]] = {target: [] for target in late}
     for row in rows:
         histories[row[1], row[2]].append(event_of(row))

@@ -61,6 +61,12 @@ LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id"
 INSERT_EVENT = insert("event", EVENT, "record_kind, record_id, occurred_us, key")
 REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
 EVENTS_OF = find("events_of", "event", EVENT, RECORD, RECORD_MATCH)
+# Those that may set a status, without their details: of a record with thousands of events these take most of the time.
+STATUS_ENTRIES_OF = Statement(
+    "status_entries_of",
+    RECORD,
+    body=f"SELECT {names(EVENT[:DETAIL], 't.')}, '{{}}', t.campaign_id FROM p CROSS JOIN event t WHERE {RECORD_MATCH} AND t.effect <> ''",
+)
 EVENT_COUNTS = Statement(
     "event_counts", RECORD, body=f"SELECT t.record_id, count(*) FROM p CROSS JOIN event t WHERE {RECORD_MATCH} GROUP BY t.record_id"
 )

@@ -15,7 +15,7 @@ A client may give a status another name (`history/status_words.py`); the rules f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
@@ -39,6 +39,10 @@ CRM_STATUS = "crm_status"
 STATUS_EFFECTS = frozenset({INITIAL, STATUS, SENT, REPLY, BOUNCE, UNSUBSCRIBE, COMPLAINT, RESUBSCRIBE})
 
 
+MOST_STATUSES = 200
+"""The newest statuses that a record keeps with their times: reports of statuses over time begin with them."""
+
+
 class HasStatus(Protocol):
     """A record with a folded status: contact or company."""
 
@@ -55,12 +59,19 @@ class HasStatus(Protocol):
 
 @dataclass(slots=True)
 class StatusWalk:
-    """The state of a fold of the whole history, in addition to the record."""
+    """The state of a fold of the whole history, in addition to the record; its `status_path` is that of the record afterwards."""
 
     cause: str | None = None
     """The record's `status_cause`, but `CRM_STATUS` for a CRM's, and after a re-subscription the cause of the restored status."""
     previous_cause: str | None = None
     """The same of the record's `previous_status`."""
+    path: dict[str, str | None] = field(default_factory=dict)
+    """As `with_status` extends it."""
+
+    @property
+    def status_path(self) -> str | None:
+        """The path as text."""
+        return _text_of(self.path)
 
 
 def may_change_status(record: HasStatus, effect: str, at: Micros, key: str, words: StatusWords = PLAIN) -> bool:
@@ -102,7 +113,7 @@ def advance_status(
         return
     if effect == INITIAL and record.status is None:
         record.status = status
-        record.status_path = with_status(record.status_path, at, status)
+        _extend(record, at, status, walk)
         _set_cause(record, effect, walk)
         return
     _set(record, status, effect, at, walk)
@@ -155,17 +166,37 @@ def path_of(text: str | None, words: StatusWords = PLAIN) -> dict[Micros, str | 
 
 
 def with_status(text: str | None, at: Micros, status: str | None) -> str | None:
-    """Return a status path with one more status, later than all others; of several at the same time the last one counts."""
+    """Return a status path with one more status, later than all others; of several at the same time the last one counts.
+
+    It has the newest `MOST_STATUSES`: each change of a record writes it.
+    """
     path = {} if text is None else _decode_path(text)
+    _add_status(path, at, status)
+    return _text_of(path)
+
+
+def _add_status(path: dict[str, str | None], at: Micros, status: str | None) -> None:
     path.pop(str(at), None)
     if (next(reversed(path.values())) if path else None) != status:
         path[str(at)] = status
+    while len(path) > MOST_STATUSES:
+        del path[next(iter(path))]
+
+
+def _text_of(path: dict[str, str | None]) -> str | None:
     return msgspec.json.encode(path).decode() if path else None
+
+
+def _extend(record: HasStatus, at: Micros, status: str | None, walk: StatusWalk | None) -> None:
+    if walk is None:
+        record.status_path = with_status(record.status_path, at, status)
+    else:
+        _add_status(walk.path, at, status)
 
 
 def _set(record: HasStatus, status: str | None, effect: str, at: Micros, walk: StatusWalk | None) -> None:
     record.previous_status, record.status, record.status_changed_us = record.status, status, at
-    record.status_path = with_status(record.status_path, at, status)
+    _extend(record, at, status, walk)
     if walk is not None:
         walk.previous_cause = walk.cause
     _set_cause(record, effect, walk)

@@ -61,7 +61,7 @@ def fold_event(record: Record, event: StoredEvent, folded: Folded, words: Status
 
 
 def refold_status(record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN) -> None:
-    """Fold the whole history, given in any order, and replace the status."""
+    """Fold the whole history, given in any order, and replace the status; events that set none may be left out."""
     restart_status(record)
     walk, names = StatusWalk(), WordsWalk(words)
     entries = [(*e.effective_time, walked_effect(e), e.status) for e in history if sets_status(e)]
@@ -71,6 +71,7 @@ def refold_status(record: Record, history: Iterable[StoredEvent], words: StatusW
         names.move(record, at)
         advance_status(record, effect, status, at, key, walk, names.present)
     names.move(record)
+    record.status_path = walk.status_path
 
 
 def sets_status(event: StoredEvent) -> bool:
