@@ -6,12 +6,15 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.asgi_client import MakeClient
 from tests.house import House
 
 from touchbase.duplicates.commands import BLOCKS, ReadBlock
 from touchbase.duplicates.service import NEIGHBOURS, SCANNED
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.http.dependencies import Limits
 from touchbase.sql.statement import Select
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.query_handlers import HANDLERS
 
@@ -133,3 +136,21 @@ async def test_page__is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) 
             steps = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {asked.sql}", asked.params).fetchall()]
             assert len(steps) == 1, steps
             assert "USING INDEX" in steps[0] or "USING PRIMARY KEY" in steps[0], steps
+
+
+async def test_page__ends_after_the_pair_with_which_it_has_its_bytes(store: Store, make_client: MakeClient) -> None:
+    call = make_client(store, limits=Limits(page_bytes=3_000))
+    fields = [{"field_name": "notes", "field_value": "x" * 1_000}]
+    for number in range(4):
+        person = {"email": f"kim{number}@a.example", "first_name": "Kim", "last_name": "Lee", "contact_custom_fields_input": fields}
+        assert (await call.post("/public/v2/contacts", person)).status == 201
+
+    found, place, sizes = set[tuple[int, ...]](), "", list[int]()
+    while not sizes or place:
+        page = (await call.get(f"/public/v2/contacts/duplicates?limit=200{place}")).json()
+        found |= {tuple(each["id"] for each in pair["contacts"]) for pair in page["data"]}
+        sizes.append(len(page["data"]))
+        place = f"&cursor={page['next_cursor']}" if page["next_cursor"] else ""
+
+    assert max(sizes) == 2
+    assert len(found) == sum(sizes) == 6

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from touchbase.clients.commands import EnsureClient, ListClients
 from touchbase.reports import ReportStatuses
+from touchbase.sql.command import Query
 from touchbase.sql.statement import Plan
 from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.sqlite import engine
+
+
+@dataclass(frozen=True)
+class ReadSlowly(Query[int]):
+    """A query of one client."""
+
+    client: int
 
 
 async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +48,34 @@ async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any,
 
     assert [client.client_id for client in clients] == ["acme"]
     assert await asyncio.gather(*reports) == ["reported"] * len(reports)
+
+
+async def test_query__does_not_wait_for_slow_queries_of_another_client(
+    sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_with(sqlite_url, COMMANDS)
+    slow, other = [(await store.write(EnsureClient(name, 1))).number for name in ("slow", "other")]
+    may_end, begun = threading.Event(), threading.Semaphore(0)
+
+    def read(query: ReadSlowly) -> Plan[int]:
+        if query.client == slow:
+            begun.release()
+            assert may_end.wait(30)
+        return query.client
+        yield
+
+    plan_of = store._plan
+    monkeypatch.setattr(store, "_plan", lambda query: read(query) if isinstance(query, ReadSlowly) else plan_of(query))
+    try:
+        reads = [asyncio.create_task(store.read(ReadSlowly(slow))) for _ in range(3 * engine.READERS)]
+        for _ in range(engine.READERS - 1):
+            assert await asyncio.to_thread(begun.acquire, timeout=20)
+        reads[-1].cancel()
+
+        async with asyncio.timeout(20):
+            answers = [await store.read(ReadSlowly(other)) for _ in range(3)]
+    finally:
+        may_end.set()
+
+    assert answers == [other] * 3
+    assert await asyncio.gather(*reads[:-1]) == [slow] * (3 * engine.READERS - 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from touchbase.cli.options import ID, json_option, setting_options
+from touchbase.cli.options import ID, json_option, read_settings, setting_options
 from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
 from touchbase.cli.remote import PAGE, fetch, some, through_server
 from touchbase.cli.server_options import CLIENT
@@ -239,13 +239,13 @@ def _merge_out(client: Client, kind: ResourceType[Any, Any, Any], made: Merge) -
 async def _duplicates(database: str | None, client_id: str, record: Record, least: float, limit: int) -> tuple[list[dict[str, Any]], bool]:
     from touchbase.duplicates import find_duplicates
 
-    kind = _kind(record)
+    kind, page_bytes = _kind(record), read_settings().page_bytes
     pairs: list[dict[str, Any]] = []
     async with opened(database) as store:
         client = await find_client(store, client_id)
         place = None
         while True:
-            page, place = await find_duplicates(store, client.number, kind.type.kind, limit - len(pairs), place, least)
+            page, place = await find_duplicates(store, client.number, kind.type.kind, limit - len(pairs), place, least, page_bytes)
             for pair in page:
                 records = [kind.out(one, False, client.settings) for one in (pair.one, pair.other)]
                 pairs.append({"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.type.plural: records})

@@ -100,8 +100,10 @@ class DuplicatesResource:
         asked, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
         after: Cursor | None = asked.cursor(listing, tuple[int, tuple[str, str, int] | None, int])
         asked.done()
-        store = call.api.dependencies.store
-        pairs, place = await find_duplicates(store, client.number, kind.kind, asked[LIMIT], after, asked[MIN_SCORE])
+        parts = call.api.dependencies
+        pairs, place = await find_duplicates(
+            parts.store, client.number, kind.kind, asked[LIMIT], after, asked[MIN_SCORE], parts.limits.page_bytes
+        )
         data = []
         for pair in pairs:
             records = [self._kind.out(record, asked[FLAT], client.settings) for record in (pair.one, pair.other)]

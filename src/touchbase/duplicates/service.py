@@ -33,18 +33,23 @@ class Pair:
 
 
 async def find_duplicates(
-    store: Store, client: int, kind: int, limit: int, after: Cursor | None, least: float
+    store: Store, client: int, kind: int, limit: int, after: Cursor | None, least: float, page_bytes: int
 ) -> tuple[list[Pair], Cursor | None]:
-    """Return a page of pairs with at least this score, and the cursor of the next page; None after the last one."""
+    """Return a page of pairs with at least this score, and the cursor of the next page; None after the last one.
+
+    It ends after the pair with which its records have more than `page_bytes` of custom fields.
+    """
     number, place, done = after or (0, None, 0)
     blocks = BLOCKS[kind]
     pairs: list[Pair] = []
     left = SCANNED
-    while number < len(blocks) and left > 0 and len(pairs) < limit:
+    room = page_bytes
+    while number < len(blocks) and left > 0 and len(pairs) < limit and room > 0:
         found = await store.read(ReadBlock(client, blocks[number], left + NEIGHBOURS, place))
-        walk = _Walk(blocks[number], found, limit - len(pairs), least)
+        walk = _Walk(blocks[number], found, limit - len(pairs), least, room)
         # Comparing takes some hundredths of a second, in which other requests must not wait.
         pairs += await on_thread("duplicates", walk.pairs, left, done)
+        room = walk.room
         left -= max(1, walk.scanned)
         if walk.is_cut or (left <= 0 and walk.scanned < len(found)):
             place = found[walk.scanned - 1][0] if walk.scanned else place
@@ -59,8 +64,10 @@ async def find_duplicates(
 class _Walk:
     """Compares the records of one read with their neighbours."""
 
-    def __init__(self, block: str, found: Sequence[Placed], limit: int, least: float) -> None:
+    def __init__(self, block: str, found: Sequence[Placed], limit: int, least: float, room: int) -> None:
         self._block, self._found, self._limit, self._least = block, found, limit, least
+        self.room = room
+        """Bytes of custom fields that the page may still have."""
         self.scanned = 0
         """Records of which all neighbours were compared."""
         self.done = 0
@@ -80,7 +87,8 @@ class _Walk:
                     continue
                 if (found := similarity(record, other)).score >= self._least:
                     made.append(Pair(record, other, found) if record.id < other.id else Pair(other, record, found))
-                    if len(made) == self._limit:
+                    self.room -= _size(record) + _size(other)
+                    if len(made) == self._limit or self.room <= 0:
                         self.done, self.is_cut = offset + 1, True
                         return made
             done = 0
@@ -101,6 +109,10 @@ class _Walk:
         if self._block == DOMAIN and isinstance(one, Company) and isinstance(other, Company):
             return bool(one.name and other.name and one.name.lower() == other.name.lower())
         return False
+
+
+def _size(record: Contact | Company) -> int:
+    return sum(len(each.name) + len(each.value or "") for each in record.custom_fields)
 
 
 def _surname(contact: Contact) -> tuple[str, str] | None:

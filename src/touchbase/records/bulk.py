@@ -13,8 +13,8 @@ from touchbase.sql.store import Store
 
 MAX_AFFECTED = 10_000
 """Records of one request."""
-STEP = 500
-"""Records of one transaction, for which all other writes wait on SQLite."""
+STEP = 50
+"""Records of one transaction, for which all other writes wait on SQLite. Each is read with its custom fields."""
 STEP_FIELDS = 4_096
 """Custom fields that one transaction changes, of at least one record."""
 MAX_LISTED = 100
