@@ -12,7 +12,9 @@ from tests.house import House
 from tests.outgoing.conftest import PATH, URL, Webhooks
 from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
 
+from touchbase.common.timestamps import SECOND
 from touchbase.outgoing import CountOutgoing
+from touchbase.outgoing.line import ADVANCE_EVERY
 from touchbase.records import UpdateCompany, UpdateContact, new_write_key
 
 KINDS = {"contact": "contacts", "company": "companies"}
@@ -70,6 +72,7 @@ async def compare(webhooks: Webhooks, house: House, endpoints: dict[int, dict[st
         got = [f"evt_{one.sequence}" for one in sent if one.id.endswith(f"_{number}")]
         assert sorted(got) == sorted(wanted), filters
         assert waiting[number] == len(wanted), filters
+    assert await webhooks.deliver(ADVANCE_EVERY / SECOND) == []  # it stores that endpoints have passed over the other events
     return str(page["next_cursor"])
 
 
