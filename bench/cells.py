@@ -25,9 +25,10 @@ from bench.plan import Plan
 from bench.postgres import Postgres, postgres
 from bench.report import spread
 from bench.server_process import CannotMeasure, ServerProcess, as_installed, wait_until
-from touchbase.clients import CreateClient
-from touchbase.encryption import EncryptionKeys, encode_key, new_key
-from touchbase.routing import CellRouter, add_cell
+from touchbase.clients.commands import CreateClient
+from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
+from touchbase.routing.router import CellRouter
+from touchbase.routing.set_up import add_cell
 from touchbase.storage import open_store
 
 CLIENTS, CELLS, CONNECTIONS = 1_000, 4, 64

@@ -15,12 +15,18 @@ import uvloop
 
 from bench.plan import Plan
 from touchbase.app import clock
-from touchbase.clients import Client, EnsureClient
-from touchbase.exports import ExportFormat, ExportSettings, Position, pages
-from touchbase.imports import KINDS, ImportSettings, new_file_sandbox
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.models import Client
+from touchbase.exports.job import ExportSettings, Position, pages
+from touchbase.exports.writer import ExportFormat
 from touchbase.imports.file_tasks import RowSource, preview_file
-from touchbase.jobs import INPUT, PIECE, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, GetJob, Job, JobWorker
-from touchbase.records import CreateContact
+from touchbase.imports.job import KINDS, ImportSettings
+from touchbase.imports.preview import new_file_sandbox
+from touchbase.jobs.commands import AppendToFile, ChangeJob, CreateJob, GetJob
+from touchbase.jobs.models import INPUT, QUEUED, UPLOADING, Job
+from touchbase.jobs.runner import PIECE
+from touchbase.jobs.worker import JobWorker
+from touchbase.records.commands import CreateContact
 from touchbase.server.server import freeze_gc
 from touchbase.sql.store import Store
 from touchbase.storage import open_store

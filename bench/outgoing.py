@@ -23,8 +23,10 @@ from bench.server_process import CannotMeasure, ServerProcess, as_installed, wai
 from bench.throughput import NAMES
 from bench.webhook_receiver import Arrival, Receiver, receiver
 from touchbase.clients.commands import EnsureClient
-from touchbase.encryption import EncryptionKeys
-from touchbase.outgoing import AddEndpoint, Endpoint, Secret, new_secret
+from touchbase.encryption.keys import EncryptionKeys
+from touchbase.outgoing.commands import AddEndpoint
+from touchbase.outgoing.models import Endpoint, Secret
+from touchbase.outgoing.signatures import new_secret
 from touchbase.storage import open_store
 
 CALLS_A_SECOND = 500

@@ -18,7 +18,8 @@ from typing import Any
 
 from touchbase import app
 from touchbase.auth.commands import AnyKey
-from touchbase.cells import Directory, ReadDirectory
+from touchbase.cells.commands import ReadDirectory
+from touchbase.cells.models import Directory
 from touchbase.cli import cli
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.clients.models import Client, ClientSettings

@@ -46,7 +46,9 @@ from touchbase.http.dependencies import Limits
 from touchbase.inbox import receive as inbox_receive
 from touchbase.inbox.api import webhooks
 from touchbase.inbox.commands import StoredDelivery
-from touchbase.jobs import JobRun, JobStep, runner
+from touchbase.jobs import runner
+from touchbase.jobs.commands import JobStep
+from touchbase.jobs.runner import JobRun
 from touchbase.rate_limit import rate_limiter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.server import server as server_server

@@ -21,10 +21,9 @@ from fault_tests.check import Findings
 from fault_tests.fault_server import ENCRYPTION_KEY, SENDER
 from fault_tests.plan import Plan
 from touchbase.clients.commands import FindClient
-from touchbase.encryption import EncryptionKeys
-from touchbase.event_log import ListLoggedEvents
-from touchbase.outgoing import ReadServed
-from touchbase.outgoing.commands import ListAttempts
+from touchbase.encryption.keys import EncryptionKeys
+from touchbase.event_log.commands import ListLoggedEvents
+from touchbase.outgoing.commands import ListAttempts, ReadServed
 from touchbase.outgoing.models import TIMEOUT
 from touchbase.sql.command import Query
 from touchbase.sql.statement import T

@@ -14,8 +14,9 @@ from dataclasses import replace as replaced
 from typing import Any
 
 from touchbase.app import clock
-from touchbase.spool import from_bytes, spool
+from touchbase.spool import spool
 from touchbase.spool.files import SpoolFiles
+from touchbase.spool.models import from_bytes
 
 LATE_SECONDS = 0.3
 Spool: Any = spool.Spool

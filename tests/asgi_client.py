@@ -12,7 +12,7 @@ from tests.files import FILES
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.http.app import Dependencies, build_app
-from touchbase.imports import Previews
+from touchbase.imports.preview import Previews
 from touchbase.metrics import Counter, Labels, NoMetrics
 from touchbase.server.request_head import path_of
 from touchbase.sql.store import Store

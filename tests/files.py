@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from touchbase.imports import new_file_sandbox
+from touchbase.imports.preview import new_file_sandbox
 
 FILES = new_file_sandbox()

@@ -12,8 +12,8 @@ from fault_tests.check import Findings
 from fault_tests.plan import Plan
 from fault_tests.process import Process
 from fault_tests.usage import Usage, UsageMeter
-from touchbase.auth import add_first_key
-from touchbase.encryption import encode_key, new_key
+from touchbase.auth.service import add_first_key
+from touchbase.encryption.keys import encode_key, new_key
 from touchbase.storage import open_store
 
 THREAD_SECONDS = 0.25

@@ -17,26 +17,31 @@ from functools import partial
 from typing import Any
 
 import touchbase
-from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, Sessions, WebhookThrottle, add_first_key
-from touchbase.cells import HOME
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
+from touchbase.auth.commands import AnyKey
+from touchbase.auth.last_used import KeyUsage
+from touchbase.auth.service import add_first_key
+from touchbase.auth.sessions import Sessions
+from touchbase.cells.models import HOME
 from touchbase.common.threads import close_threads
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
-from touchbase.connections import CallCounts
-from touchbase.encryption import EncryptionKeys
-from touchbase.event_log import Feed
-from touchbase.events import InboxWorker, ProcessingStore
+from touchbase.connections.silence import CallCounts
+from touchbase.encryption.keys import EncryptionKeys
+from touchbase.event_log.feed import Feed
+from touchbase.events.work import ProcessingStore
+from touchbase.events.worker import InboxWorker
 from touchbase.fleet import Fleet, Shared, sharing, start_cell
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
 from touchbase.http.dependencies import Dependencies, Limits
-from touchbase.imports import Previews
-from touchbase.inbox import FOREIGN_ORIGIN, RefusedWebhooks
+from touchbase.imports.preview import Previews
 from touchbase.inbox.api.webhooks import RECEIVERS
+from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.metrics import NoMetrics
 from touchbase.presence import facts_of, present
-from touchbase.rate_limit import limiter
-from touchbase.routing import CellRouter
+from touchbase.rate_limit.rate_limiter import limiter
+from touchbase.routing.router import CellRouter
 from touchbase.server.access_log import AccessLog, client_log_name
 from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from touchbase.auth import ACTIVE as ACTIVE_KEY
-from touchbase.auth import ApiKey, list_keys
-from touchbase.clients import ACTIVE, WARNING_PERCENT, Client, ListClients, ListNearLimit, is_above, percent_of
+from touchbase.auth.api_key import ACTIVE as ACTIVE_KEY
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.service import list_keys
+from touchbase.clients.commands import ListClients
+from touchbase.clients.models import ACTIVE, Client
+from touchbase.clients.stored_bytes import WARNING_PERCENT, ListNearLimit, is_above, percent_of
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
-from touchbase.connections import CallStatistics, Connection, ListCalls, ListConnections, ListFetching, duration, fetching_state, usual_text
-from touchbase.encryption import CheckEncryption
-from touchbase.erasure import OpenErasures
+from touchbase.connections.commands import ListConnections, ListFetching
+from touchbase.connections.fetch_state import fetching_state
+from touchbase.connections.models import Connection
+from touchbase.connections.rhythm import CallStatistics
+from touchbase.connections.silence import ListCalls, duration, usual_text
+from touchbase.encryption.commands import CheckEncryption
+from touchbase.erasure.commands import OpenErasures
 from touchbase.errors import Overloaded
-from touchbase.inbox import FAILED, PARKED, RECEIVED, UNRECOGNISED, BusyClients, CountInbox, Delivery, ListDeliveries
-from touchbase.outgoing import ACTIVE as ACTIVE_ENDPOINT
-from touchbase.outgoing import ListMailEndpoints, ListTroubles, recipients, why_not_mailed
+from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
+from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
+from touchbase.outgoing.commands import ListMailEndpoints, ListTroubles
+from touchbase.outgoing.mail_client import recipients, why_not_mailed
+from touchbase.outgoing.models import ACTIVE as ACTIVE_ENDPOINT
 from touchbase.sql.store import Store
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"

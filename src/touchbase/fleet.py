@@ -11,30 +11,40 @@ from pathlib import Path
 
 import touchbase
 from touchbase.adapters.registry import Adapters, load_adapters
-from touchbase.auth import KeyUsage
+from touchbase.auth.last_used import KeyUsage
 from touchbase.common.timestamps import Clock
-from touchbase.company_links import CompanyLinker
+from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
-from touchbase.connections import CallCounts, Connections
-from touchbase.encryption import AesGcmCipher, EncryptionKeys
-from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
-from touchbase.erasure import Eraser
-from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
+from touchbase.connections.service import Connections
+from touchbase.connections.silence import CallCounts
+from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.keys import EncryptionKeys
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.worker import FetchWorker, count_fetch
+from touchbase.erasure.service import Eraser
+from touchbase.events.translator_pool import TranslatorPool
+from touchbase.events.work import ProcessingStore, WorkReport
+from touchbase.events.worker import InboxWorker, PeriodicTask, add_report, count_report
 from touchbase.http.dependencies import new_sandbox
-from touchbase.idempotency import ResponseCleanup
-from touchbase.imports import new_file_sandbox
-from touchbase.inbox import DedupeCleanup, RefusedWebhooks
+from touchbase.idempotency.service import ResponseCleanup
+from touchbase.imports.preview import new_file_sandbox
+from touchbase.inbox.cleanup import DedupeCleanup
+from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
-from touchbase.outgoing import Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import AS_IN_API
-from touchbase.retention import Retention, UnrecognisedLimits
-from touchbase.routing import CellRouter, CellStore
+from touchbase.outgoing.dispatcher import Dispatcher
+from touchbase.outgoing.mail_client import Sender
+from touchbase.outgoing.models import Installation
+from touchbase.retention.service import Retention, UnrecognisedLimits
+from touchbase.routing.cell_store import CellStore
+from touchbase.routing.router import CellRouter
 from touchbase.sandbox.pool import Sandbox
-from touchbase.spool import Spool
+from touchbase.spool.spool import Spool
 from touchbase.sql.outage import Outage
 from touchbase.storage import keys_of
-from touchbase.tracing import Tracing, open_tracing
+from touchbase.tracing.interface import Tracing
+from touchbase.tracing.setup import open_tracing
 from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all, running
 
 

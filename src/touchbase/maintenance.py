@@ -6,15 +6,18 @@ import asyncio
 import contextlib
 import logging
 
-from touchbase.auth import KeyUsage
-from touchbase.clients import Client, DeletingClients, StorageCounter, removal_of
+from touchbase.auth.last_used import KeyUsage
+from touchbase.clients.commands import DeletingClients
+from touchbase.clients.models import Client
+from touchbase.clients.removal import removal_of
+from touchbase.clients.stored_bytes import StorageCounter
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections import CallCounts, SilenceCheck
+from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.errors import Overloaded
-from touchbase.inbox import RefusedWebhooks
-from touchbase.jobs import DueJobFiles, RemoveJobFiles
-from touchbase.outgoing import ForgetAttempts, OldAttempts
-from touchbase.search import index_waiting
+from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.jobs.commands import DueJobFiles, RemoveJobFiles
+from touchbase.outgoing.commands import ForgetAttempts, OldAttempts
+from touchbase.search.service import index_waiting
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 

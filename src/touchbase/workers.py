@@ -9,24 +9,31 @@ from dataclasses import dataclass
 
 import touchbase
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
-from touchbase.company_links import KINDS as LINK_KINDS
-from touchbase.company_links import CompanyLinker
+from touchbase.company_links.job import KINDS as LINK_KINDS
+from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
-from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
-from touchbase.enrichment import FetchWorker, HttpClient
-from touchbase.events import InboxWorker, WorkReport, add_report
-from touchbase.exports import export_kinds
-from touchbase.imports import KINDS as IMPORT_KINDS
-from touchbase.imports import new_file_sandbox
-from touchbase.jobs import JobKind, JobWorker
+from touchbase.custom_fields.job import KINDS as CUSTOM_FIELD_KINDS
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.worker import FetchWorker
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import InboxWorker, add_report
+from touchbase.exports.job import export_kinds
+from touchbase.imports.job import KINDS as IMPORT_KINDS
+from touchbase.imports.preview import new_file_sandbox
+from touchbase.jobs.runner import JobKind
+from touchbase.jobs.worker import JobWorker
 from touchbase.maintenance import Maintenance
-from touchbase.outgoing import Dispatcher, HubSpotClient, Installation, MailClient, Sender, WebhookClient
-from touchbase.retention import Retention
+from touchbase.outgoing.dispatcher import Dispatcher
+from touchbase.outgoing.http_client import WebhookClient
+from touchbase.outgoing.hubspot_client import HubSpotClient
+from touchbase.outgoing.mail_client import MailClient, Sender
+from touchbase.outgoing.models import Installation
+from touchbase.retention.service import Retention
 from touchbase.sandbox.pool import Sandbox
-from touchbase.spool import Spool
+from touchbase.spool.spool import Spool
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
-from touchbase.statuses import KINDS as STATUS_KINDS
+from touchbase.statuses.job import KINDS as STATUS_KINDS
 
 HOUR: Micros = 3600 * SECOND
 

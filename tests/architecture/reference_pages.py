@@ -19,12 +19,12 @@ from tests.architecture.client_page import client_errors, client_methods
 from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.config import Settings, environment_name
 from touchbase.errors import meaning, response_errors
-from touchbase.event_log import EVENT_TYPES, ORIGINS
+from touchbase.event_log.models import EVENT_TYPES, ORIGINS
 from touchbase.http.openapi import DESCRIBED
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Route
-from touchbase.mcp import TOOLS
 from touchbase.mcp.conversation import WHOAMI
+from touchbase.mcp.tools import TOOLS
 from touchbase.metrics import METRICS, Counter, Histogram
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, SEARCH_KEYS, FieldKind, SearchField

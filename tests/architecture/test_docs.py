@@ -16,7 +16,7 @@ from touchbase.adapters import catalogue
 from touchbase.adapters.registry import load_adapters
 from touchbase.common import field_limits
 from touchbase.config import Settings
-from touchbase.connections.api import ConnectionSettingsBody
+from touchbase.connections.api.schemas import ConnectionSettingsBody
 from touchbase.connections.models import CAMPAIGN_FIELDS, CHANNELS, MAPPABLE_FIELDS, ConnectionSettings
 from touchbase.history import status
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of

@@ -8,8 +8,9 @@ from functools import partial
 import pytest
 from tests.conftest import Databases
 
-from touchbase.encryption import EncryptionKeys, encode_key, new_key
-from touchbase.routing import CellRouter, add_cell
+from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
+from touchbase.routing.router import CellRouter
+from touchbase.routing.set_up import add_cell
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 

@@ -12,7 +12,7 @@ from tests.cells.conftest import KEY, OPEN
 from tests.cli.conftest import Run, own_logging, run, store
 from tests.conftest import Databases
 
-from touchbase.cells import AddCell
+from touchbase.cells.commands import AddCell
 
 __all__ = ["own_logging", "run", "store"]
 

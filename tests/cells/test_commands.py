@@ -14,7 +14,7 @@ from tests.cells.conftest import KEY
 from tests.cli.conftest import Run, own_logging, run
 from tests.conftest import Databases, with_postgres_tools
 
-from touchbase.encryption import encode_key, new_key
+from touchbase.encryption.keys import encode_key, new_key
 from touchbase.storage.postgres.backup import for_tools
 
 __all__ = ["own_logging", "run"]

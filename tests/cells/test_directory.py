@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.cells import (
-    DRAINING,
-    OPEN,
+from touchbase.cells.commands import (
     AddCell,
-    Cell,
     ConfirmPlace,
-    Directory,
     FindKeyPlace,
     FindPlace,
     ForgetPlaces,
-    Place,
     PlaceKey,
     RaiseIds,
     ReadDirectory,
@@ -23,7 +18,8 @@ from touchbase.cells import (
     ReservePlace,
     SetCellState,
 )
-from touchbase.clients import CreateClient, RotateClientId
+from touchbase.cells.models import DRAINING, OPEN, Cell, Directory, Place
+from touchbase.clients.commands import CreateClient, RotateClientId
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.sql.store import Store
 

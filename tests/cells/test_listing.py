@@ -9,10 +9,11 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.cells.test_routing import houses
 from tests.clients.test_lifecycle import admin, key_of, made
 
-from touchbase.auth import WRITE
-from touchbase.cells import DRAINING, SetCellState
+from touchbase.auth.authentication import WRITE
+from touchbase.cells.commands import SetCellState
+from touchbase.cells.models import DRAINING
 from touchbase.errors import Overloaded, UnusableStore
-from touchbase.routing import CellRouter
+from touchbase.routing.router import CellRouter
 from touchbase.sql.store import Store
 
 CELLS = "/admin/v1/cells"

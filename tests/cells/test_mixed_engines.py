@@ -7,7 +7,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.house import House, read
 
 from touchbase.events.worker import InboxWorker
-from touchbase.routing import CellRouter
+from touchbase.routing.router import CellRouter
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sqlite.engine import SqliteStore
 

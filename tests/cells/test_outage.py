@@ -11,11 +11,12 @@ import pytest
 from tests.cells.conftest import KEY, OPEN
 
 from touchbase.app import Application, assembled
-from touchbase.cells import HOME
-from touchbase.clients import CreateClient
+from touchbase.cells.models import HOME
+from touchbase.clients.commands import CreateClient
 from touchbase.config import Settings
 from touchbase.errors import Overloaded, StoreUnavailable
-from touchbase.routing import CellRouter, add_cell
+from touchbase.routing.router import CellRouter
+from touchbase.routing.set_up import add_cell
 from touchbase.sql.outage import QUIET_SECONDS, REMINDER_SECONDS, Outage
 
 DOWN = StoreUnavailable("the disk is full", retry_after=0)

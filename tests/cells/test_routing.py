@@ -8,16 +8,18 @@ from tests.cells.conftest import OPEN
 from tests.conftest import ExecuteSql
 from tests.house import House
 
-from touchbase.cells import DRAINING, HOME, FindPlace, Place, ReservePlace, SetCellState, collecting
-from touchbase.clients import DeletingClients, FindClient
-from touchbase.connections import CallCounts
+from touchbase.cells.commands import FindPlace, ReservePlace, SetCellState
+from touchbase.cells.models import DRAINING, HOME, Place
+from touchbase.cells.unanswered import collecting
+from touchbase.clients.commands import DeletingClients, FindClient
+from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
-from touchbase.event_log import FindNewEvents
-from touchbase.inbox import GetDelivery, ListDeliveries
+from touchbase.event_log.commands import FindNewEvents
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
 from touchbase.maintenance import Maintenance
-from touchbase.routing import CellRouter
 from touchbase.routing.everywhere import DIVIDED, MERGES
 from touchbase.routing.names import READS, WRITES
+from touchbase.routing.router import CellRouter
 from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 from touchbase.storage.rls_scope import CLIENT_LIST_TYPES, CROSS_CLIENT, CROSS_CLIENT_UNLESS_NAMED

@@ -12,9 +12,11 @@ from tests.asgi_client import ApiClient, Clock
 from tests.cells.conftest import KEY, OPEN
 
 from touchbase.app import Application, assembled, standalone_workers
-from touchbase.clients import CreateClient
+from touchbase.clients.commands import CreateClient
 from touchbase.config import Settings
-from touchbase.routing import CellRouter, CellStore, add_cell
+from touchbase.routing.cell_store import CellStore
+from touchbase.routing.router import CellRouter
+from touchbase.routing.set_up import add_cell
 
 SENT = {"event_type": "EMAIL_SENT", "to_email": "ada@example.com", "time_sent": "2026-11-20T09:30:00Z", "campaign_name": "One"}
 

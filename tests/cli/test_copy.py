@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.encryption import encode_key, new_key
+from touchbase.encryption.keys import encode_key, new_key
 
 SECRET = "a-secret-of-ours"
 KEY = {"TOUCHBASE_ENCRYPTION_KEY": encode_key(new_key())}

@@ -9,9 +9,11 @@ from tests.cli.conftest import Run
 
 from touchbase.cli.store import opened
 from touchbase.cli.store import run as run_now
-from touchbase.clients import FindClient
-from touchbase.outgoing import AddEndpoint, Endpoint
-from touchbase.records import Contact, CreateContact
+from touchbase.clients.commands import FindClient
+from touchbase.outgoing.commands import AddEndpoint
+from touchbase.outgoing.models import Endpoint
+from touchbase.records.commands import CreateContact
+from touchbase.records.models import Contact
 
 ACME = ("--client", "acme")
 PREVIEW = ("endpoints", "preview", *ACME)

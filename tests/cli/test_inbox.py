@@ -194,7 +194,7 @@ def test_inbox_replay__that_is_interrupted_says_how_to_go_on(store: Run, monkeyp
         return await replay_page(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr("touchbase.events.replay_page", stopped)
+        patched.setattr("touchbase.events.replay.replay_page", stopped)
         patched.setattr(service.pages, "__defaults__", (None, 2))
         result = store("inbox", "replay", "--state", "unrecognised")
     rest = store("inbox", "replay", "--state", "unrecognised", "--from", "acme:4")

@@ -8,8 +8,9 @@ import json
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients import EnsureClient
-from touchbase.records import Company, Contact, CreateCompany, CreateContact
+from touchbase.clients.commands import EnsureClient
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.models import Company, Contact
 from touchbase.storage import open_store
 
 

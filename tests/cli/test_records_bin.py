@@ -10,9 +10,10 @@ import pytest
 from tests.cli.conftest import Run
 
 from touchbase.cli.records_bin import SURVIVORSHIPS
-from touchbase.clients import EnsureClient
+from touchbase.clients.commands import EnsureClient
 from touchbase.merging.models import SURVIVORSHIPS as POLICIES
-from touchbase.records import Company, Contact, CreateCompany, CreateContact
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.models import Company, Contact
 from touchbase.storage import open_store
 
 ACME = ("--client", "acme")

@@ -8,11 +8,12 @@ import json
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients import EnsureClient
+from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import from_text
-from touchbase.history import CONTACT, VIA_EMAIL, StoredEvent
+from touchbase.history.events import CONTACT, VIA_EMAIL, StoredEvent
 from touchbase.history.sql import INSERT_EVENT, event_row
-from touchbase.records import Contact, CreateContact
+from touchbase.records.commands import CreateContact
+from touchbase.records.models import Contact
 from touchbase.sql.statement import Execute
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.connection import open_writer, write

@@ -16,7 +16,7 @@ from tests.conftest import ENGINES
 from touchbase.app import assembled, first_key, make_application_server
 from touchbase.client import AsyncTouchbase, Retries, Touchbase
 from touchbase.config import Settings
-from touchbase.encryption import encode_key, new_key
+from touchbase.encryption.keys import encode_key, new_key
 from touchbase.server.server import Server, listen
 
 KEY = encode_key(new_key())

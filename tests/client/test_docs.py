@@ -12,7 +12,7 @@ from tests.client.conftest import Served
 
 from touchbase.client import Touchbase
 from touchbase.client.follow import Follower
-from touchbase.outgoing import new_secret, signature_headers
+from touchbase.outgoing.signatures import new_secret, signature_headers
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "how-to" / "use-the-python-client.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.client import WebhookError, verify_webhook
-from touchbase.outgoing import new_secret, signature_headers
+from touchbase.outgoing.signatures import new_secret, signature_headers
 
 SECRET, OTHER = new_secret(), new_secret()
 NOW = 1_795_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
-from touchbase.clients import CountStored, EnsureClient, StorageCounter, StoreCount
-from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL, CountStored, StorageCounter, StoreCount
 from touchbase.common.timestamps import SECOND
 from touchbase.doctor import diagnose
 from touchbase.http.dependencies import Limits

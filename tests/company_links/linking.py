@@ -6,8 +6,9 @@ from typing import Any
 
 from tests.house import House
 
-from touchbase.company_links import KINDS, CompanyLinker
-from touchbase.jobs import JobWorker
+from touchbase.company_links.job import KINDS
+from touchbase.company_links.worker import CompanyLinker
+from touchbase.jobs.worker import JobWorker
 
 KIND = "contacts.link_companies"
 

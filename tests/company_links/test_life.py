@@ -12,9 +12,11 @@ from tests.conftest import ExecuteSql
 from tests.house import House, read
 
 from touchbase.common.timestamps import DAY
-from touchbase.company_links import ClientsToLink, CompanyLinker, job, worker
-from touchbase.event_log import TrimLog
-from touchbase.jobs import JobWorker
+from touchbase.company_links import job, worker
+from touchbase.company_links.commands import ClientsToLink
+from touchbase.company_links.worker import CompanyLinker
+from touchbase.event_log.commands import TrimLog
+from touchbase.jobs.worker import JobWorker
 from touchbase.sql.store import Store
 
 ANN = "ann@acme.com"

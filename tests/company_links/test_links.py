@@ -6,7 +6,7 @@ import pytest
 from tests.company_links.linking import company_of, domains, events, jobs, link, turn
 from tests.house import House
 
-from touchbase.company_links import CompanyLinker
+from touchbase.company_links.worker import CompanyLinker
 
 ANN = "ann@acme.com"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from touchbase.clients.commands import FindClientByNumber, SetClientSettings
-from touchbase.company_links import LinkPage, StartLinking
+from touchbase.company_links.commands import LinkPage, StartLinking
 from touchbase.jobs.commands import ListJobs
-from touchbase.records import Contact, CreateContact
+from touchbase.records.commands import CreateContact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 
 

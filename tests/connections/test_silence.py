@@ -33,7 +33,7 @@ from touchbase.connections.silence import (
     begin_silences,
 )
 from touchbase.doctor import diagnose
-from touchbase.event_log import ListLoggedEvents
+from touchbase.event_log.commands import ListLoggedEvents
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery

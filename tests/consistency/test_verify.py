@@ -14,13 +14,12 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
-from touchbase.consistency import AuditRecords
+from touchbase.consistency.queries import AuditRecords
 from touchbase.consistency.service import Verified, verify
 from touchbase.enrichment.worker import store_fetched
 from touchbase.events.worker import InboxWorker
-from touchbase.history import CONTACT
 from touchbase.history.dedupe_keys import body_key
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.receive import receive_webhook
 from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateContact

@@ -15,8 +15,8 @@ from tests.conftest import Databases
 from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key, wait_until_read
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections import ConnectionSettings
-from touchbase.encryption import encode_key, new_key
+from touchbase.connections.models import ConnectionSettings
+from touchbase.encryption.keys import encode_key, new_key
 
 pytestmark = pytest.mark.slow
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults
 
-from touchbase.event_log import EventType
+from touchbase.event_log.models import EventType
 
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
-from touchbase.auth import ADMIN, LIFETIME, READ, WRITE, KeyThrottle, RevokeKey, Sessions, add_key
+from touchbase.auth.auth_throttle import KeyThrottle
+from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.auth.commands import RevokeKey
+from touchbase.auth.service import add_key
+from touchbase.auth.sessions import LIFETIME, Sessions
 from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import SECOND
 from touchbase.console.api import MOST_BYTES

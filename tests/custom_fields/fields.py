@@ -9,7 +9,7 @@ from tests.asgi_client import Response
 from tests.house import House
 
 from touchbase.config import Settings
-from touchbase.jobs import JobWorker
+from touchbase.jobs.worker import JobWorker
 from touchbase.workers import job_kinds
 
 FIELDS = "/public/v2/custom-fields/contacts"

@@ -14,10 +14,13 @@ from touchbase.common.timestamps import SECOND
 from touchbase.custom_fields import job as field_job
 from touchbase.custom_fields.job import FieldChangeKind
 from touchbase.errors import Overloaded
-from touchbase.history import CONTACT
-from touchbase.jobs import QUEUED, ClaimJob, CreateJob, Job, JobRun, JobWorker
-from touchbase.jobs.runner import LEASE
-from touchbase.records import Contact, CreateContact
+from touchbase.history.events import CONTACT
+from touchbase.jobs.commands import ClaimJob, CreateJob
+from touchbase.jobs.models import QUEUED, Job
+from touchbase.jobs.runner import LEASE, JobRun
+from touchbase.jobs.worker import JobWorker
+from touchbase.records.commands import CreateContact
+from touchbase.records.models import Contact
 
 RECORDS = 7
 

@@ -10,7 +10,8 @@ import pytest
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient, RotateClientId
 from touchbase.common.normalize import email_key
-from touchbase.do_not_contact import ListClearAddresses, ListEntries, NewEntry, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.commands import ListClearAddresses, ListEntries, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.models import NewEntry
 from touchbase.erasure import reapply as module
 from touchbase.erasure.reapply import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser

@@ -13,7 +13,9 @@ from tests.event_log.test_log import JANE
 from tests.house import House
 
 from touchbase.common.timestamps import DAY
-from touchbase.event_log import LOGGED, Feed, TrimLog
+from touchbase.event_log.commands import TrimLog
+from touchbase.event_log.feed import Feed
+from touchbase.event_log.signal import LOGGED
 from touchbase.sql.store import Store
 
 EVENTS = "/public/v2/events"

@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.house import CLIENT, House
 
-from touchbase.event_log import EVENT_TYPES, EventType, FindNewEvents, ListLoggedEvents, ListNewestEvents, LoggedEvent
+from touchbase.event_log.commands import FindNewEvents, ListLoggedEvents, ListNewestEvents
+from touchbase.event_log.models import EVENT_TYPES, EventType, LoggedEvent
 
 JANE = {
     "email": "jane@example.com",

@@ -13,7 +13,7 @@ from tests.house import House, read
 from touchbase.common.timestamps import DAY
 from touchbase.config import Settings
 from touchbase.erasure.service import Eraser
-from touchbase.jobs import JobWorker
+from touchbase.jobs.worker import JobWorker
 from touchbase.retention.service import Retention
 from touchbase.workers import job_kinds
 

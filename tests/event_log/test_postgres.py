@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.event_log import ListLoggedEvents
+from touchbase.event_log.commands import ListLoggedEvents
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store

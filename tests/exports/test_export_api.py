@@ -12,9 +12,9 @@ from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts, imported
 
 from touchbase.config import Settings
-from touchbase.exports import export_kinds
 from touchbase.exports import job as export_job
-from touchbase.jobs import JobWorker
+from touchbase.exports.job import export_kinds
+from touchbase.jobs.worker import JobWorker
 
 KINDS = export_kinds(Settings().page_bytes)
 FILE = '''email,first_name,last_name,contact_status,Segment,Größe,company.domain,last_reply_received,External ID

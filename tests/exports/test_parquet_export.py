@@ -15,9 +15,11 @@ from tests.exports.test_export_api import exported, filled
 from tests.imports.jobs import contacts, imported
 
 from touchbase.config import Settings
-from touchbase.exports import export_kinds, parquet_file
 from touchbase.exports import job as export_job
-from touchbase.jobs import JobRun, JobWorker
+from touchbase.exports import parquet_file
+from touchbase.exports.job import export_kinds
+from touchbase.jobs.runner import JobRun
+from touchbase.jobs.worker import JobWorker
 
 KINDS = export_kinds(Settings().page_bytes)
 MEDIA = "application/vnd.apache.parquet"

@@ -21,9 +21,9 @@ from touchbase.clients.models import ClientSettings
 from touchbase.exports import parquet_file
 from touchbase.exports.parquet_file import ParquetWriter
 from touchbase.exports.writer import ExportFormat, encoder, parquet_columns
-from touchbase.imports import KINDS
+from touchbase.imports.job import KINDS
 from touchbase.imports.reading import read_table
-from touchbase.jobs import JobWorker
+from touchbase.jobs.worker import JobWorker
 from touchbase.sql.store import Store
 
 _NUMBERS = itertools.count(1)

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from touchbase.history import INITIAL, StatusRename, StatusWords, StoredEvent, words_after
-from touchbase.history.events import CONTACT, VIA_EMAIL
-from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
-from touchbase.history.status_words import BOUNCED, CONTACTED, DO_NOT_CONTACT, REPLIED
+from touchbase.history.events import CONTACT, VIA_EMAIL, StoredEvent
+from touchbase.history.status import BOUNCE, COMPLAINT, INITIAL, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
+from touchbase.history.status_words import BOUNCED, CONTACTED, DO_NOT_CONTACT, REPLIED, StatusRename, StatusWords, words_after
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
 from touchbase.statuses.sql.renames import follow_renames, must_be_folded

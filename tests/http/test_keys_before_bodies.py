@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.asgi_client import ApiClient, MakeClient, scope_of
 
-from touchbase.auth import READ, SCOPES, add_key
+from touchbase.auth.authentication import READ, SCOPES
+from touchbase.auth.service import add_key
 from touchbase.http.routes import ROUTES
 from touchbase.sql.store import Store
 

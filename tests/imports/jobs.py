@@ -12,8 +12,9 @@ from urllib.parse import quote
 from tests.asgi_client import ApiClient
 from tests.files import FILES
 
-from touchbase.imports import KINDS
-from touchbase.jobs import JobKind, JobWorker
+from touchbase.imports.job import KINDS
+from touchbase.jobs.runner import JobKind
+from touchbase.jobs.worker import JobWorker
 
 Rows = list[dict[str, str]]
 COUNTS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased", "suppressed")

@@ -16,11 +16,14 @@ from tests.imports.workbooks import workbook
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import RateLimited
-from touchbase.imports import ImportSettings, Mapping, Previews, file_tasks, preview
+from touchbase.imports import file_tasks, preview
+from touchbase.imports.columns import Mapping
 from touchbase.imports.file_tasks import RowSource
+from touchbase.imports.job import ImportSettings
+from touchbase.imports.preview import Previews
 from touchbase.imports.reading import read_table
 from touchbase.imports.table import Limits, UnreadableFile
-from touchbase.jobs import JobRun
+from touchbase.jobs.runner import JobRun
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store

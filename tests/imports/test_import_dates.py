@@ -8,7 +8,7 @@ from typing import Any
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts, imported
 
-from touchbase.consistency import Verified, verify
+from touchbase.consistency.service import Verified, verify
 
 FILE = b"""email,first_campaign_email_sent,last_campaign_email_sent,last_reply_received
 jane@example.com,2026-05-01T10:00:00Z,2026-06-01T10:00:00Z,2026-06-02T08:00:00Z

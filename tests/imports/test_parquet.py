@@ -19,8 +19,10 @@ from tests.asgi_client import ApiClient
 from tests.imports.jobs import bad_rows, contacts, counts, finished, upload
 
 from touchbase.clients.models import Client, ClientSettings
-from touchbase.imports import ImportSettings, Mapping, parquet_rows
+from touchbase.imports import parquet_rows
+from touchbase.imports.columns import Mapping
 from touchbase.imports.file_tasks import RowSource
+from touchbase.imports.job import ImportSettings
 from touchbase.imports.reading import read_table
 from touchbase.imports.table import Limits, Row, UnreadableFile
 

@@ -6,7 +6,7 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.inbox.test_deliveries import work
 
-from touchbase.inbox import CountStates
+from touchbase.inbox.queries import CountStates
 
 
 def row(tool: str | None, state: str, count: int = 1) -> dict[str, object]:

@@ -9,7 +9,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections import ListConnections
+from touchbase.connections.commands import ListConnections
 from touchbase.events.worker import translator
 from touchbase.sql.store import Store
 

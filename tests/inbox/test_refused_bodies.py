@@ -13,16 +13,15 @@ from tests.asgi_client import ApiClient, MakeClient
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.common.timestamps import DAY
-from touchbase.connections import ListConnections
-from touchbase.encryption import CheckEncryption, Reencrypt
-from touchbase.erasure import Eraser
+from touchbase.connections.commands import ListConnections
+from touchbase.encryption.commands import CheckEncryption, Reencrypt
+from touchbase.erasure.service import Eraser
 from touchbase.events.worker import InboxWorker
-from touchbase.inbox import DropRefused, ReadRefusedBodies, RefusedBody
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks
-from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, content_of
+from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, DropRefused, ReadRefusedBodies, RefusedBody, content_of
 from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.sql.store import Store
-from touchbase.suppression import email_ref
+from touchbase.suppression.suppression_keys import email_ref
 
 ADAPTERS = load_adapters()
 SECRET = "a-secret-of-ours"

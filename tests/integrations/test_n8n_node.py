@@ -18,8 +18,8 @@ import pytest
 from tests.cli.test_serve import Server
 from tests.console.seed import sender
 
-from touchbase.encryption import encode_key, new_key
-from touchbase.event_log import EVENT_TYPES
+from touchbase.encryption.keys import encode_key, new_key
+from touchbase.event_log.models import EVENT_TYPES
 from touchbase.http.openapi import description
 from touchbase.outgoing.signatures import signature_headers
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.house import House
 
-from touchbase.event_log import EVENT_TYPES
+from touchbase.event_log.models import EVENT_TYPES
 from touchbase.http.openapi import description
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ from tests.isolation.world import Request, Side, World
 from touchbase.clients.commands import RotateClientId
 from touchbase.common.timestamps import DAY
 from touchbase.consistency.service import Verified, verify
-from touchbase.search import IndexRecords
+from touchbase.search.commands import IndexRecords
 from touchbase.sql.store import Store
 
 Opened = Callable[[], Awaitable[Store]]

@@ -21,20 +21,20 @@ from touchbase.auth.authentication import ADMIN, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.stored_bytes import StoreCount
 from touchbase.common.timestamps import DAY, from_text
-from touchbase.company_links import KINDS as LINK_KINDS
-from touchbase.company_links import CompanyLinker
+from touchbase.company_links.job import KINDS as LINK_KINDS
+from touchbase.company_links.worker import CompanyLinker
 from touchbase.connections.commands import ClaimFetch, FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
-from touchbase.imports import KINDS, Previews
+from touchbase.imports.job import KINDS
+from touchbase.imports.preview import Previews
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.jobs import JobWorker
+from touchbase.jobs.worker import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
-from touchbase.reports import HOUR, StoreParts
-from touchbase.reports.parts import Part, packed
-from touchbase.reports.queries import CountedPart
-from touchbase.search import IndexRecords
+from touchbase.reports.parts import HOUR, Part, packed
+from touchbase.reports.queries import CountedPart, StoreParts
+from touchbase.search.commands import IndexRecords
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()

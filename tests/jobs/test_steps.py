@@ -8,8 +8,11 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts
 
-from touchbase.jobs import QUEUED, Checkpoint, ClaimJob, CreateJob, GetJob, Job, JobRun, JobStep, JobWorker
-from touchbase.records import CreateContact, UpdateContact
+from touchbase.jobs.commands import ClaimJob, CreateJob, GetJob, JobStep
+from touchbase.jobs.models import QUEUED, Checkpoint, Job
+from touchbase.jobs.runner import JobRun
+from touchbase.jobs.worker import JobWorker
+from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact
 
 

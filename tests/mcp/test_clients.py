@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.cli.test_serve import Serve, serve
 
-from touchbase.mcp import TOOLS
+from touchbase.mcp.tools import TOOLS
 
 __all__ = ["serve"]
 pytestmark = pytest.mark.slow

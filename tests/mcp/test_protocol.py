@@ -13,8 +13,8 @@ from tests.auth.test_access import key
 from tests.mcp.agent import Agent
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
-from touchbase.mcp import TOOLS
 from touchbase.mcp.conversation import HANDSHAKE, STATELESS
+from touchbase.mcp.tools import TOOLS
 from touchbase.sql.store import Store
 
 META = {"io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {}}

@@ -13,7 +13,8 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.timestamps import SECOND
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, MessageContent, Translation
-from touchbase.messages import ListMessages, Message
+from touchbase.messages.commands import ListMessages
+from touchbase.messages.models import Message
 from touchbase.sql.store import Store
 
 JANE = "jane@example.com"

@@ -15,10 +15,10 @@ from tests.conftest import ExecuteSql
 from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients import FindClient
+from touchbase.clients.commands import FindClient
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Translation
-from touchbase.messages import ListMessages
+from touchbase.messages.commands import ListMessages
 from touchbase.sql.store import Store
 
 HYPOTHESIS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

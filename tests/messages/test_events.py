@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from tests.messages.conftest import JANE, PATH, Messages, mail
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.events import event_normalization
 from touchbase.events.messages import store_messages
 from touchbase.history.events import CONTACT, Event, MessageContent

@@ -14,11 +14,11 @@ from tests.adapters.conftest import Recorded, all_recorded
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients import FindClient
+from touchbase.clients.commands import FindClient
 from touchbase.events.worker import InboxWorker
-from touchbase.history import Event
-from touchbase.messages import ListMessages, Message, united
-from touchbase.messages.models import direction_of
+from touchbase.history.events import Event
+from touchbase.messages.commands import ListMessages
+from touchbase.messages.models import Message, direction_of, united
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()

@@ -13,7 +13,7 @@ import apsw
 import asyncpg
 import pytest
 
-from touchbase.messages import ListMessages
+from touchbase.messages.commands import ListMessages
 from touchbase.messages.sql.statements import COPIES_BY_ID, NEW_MESSAGES
 from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Select, for_postgres

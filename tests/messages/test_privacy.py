@@ -6,8 +6,8 @@ from tests.conftest import ExecuteSql
 from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.erasure import Eraser
-from touchbase.retention import Retention
+from touchbase.erasure.service import Eraser
+from touchbase.retention.service import Retention
 
 
 def retention(messages: Messages) -> Retention:

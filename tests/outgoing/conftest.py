@@ -11,8 +11,11 @@ import pytest
 from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.house import House
 
-from touchbase.outgoing import Answer, Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.dispatcher import Dispatcher
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.mail_client import Sender
+from touchbase.outgoing.models import Installation
 from touchbase.sql.store import Store
 
 URL = "https://receiver.example/hooks"

@@ -16,11 +16,15 @@ from tests.outgoing.conftest import PATH, PLACE
 
 from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import to_text
-from touchbase.connections import ListConnections
-from touchbase.enrichment import FetchWorker, HttpClient
+from touchbase.connections.commands import ListConnections
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.worker import FetchWorker
 from touchbase.events.worker import InboxWorker
-from touchbase.outgoing import Dispatcher, HubSpotClient, MailClient, Sender, WebhookClient
 from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.dispatcher import Dispatcher
+from touchbase.outgoing.http_client import WebhookClient
+from touchbase.outgoing.hubspot_client import HubSpotClient
+from touchbase.outgoing.mail_client import MailClient, Sender
 from touchbase.sql.store import Store
 
 APP, PORTAL = 50780459, 40117

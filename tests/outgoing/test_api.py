@@ -6,7 +6,7 @@ import pytest
 from tests.outgoing.conftest import PATH, URL, Webhooks
 
 from touchbase.common.webhook_signatures import sign
-from touchbase.outgoing import Answer
+from touchbase.outgoing.http_client import Answer
 
 
 async def test_add__shows_the_secret_once(webhooks: Webhooks) -> None:

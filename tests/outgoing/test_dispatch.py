@@ -8,8 +8,11 @@ import pytest
 from tests.outgoing.conftest import Sent, Webhooks
 
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.event_log import LOGGED, TrimLog
-from touchbase.outgoing import Answer, LowestNeeded, dispatcher, slots
+from touchbase.event_log.commands import TrimLog
+from touchbase.event_log.signal import LOGGED
+from touchbase.outgoing import dispatcher, slots
+from touchbase.outgoing.commands import LowestNeeded
+from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds
 
 

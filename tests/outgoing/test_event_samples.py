@@ -9,7 +9,8 @@ from tests.asgi_client import MakeClient
 from tests.event_log.test_log import JANE
 from tests.house import House
 
-from touchbase.event_log import EVENT_TYPES, commands
+from touchbase.event_log import commands
+from touchbase.event_log.models import EVENT_TYPES
 from touchbase.event_log.sql import queries
 from touchbase.sql.store import Store
 

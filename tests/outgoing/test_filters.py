@@ -13,9 +13,9 @@ from tests.outgoing.conftest import PATH, URL, Webhooks
 from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
 
 from touchbase.common.timestamps import SECOND
-from touchbase.outgoing import CountOutgoing
+from touchbase.outgoing.commands import CountOutgoing
 from touchbase.outgoing.line import ADVANCE_EVERY
-from touchbase.records import UpdateCompany, UpdateContact, new_write_key
+from touchbase.records.commands import UpdateCompany, UpdateContact, new_write_key
 
 KINDS = {"contact": "contacts", "company": "companies"}
 NUMBERS = itertools.count(1)

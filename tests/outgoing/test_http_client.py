@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.enrichment.test_http_client import certificate
 
-from touchbase.enrichment import certificates
-from touchbase.outgoing import Answer, WebhookClient, http_client
+from touchbase.enrichment.http_client import certificates
+from touchbase.outgoing import http_client
+from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.http_connection import Connection
 
 

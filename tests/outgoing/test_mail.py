@@ -19,9 +19,12 @@ from tests.outgoing.conftest import PATH, PLACE, Webhooks, dispatcher_of
 
 from touchbase.config import BadSettings, Settings
 from touchbase.config_values import mail_server
-from touchbase.enrichment import HttpClient
-from touchbase.outgoing import Answer, HubSpotClient, Installation, MailClient, Sender, WebhookClient, why_not_mailed
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.hubspot_client import HubSpotClient
+from touchbase.outgoing.mail_client import MailClient, Sender, why_not_mailed
 from touchbase.outgoing.mail_message import mail_source
+from touchbase.outgoing.models import Installation
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
 from touchbase.sql.store import Store

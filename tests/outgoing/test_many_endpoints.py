@@ -10,13 +10,14 @@ import pytest
 from tests.outgoing.conftest import URL, Webhooks
 from tests.outgoing.unsent import TOKEN
 
-from touchbase.clients import EnsureClient
+from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
-from touchbase.event_log import ListLoggedEvents, LoggedEvent, Page
-from touchbase.outgoing import AddEndpoint, Attempt, Endpoint, LeadShards, ListAttempts, ReadServed, Secret, StoreProgress
+from touchbase.event_log.commands import ListLoggedEvents, Page
+from touchbase.event_log.models import LoggedEvent
+from touchbase.outgoing.commands import AddEndpoint, LeadShards, ListAttempts, ReadServed, StoreProgress
 from touchbase.outgoing.line import Line
 from touchbase.outgoing.log_reader import LogReader
-from touchbase.outgoing.models import Pending, Progress, Served
+from touchbase.outgoing.models import Attempt, Endpoint, Pending, Progress, Secret, Served
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
 from touchbase.outgoing.sql.dispatch import store_progress

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from touchbase.event_log import LoggedEvent
-from touchbase.outgoing import Shown
+from touchbase.event_log.models import LoggedEvent
 from touchbase.outgoing.object_reader import ObjectReader
+from touchbase.outgoing.shown import Shown
 
 STORE: Any = None
 """The reads of these tests need none."""

@@ -12,7 +12,7 @@ from tests.storage.test_store_copy import KEYS, content, silent
 from touchbase import doctor
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.outgoing import CountOutgoing, ListEndpoints
+from touchbase.outgoing.commands import CountOutgoing, ListEndpoints
 from touchbase.server.exposition import store_metrics
 from touchbase.storage import copy_store, open_store
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.outgoing.conftest import PATH, SLACK_URL, Webhooks
 
-from touchbase.outgoing import Answer, WebhookClient
 from touchbase.outgoing.attempts import without_secrets
+from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.models import RESPONSE_BYTES, Endpoint, Installation, Secret
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE

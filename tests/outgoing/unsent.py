@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing import ACTIVE, AddEndpoint, Attempt, Endpoint, LeadShards, Secret, StoreProgress
-from touchbase.outgoing.models import Pending
+from touchbase.outgoing.commands import AddEndpoint, LeadShards, StoreProgress
+from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending, Secret
 from touchbase.sql.store import Store
 
 TOKEN = "a-process"

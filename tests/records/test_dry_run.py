@@ -13,7 +13,7 @@ from tests.conftest import ExecuteSql
 from tests.house import House
 from tests.records.test_batch import COMMANDS, DELETIONS, SINGLE, alone, create, upsert
 
-from touchbase.auth import READ
+from touchbase.auth.authentication import READ
 from touchbase.http.app import Dependencies
 from touchbase.http.routes import ROUTES
 from touchbase.storage import open_store

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from touchbase.clients.models import ClientSettings, FieldType, StatusSet
 from touchbase.errors import Fault, Invalid
-from touchbase.history import CONTACT
+from touchbase.history.events import CONTACT
 from touchbase.records.validation import custom_fields, json_value, raise_if_any, status, typed_value
 
 NUMBER, BOOLEAN, DATE = FieldType("number"), FieldType("boolean"), FieldType("date")

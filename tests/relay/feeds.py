@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.relay import Batch, Event, Position, SinkFailed
+from touchbase.relay.models import Batch, Event, Position, SinkFailed
 
 
 def event(number: int, client_id: str = "acme") -> Event:

@@ -14,7 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.relay.feeds import ListSink, ListSource, event, number_of
 
-from touchbase.relay import CheckpointFile, Relay, RelayStopped, checkpoint, sinks
+from touchbase.relay import checkpoint, sinks
+from touchbase.relay.checkpoint import CheckpointFile
+from touchbase.relay.models import RelayStopped
+from touchbase.relay.service import Relay
 from touchbase.relay.sinks import FileSink
 
 

@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from tests.house import House
 
-from touchbase.clients import FindClient
+from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import DAY
-from touchbase.connections import ApiRequest, ApiResponse, FetchFailed
-from touchbase.event_log import TrimLog
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.event_log.api.objects import envelopes
-from touchbase.relay import RelayStopped, ServerSource, Source, SourceFailed, StoreSource
+from touchbase.event_log.commands import TrimLog
+from touchbase.relay.models import RelayStopped, Source, SourceFailed
+from touchbase.relay.sources import ServerSource, StoreSource
 
 BASE = "https://touchbase.example"
 

@@ -20,11 +20,14 @@ from tests.reports.test_campaigns import DAY, mail, report, some
 from tests.storage.statements import STATEMENTS
 
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.history import REPLY, SENT
-from touchbase.reports import ReportCampaigns, edges_of, report_campaigns, service
+from touchbase.history.status import REPLY, SENT
+from touchbase.reports import service
+from touchbase.reports.intervals import edges_of
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import BY_CAMPAIGN, COUNTED, COUNTS, LEVELS, PartBuilder, Union, group_at, packed, unpacked
 from touchbase.reports.people import People
+from touchbase.reports.queries import ReportCampaigns
+from touchbase.reports.service import report_campaigns
 from touchbase.reports.spans import spans_of
 from touchbase.reports.sql import parts as parts_sql
 from touchbase.sql.statement import Statement

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 from tests.house import House
 
-from touchbase.clients import Client, ClientSettings
-from touchbase.history import CONTACT
+from touchbase.clients.models import Client, ClientSettings
+from touchbase.history.events import CONTACT
 from touchbase.records.models import Contact
-from touchbase.revyops import NumberedPage, PagesRead, read_page
-from touchbase.revyops.numbered_pages import MOST_LISTS, MOST_PLACES, REMEMBERED
-from touchbase.search import CountFound, FindPosition, SearchContacts, SearchRecords
-from touchbase.search.queries import Found
+from touchbase.revyops.numbered_pages import MOST_LISTS, MOST_PLACES, REMEMBERED, NumberedPage, PagesRead, read_page
+from touchbase.search.queries import CountFound, FindPosition, Found, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort, position_of
 from touchbase.sql.command import Query
 

@@ -14,8 +14,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.asgi_client import ApiClient
 
-from touchbase.connections import ApiRequest, ApiResponse
-from touchbase.revyops_import import ClientMap, Entry, Head, ImportOptions, Journal, ListReader, Result, RevyOpsImport, result_of
+from touchbase.connections.tools import ApiRequest, ApiResponse
+from touchbase.revyops_import.client_map import ClientMap
+from touchbase.revyops_import.importer import ImportOptions, RevyOpsImport
+from touchbase.revyops_import.journal import Head, Journal
+from touchbase.revyops_import.list_reader import ListReader
+from touchbase.revyops_import.models import Entry
+from touchbase.revyops_import.results import Result, result_of
 
 BASE = "http://revyops.test"
 KEY = "a-master-key-that-no-output-shows"

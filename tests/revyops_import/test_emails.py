@@ -10,7 +10,9 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.revyops_import.fake_revyops import FakeRevyOps, Import, OldAccount, contact, counts, email
 
-from touchbase.revyops_import import Entry, Journal, Result
+from touchbase.revyops_import.journal import Journal
+from touchbase.revyops_import.models import Entry
+from touchbase.revyops_import.results import Result
 
 OURS = {"acme": "acme"}
 

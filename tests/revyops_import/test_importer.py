@@ -11,7 +11,9 @@ from tests.asgi_client import ApiClient
 from tests.revyops_import.fake_revyops import FakeRevyOps, Import, company, contact, counts
 
 from touchbase.common.timestamps import SECOND
-from touchbase.revyops_import import Entry, Journal, UnknownClient, UnusableFolder
+from touchbase.revyops_import.client_map import UnknownClient
+from touchbase.revyops_import.journal import Journal, UnusableFolder
+from touchbase.revyops_import.models import Entry
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
 from tests.revyops_import.fake_revyops import BASE, KEY, Answer, FakeRevyOps, Import, contact, counts
 
-from touchbase.connections import ApiRequest, ApiResponse, FetchFailed
-from touchbase.revyops_import import ListReader, ReadFailed, check_base_url
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.revyops_import.list_pages import NotAPage, page_of
+from touchbase.revyops_import.list_reader import ListReader, ReadFailed, check_base_url
 
 CONTACTS = "page 2 of /public/v2/contacts-master-list"
 

@@ -12,7 +12,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import ListCompanies, ListContacts, UpdateCompany, UpdateContact, new_write_key
 from touchbase.records.models import Contact, Record
-from touchbase.search import IndexRecords
+from touchbase.search.commands import IndexRecords
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.store import Store
 

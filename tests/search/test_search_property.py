@@ -18,7 +18,7 @@ from touchbase.errors import Fault
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
-from touchbase.search import IndexRecords
+from touchbase.search.commands import IndexRecords
 from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import EXACT, SearchCompanies, SearchContacts

@@ -16,7 +16,7 @@ from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import CONTACT_TYPE
-from touchbase.search import IndexRecords, NextToIndex
+from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import ESTIMATED, Count, SearchCompanies, SearchContacts

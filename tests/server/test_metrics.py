@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.fetch_state import FetchOutcome
-from touchbase.enrichment import count_fetch
-from touchbase.events import WorkReport, count_report
+from touchbase.enrichment.worker import count_fetch
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import count_report
 from touchbase.metrics import (
     DELIVERIES_RECEIVED,
     HTTP_CONNECTIONS,

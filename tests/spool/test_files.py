@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.spool import SpoolFiles
 from touchbase.spool import files as module
+from touchbase.spool.files import SpoolFiles
 
 MANY = 10**9
 WRITER = """

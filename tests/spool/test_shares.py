@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from tests.asgi_client import ApiClient, CountedMetrics, MakeClient
 
-from touchbase.encryption import NO_CIPHER
+from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.errors import StoreUnavailable
-from touchbase.spool import Spool, SpoolFiles
+from touchbase.spool.files import SpoolFiles
+from touchbase.spool.spool import Spool
 from touchbase.sql.store import Store
 
 MB = 1_000_000

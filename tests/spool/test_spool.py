@@ -13,12 +13,16 @@ from tests.asgi_client import ApiClient, Clock, CountedMetrics, MakeClient
 from tests.cells.conftest import OPEN, cell_urls, router
 from tests.house import House
 
-from touchbase.encryption import NO_CIPHER, AesGcmCipher, StaticKeys, new_key
-from touchbase.inbox import ListDeliveries, ListRefusals, RefusedWebhooks
+from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
+from touchbase.encryption.keys import StaticKeys, new_key
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.refused import ListRefusals, RefusedWebhooks
 from touchbase.metrics import SPOOLED
-from touchbase.routing import CellRouter
+from touchbase.routing.router import CellRouter
 from touchbase.server.exposition import spool_metrics
-from touchbase.spool import Spool, SpoolCounts, SpooledWebhook, from_bytes, to_bytes
+from touchbase.spool.counting import SpoolCounts
+from touchbase.spool.models import SpooledWebhook, from_bytes, to_bytes
+from touchbase.spool.spool import Spool
 
 __all__ = ["cell_urls", "router"]
 CIPHER = AesGcmCipher(StaticKeys([new_key()]))

@@ -9,8 +9,9 @@ from urllib.parse import quote
 from tests.house import NOON, House
 
 from touchbase.common.timestamps import SECOND
-from touchbase.jobs import JobKind, JobWorker
-from touchbase.statuses import KINDS
+from touchbase.jobs.runner import JobKind
+from touchbase.jobs.worker import JobWorker
+from touchbase.statuses.job import KINDS
 from touchbase.statuses.models import SETTLED
 
 CONTACTS, COMPANIES = "contacts", "companies"

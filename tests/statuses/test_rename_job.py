@@ -8,10 +8,10 @@ import pytest
 from tests.house import House
 from tests.statuses.jobs import ANN, at, finish, job_of, rename, statuses, worker
 
-from touchbase.clients import FindClient
+from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import SECOND
-from touchbase.jobs import JobLost, JobRun
-from touchbase.jobs.runner import LEASE
+from touchbase.jobs.models import JobLost
+from touchbase.jobs.runner import LEASE, JobRun
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.update import Change, update_command
 from touchbase.statuses import job as status_job

@@ -36,7 +36,8 @@ from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.clients.stored_bytes import StoreCount
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
-from touchbase.do_not_contact import NewEntry, SaveEntries
+from touchbase.do_not_contact.commands import SaveEntries
+from touchbase.do_not_contact.models import NewEntry
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
@@ -54,12 +55,13 @@ from touchbase.jobs.commands import AppendToFile, CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import MergeRecords
 from touchbase.merging.models import Policy
-from touchbase.messages import CreateMessage, Message
+from touchbase.messages.commands import CreateMessage
+from touchbase.messages.models import Message
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.reports.parts import Part
 from touchbase.reports.queries import CountedPart, StoreParts
-from touchbase.search import IndexRecords
+from touchbase.search.commands import IndexRecords
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.postgres.prefetch import SLICE_BYTES

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.clients import (
-    BeginDeletion,
+from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClient, SetClientSettings
+from touchbase.clients.models import ClientSettings
+from touchbase.clients.stored_bytes import (
+    COUNT_INTERVAL,
+    LEASE,
+    UNLIMITED_INTERVAL,
     ClaimCount,
-    ClientSettings,
     CountStored,
     DueCounts,
-    EnsureClient,
-    FindClient,
     ListNearLimit,
     MeasurePage,
-    SetClientSettings,
+    Place,
+    StorageShare,
     StoreCount,
     StoredTotals,
 )
-from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, Place, StorageShare
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Forbidden
-from touchbase.event_log import ListLoggedEvents
+from touchbase.event_log.commands import ListLoggedEvents
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.records import CreateContact
+from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from touchbase.do_not_contact import SaveEntries
+from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.errors import NotFound, Overloaded
 from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact

@@ -6,8 +6,9 @@ import apsw
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from touchbase.clients import EnsureClient
-from touchbase.records import Contact, CreateContact
+from touchbase.clients.commands import EnsureClient
+from touchbase.records.commands import CreateContact
+from touchbase.records.models import Contact
 from touchbase.sql.ids import LASTS, SMALLEST_BLOCK, SOON, Ids
 from touchbase.sql.store import Store
 from touchbase.storage import open_store

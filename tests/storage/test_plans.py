@@ -11,15 +11,16 @@ import apsw
 import pytest
 from tests.storage.statements import STATEMENTS
 
-from touchbase.company_links import ClientsToLink
-from touchbase.do_not_contact import INSTALLATION, ListClearAddresses, ListEntries
-from touchbase.history import COMPANY, CONTACT
+from touchbase.company_links.commands import ClientsToLink
+from touchbase.do_not_contact.commands import ListClearAddresses, ListEntries
+from touchbase.do_not_contact.models import INSTALLATION
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.search_queries import StepThroughDeliveries
 from touchbase.inbox.sql.queries import STUCK
 from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
-from touchbase.search import FindPosition, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.queries import FindPosition, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort
 from touchbase.sql.command import Query
 from touchbase.sql.migrations import packaged

@@ -31,7 +31,7 @@ from touchbase.auth.commands import (
     StoreKeyUses,
 )
 from touchbase.bin.commands import DeleteRecord, RemoveDeleted
-from touchbase.cells import (
+from touchbase.cells.commands import (
     AddCell,
     AdoptErasureKey,
     ConfirmPlace,
@@ -65,19 +65,21 @@ from touchbase.clients.commands import (
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.clients.stored_bytes import CountStored, DueCounts, ListNearLimit, StoreCount
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.company_links import ClientsToLink, FollowChanges, LinkPage, StartLinking
+from touchbase.company_links.commands import ClientsToLink, FollowChanges, LinkPage, StartLinking
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements, JudgeConnection
 from touchbase.connections.sql.encrypted_columns import check_keys
-from touchbase.custom_fields import DefineField, FieldChange
+from touchbase.custom_fields.changes import FieldChange
+from touchbase.custom_fields.commands import DefineField
 from touchbase.do_not_contact.commands import CopyInstallationList, InstallationList, RaiseListRevision, ReadInstallationList
 from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import AddErasures, ClientsWithErasures, ErasePerson, OpenErasures, StoredTexts, StrikeTexts, SweepErasure
-from touchbase.event_log import ListNewestEvents, TrimLog, with_log
+from touchbase.event_log.commands import ListNewestEvents, TrimLog
+from touchbase.event_log.sql.log import with_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
@@ -90,11 +92,11 @@ from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, Lis
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
 from touchbase.merging.models import Policy
-from touchbase.messages import CreateMessage, Message, PruneMessages
-from touchbase.outgoing import (
+from touchbase.messages.commands import CreateMessage, PruneMessages
+from touchbase.messages.models import Message
+from touchbase.outgoing.commands import (
     AddEndpoint,
     CountOutgoing,
-    Endpoint,
     EndpointVersions,
     ForgetAttempts,
     LeadShards,
@@ -104,21 +106,23 @@ from touchbase.outgoing import (
     Replay,
     StoreProgress,
 )
+from touchbase.outgoing.models import Endpoint
 from touchbase.presence import ListServers, NotePresence, ServerFacts
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.search import CountFound, FindPosition, MatchesFilter, NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search.commands import NextToIndex
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
+from touchbase.search.queries import CountFound, FindPosition, MatchesFilter, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Plan, Select
-from touchbase.statuses import ApplyRefused, DefineStatus, RemoveStatus
+from touchbase.statuses.commands import ApplyRefused, DefineStatus, RemoveStatus
 from touchbase.storage import open_store, rls_scope
 from touchbase.storage.batch import Probe
 from touchbase.storage.change_matching import with_bulk_changes

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from touchbase.clients.commands import EnsureClient, ListClients
-from touchbase.reports import ReportStatuses
+from touchbase.reports.queries import ReportStatuses
 from touchbase.sql.command import Query
 from touchbase.sql.statement import Plan
 from touchbase.storage.command_handlers import COMMANDS

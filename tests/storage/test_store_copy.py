@@ -13,13 +13,16 @@ import asyncpg
 import pytest
 from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 
-from touchbase.clients import ListClients
-from touchbase.connections import ListConnections
-from touchbase.consistency import Verified, verify
-from touchbase.encryption import CheckEncryption, EncryptionKeys, encode_key, new_key
+from touchbase.clients.commands import ListClients
+from touchbase.connections.commands import ListConnections
+from touchbase.consistency.service import Verified, verify
+from touchbase.encryption.commands import CheckEncryption
+from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.errors import BadAddress, UnusableStore
-from touchbase.history import CONTACT
-from touchbase.search import NextToIndex, SearchContacts, index_waiting
+from touchbase.history.events import CONTACT
+from touchbase.search.commands import NextToIndex
+from touchbase.search.queries import SearchContacts
+from touchbase.search.service import index_waiting
 from touchbase.search.sorting import default_sort
 from touchbase.storage import copy_store, open_store
 from touchbase.storage import store_copy as copying

@@ -17,11 +17,12 @@ from tests.asgi_client import ApiClient, Response, scope_of
 
 from touchbase.app import assembled, make_application_server
 from touchbase.config import Settings
-from touchbase.encryption import encode_key, new_key
+from touchbase.encryption.keys import encode_key, new_key
 from touchbase.server.access_log import client_log_name
 from touchbase.server.logs import LineWriter
 from touchbase.server.server import listen
-from touchbase.tracing import Tracing, open_tracing
+from touchbase.tracing.interface import Tracing
+from touchbase.tracing.setup import open_tracing
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from touchbase.cli import cli
 from touchbase.config import BadSettings
-from touchbase.tracing import check_tracing, setup
+from touchbase.tracing import setup
+from touchbase.tracing.setup import check_tracing
 
 SERVER = """
 import asyncio, sys

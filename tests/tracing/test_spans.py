@@ -15,15 +15,16 @@ from tests.outgoing.conftest import PLACE, URL, Receivers
 from tests.tracing.conftest import PARENT, TRACE, Recorded
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.auth import add_first_key
+from touchbase.auth.service import add_first_key
 from touchbase.events.work import WorkReport
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Translation
-from touchbase.inbox import ListDeliveries
-from touchbase.outgoing import Answer, Dispatcher
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.dispatcher import Dispatcher
+from touchbase.outgoing.http_client import Answer
 from touchbase.sql.store import Store
-from touchbase.tracing import current_trace_id
+from touchbase.tracing.logged import current_trace_id
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

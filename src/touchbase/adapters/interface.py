@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from touchbase.connections import NO_SETTINGS, Connection, ConnectionSettings
-from touchbase.history import Event
+from touchbase.connections.models import NO_SETTINGS, Connection, ConnectionSettings
+from touchbase.history.events import Event
 
 
 @dataclass(slots=True)

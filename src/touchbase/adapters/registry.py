@@ -26,9 +26,11 @@ from touchbase.adapters.kit.parse import layers, parse, unflattened
 from touchbase.adapters.kit.signature_schemes import GENERIC, HIGH_CONFIDENCE, MIN_CONFIDENCE, SignatureSchemes
 from touchbase.adapters.kit.sns import is_set_up
 from touchbase.adapters.kit.times import Unzoned, in_zone
-from touchbase.connections import CHANNELS, FETCHED, NO_SETTINGS, ConnectionSettings, Fetcher
+from touchbase.connections.fetch_state import FETCHED
+from touchbase.connections.models import CHANNELS, NO_SETTINGS, ConnectionSettings
+from touchbase.connections.tools import Fetcher
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history import Event, Translation
+from touchbase.history.events import Event, Translation
 
 _MAX_CACHED_BODY = 16 * 1024
 _MAX_CACHE_ENTRIES = 500

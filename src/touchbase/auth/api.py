@@ -14,8 +14,8 @@ from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal
 from touchbase.auth.commands import RevokeKey, StoreKey
-from touchbase.clients import DELETING
 from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
+from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid
@@ -26,7 +26,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.inbox.api.deliveries import CLIENT, client_number
-from touchbase.records import raise_if_any
+from touchbase.records.validation import raise_if_any
 
 KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
 KeyScope = Literal["records:read", "records:write", "admin"]

@@ -18,7 +18,8 @@ from touchbase.auth.commands import EndSession, FindKey, IsSessionEnded
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
 from touchbase.auth.sessions import ENDED, SESSION, Session, Sessions, parse
-from touchbase.clients import ACTIVE, DELETING, SUSPENDED, Client, Clients, is_client_id
+from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, Client
+from touchbase.clients.service import Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
 from touchbase.common.cache import Cache
 from touchbase.common.timestamps import SECOND, Clock, Micros

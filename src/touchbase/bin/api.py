@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from touchbase.auth import ADMIN, READ, WRITE
+from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.bin.commands import DeleteRecord, GetDeleted, ListDeleted, RestoreRecord
 from touchbase.bin.models import DeletedRecord, gone_us
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import to_text
 from touchbase.erasure.api import ERASE, ErasureOut, erase_contact
 from touchbase.errors import Fault, Invalid, NotFound
@@ -19,7 +19,6 @@ from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, Time, encode, example
-from touchbase.records import get_record, new_write_key
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.previews import DryRunResponse, dry_run
@@ -27,6 +26,8 @@ from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.api.serializers import etag
+from touchbase.records.commands import new_write_key
+from touchbase.records.read_records import get_record
 
 
 class DeletedContact(ContactResponse, kw_only=True):

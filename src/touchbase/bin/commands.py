@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from touchbase.bin.models import DeletedRecord
 from touchbase.common.timestamps import Micros
-from touchbase.history import NO_AUTHOR, Author
-from touchbase.records import Company, Contact
+from touchbase.history.events import NO_AUTHOR, Author
+from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command, Query
 
 

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from touchbase.common.timestamps import DAY, Micros
-from touchbase.history import CONTACT
-from touchbase.records import Company, Contact
+from touchbase.history.events import CONTACT
+from touchbase.records.models import Company, Contact
 from touchbase.sql.rows import encode
 
 R = TypeVar("R", Contact, Company)

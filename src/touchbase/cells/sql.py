@@ -23,12 +23,12 @@ from touchbase.cells.commands import (
 )
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
-from touchbase.encryption import Cipher
+from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
-from touchbase.suppression import make_erasure_key
+from touchbase.suppression.server_secret import make_erasure_key
 
 CELL: Columns = (
     ("number", "bigint"), ("name", "text"), ("address", "text"), ("state", "text"), ("created_us", "bigint"), ("revision", "bigint"),

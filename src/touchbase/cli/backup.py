@@ -137,7 +137,7 @@ def _sources(target: Path, named: Sequence[str], without_target: bool) -> list[s
 
 async def _bring_up_to_date(part: Path, target: Path, sources: Sequence[str]) -> int:
     """Migrate the restored store and erase again; return the number of erased identities."""
-    from touchbase.encryption import EncryptionKeys
+    from touchbase.encryption.keys import EncryptionKeys
     from touchbase.storage import open_store
 
     settings = read_settings()

@@ -16,7 +16,7 @@ from touchbase.cli.remote import chosen_server, fetch, through_server
 from touchbase.cli.store import now_us, opened, run, without_password
 
 if TYPE_CHECKING:
-    from touchbase.cells import Cell
+    from touchbase.cells.models import Cell
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
@@ -47,7 +47,7 @@ def add(name: str, address: str, database: str | None, as_json: bool) -> None:
 
 async def _add(database: str | None, name: str, address: str) -> Cell:
     from touchbase.errors import UnusableStore
-    from touchbase.routing import add_cell
+    from touchbase.routing.set_up import add_cell
     from touchbase.storage import open_store
 
     if address == read_settings(database=database).database:
@@ -83,7 +83,7 @@ async def _list(database: str | None) -> list[dict[str, Any]]:
     from msgspec import to_builtins
 
     from touchbase.http.cells import cell_page
-    from touchbase.routing import list_cells
+    from touchbase.routing.listing import list_cells
 
     async with opened(database) as store:
         found = await list_cells(store, read_settings(database=database).database)
@@ -172,7 +172,8 @@ def drain(database: str | None, name: str, undo: bool, as_json: bool) -> None:
 
 
 async def _drain(database: str | None, name: str, undo: bool) -> Cell:
-    from touchbase.cells import DRAINING, OPEN, SetCellState
+    from touchbase.cells.commands import SetCellState
+    from touchbase.cells.models import DRAINING, OPEN
 
     async with opened(database) as store:
         cell = await store.write(SetCellState(name, OPEN if undo else DRAINING))
@@ -194,7 +195,7 @@ def remove(database: str | None, name: str, as_json: bool) -> None:
 
 
 async def _remove(database: str | None, name: str) -> Cell:
-    from touchbase.cells import RemoveCell
+    from touchbase.cells.commands import RemoveCell
 
     async with opened(database) as store:
         return await store.write(RemoveCell(name))

@@ -14,14 +14,15 @@ from touchbase.cli.options import json_option, keep_old_option, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.remote import fetch, through_server
 from touchbase.cli.store import find_client, now_us, opened
-from touchbase.clients import ACTIVE, SUSPENDED
+from touchbase.clients.models import ACTIVE, SUSPENDED
 from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from touchbase.client import Touchbase
-    from touchbase.clients import Client, Removal
+    from touchbase.clients.commands import Removal
+    from touchbase.clients.models import Client
     from touchbase.sql.store import Store
 
 Values = dict[str, object]
@@ -132,7 +133,7 @@ def _delete_at_server(tb: Touchbase, client_id: str, yes: bool) -> int | None:
 
 
 async def _rename(database: str | None, client_id: str, name: str) -> Values:
-    from touchbase.clients import RenameClient
+    from touchbase.clients.commands import RenameClient
 
     check_name(name)
     async with opened(database) as store:
@@ -140,14 +141,15 @@ async def _rename(database: str | None, client_id: str, name: str) -> Values:
 
 
 async def _set_state(database: str | None, client_id: str, state: str) -> Values:
-    from touchbase.clients import SetClientState
+    from touchbase.clients.commands import SetClientState
 
     async with opened(database) as store:
         return as_values(await store.write(SetClientState((await find_client(store, client_id)).number, state, now_us())))
 
 
 async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Values, Micros]:
-    from touchbase.clients import RotateClientId, new_client_id
+    from touchbase.clients.commands import RotateClientId
+    from touchbase.clients.service import new_client_id
 
     check_client_id(new_id)
     async with opened(database) as store:
@@ -157,7 +159,7 @@ async def _rotate_id(database: str | None, client_id: str, new_id: str | None, k
 
 
 async def _delete(database: str | None, client_id: str, yes: bool) -> int:
-    from touchbase.clients import BeginDeletion, CountClientRows
+    from touchbase.clients.commands import BeginDeletion, CountClientRows
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -173,7 +175,7 @@ async def _delete(database: str | None, client_id: str, yes: bool) -> int:
 async def _remove(store: Store, client: Client) -> int:
     import asyncio
 
-    from touchbase.clients import removal_of
+    from touchbase.clients.removal import removal_of
 
     removed, progress = 0, Progress()
     async for removal in removal_of(store, now_us, client):
@@ -206,7 +208,7 @@ class Progress:
 
 def check_client_id(client_id: str | None) -> None:
     """Fail for a text that cannot be a client's id."""
-    from touchbase.clients import is_client_id
+    from touchbase.clients.service import is_client_id
 
     if client_id is not None and not is_client_id(client_id):
         raise click.UsageError(f"a client id is 1 to 100 letters, digits and . _ ~ -, not {client_id!r}")

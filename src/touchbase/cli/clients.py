@@ -26,12 +26,12 @@ from touchbase.cli.options import Group, json_option, setting_options, with_clie
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
 from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
 from touchbase.cli.store import find_client, now_us, opened, read_file
-from touchbase.clients import CLIENT_STATES, DELETING
+from touchbase.clients.models import CLIENT_STATES, DELETING
 from touchbase.errors import Invalid, MalformedBody
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.clients import ClientSettings
+    from touchbase.clients.models import ClientSettings
 
 COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
 
@@ -144,7 +144,7 @@ def _configure_at_server(tb: Touchbase, client_id: str, file: Path) -> Values:
 async def _list(
     database: str | None, state: str | None, name: str | None, limit: int, after: str | None
 ) -> tuple[list[Values], str | None]:
-    from touchbase.clients import Clients
+    from touchbase.clients.service import Clients
 
     async with opened(database) as store:
         page, more = await Clients(store, now_us).page(limit, after, state=state, text=name)
@@ -153,7 +153,8 @@ async def _list(
 
 async def _add(database: str | None, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
     """Return the client, and whether it is new."""
-    from touchbase.clients import CreateClient, FindClient, new_client_id
+    from touchbase.clients.commands import CreateClient, FindClient
+    from touchbase.clients.service import new_client_id
 
     check_client_id(client_id)
     check_name(name)
@@ -169,8 +170,8 @@ async def _add(database: str | None, client_id: str | None, name: str, cell: str
 async def _show(database: str | None, client_id: str) -> dict[str, object]:
     import msgspec
 
-    from touchbase.clients import FormerIds
     from touchbase.clients.api.settings import detail_of
+    from touchbase.clients.commands import FormerIds
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -180,8 +181,9 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
 
 
 async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Values:
-    from touchbase.clients import Clients
-    from touchbase.statuses import RECORD_KINDS, RecheckStatuses
+    from touchbase.clients.service import Clients
+    from touchbase.statuses.commands import RecheckStatuses
+    from touchbase.statuses.models import RECORD_KINDS
 
     async with opened(database) as store:
         found = await find_client(store, client_id)

@@ -14,7 +14,7 @@ from touchbase.cli.store import explain_not_found, find_client, now_us, opened
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.clients import Client
+    from touchbase.clients.models import Client
     from touchbase.sql.store import Store
 
 Values = dict[str, object]
@@ -121,7 +121,7 @@ def _remove_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str) ->
 
 
 async def _list(database: str | None, client_id: str | None) -> list[Values]:
-    from touchbase.clients import ListClients
+    from touchbase.clients.commands import ListClients
 
     async with opened(database) as store:
         owners = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
@@ -132,8 +132,8 @@ async def _of(store: Store, owner: Client) -> list[Values]:
     """Return a client's connections with the member names of the admin API."""
     import msgspec
 
-    from touchbase.connections import Connections
-    from touchbase.connections.api import Known, connection_out
+    from touchbase.connections.api.schemas import Known, connection_out
+    from touchbase.connections.service import Connections
 
     service = Connections(store, now_us)
     if not (found := await service.all(owner.number)):
@@ -146,8 +146,9 @@ async def _of(store: Store, owner: Client) -> list[Values]:
 async def _silences(database: str | None, client_id: str, channel: str, tool: str) -> list[Values]:
     import msgspec
 
-    from touchbase.connections import Connections, ListSilences
-    from touchbase.connections.api import silence_out
+    from touchbase.connections.api.silences import silence_out
+    from touchbase.connections.service import Connections
+    from touchbase.connections.silence import ListSilences
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -158,7 +159,7 @@ async def _silences(database: str | None, client_id: str, channel: str, tool: st
 
 
 async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
-    from touchbase.connections import RemoveConnection
+    from touchbase.connections.commands import RemoveConnection
 
     async with opened(database) as store:
         client = await find_client(store, client_id)

@@ -17,9 +17,9 @@ from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.connections import Connection, ConnectionSettings
+    from touchbase.connections.models import Connection, ConnectionSettings
     from touchbase.errors import Fault
-    from touchbase.inbox import AffectedSender
+    from touchbase.inbox.refused import AffectedSender
 
 Values = dict[str, Any]
 
@@ -60,7 +60,7 @@ def add(
     Given secrets replace the present ones; given settings are set, others stay. An empty VALUE sets a setting to
     its default, or removes an entry of a table; the word null means none.
     """
-    from touchbase.connections import new_secret
+    from touchbase.connections.service import new_secret
 
     channel = find_channel(channel, tool)
     given = [*secrets, *([read_text(secret_file)] if secret_file else [])]
@@ -119,8 +119,8 @@ def _add_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str, chang
     """Return what `_add` does; secrets that the server had before are not known."""
     import msgspec
 
-    from touchbase.connections import NO_SETTINGS
-    from touchbase.connections.api import ConnectionSettingsBody, settings_of
+    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+    from touchbase.connections.models import NO_SETTINGS
 
     known = next((one for one in tb.admin.connections.list(client_id)["data"] if (one["channel"], one["tool"]) == (channel, tool)), None)
     before = NO_SETTINGS if known is None else settings_of(msgspec.convert(known["settings"], ConnectionSettingsBody))
@@ -141,19 +141,10 @@ async def _add(
 ) -> tuple[str, Values, list[str]]:
     """Return the client's present id (the given one may be a former one), the connection as the API shows it, and its secrets."""
     from touchbase.adapters.registry import load_adapters
-    from touchbase.connections import (
-        NO_SETTINGS,
-        AddConnection,
-        ChangeConnection,
-        Connection,
-        ListConnections,
-        connection_faults,
-        fetch_faults,
-        secret_faults,
-        token_fault,
-        trim_secrets,
-    )
-    from touchbase.inbox import LOOKBACK, find_affected_senders
+    from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
+    from touchbase.connections.models import NO_SETTINGS, Connection
+    from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
+    from touchbase.inbox.refused import LOOKBACK, find_affected_senders
 
     async with opened(database) as store:
         client, now = await find_client(store, client_id, lasting=True), now_us()
@@ -182,7 +173,7 @@ async def _add(
 def _values(connected: Connection, affected: list[AffectedSender]) -> Values:
     import msgspec
 
-    from touchbase.connections.api import connection_out, would_refuse
+    from touchbase.connections.api.schemas import connection_out, would_refuse
 
     values: Values = msgspec.to_builtins(connection_out(connected, refused=would_refuse(affected)))
     return values
@@ -202,7 +193,7 @@ def _option_of(pointer: str) -> str:
 
 
 def _check_secrets(secrets: list[str]) -> None:
-    from touchbase.connections import LONGEST_SECRET, SHORTEST_SECRET
+    from touchbase.connections.models import LONGEST_SECRET, SHORTEST_SECRET
 
     if any(not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET for secret in secrets):
         raise click.UsageError(f"--secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters")
@@ -212,7 +203,7 @@ def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> Connec
     """Return the known settings, changed by the ones given as NAME=VALUE or NAME.KEY=VALUE."""
     import msgspec
 
-    from touchbase.connections.api import ConnectionSettingsBody, settings_of
+    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
     from touchbase.http.body_errors import decode_leniently
 
     defaults = msgspec.to_builtins(ConnectionSettingsBody())
@@ -258,7 +249,7 @@ def _proofs(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
 
 def _token(given: str | None, file: Path | None, remove: bool) -> str | None:
     """Return the access token to set; empty: remove it; None: leave it as it is."""
-    from touchbase.connections import LONGEST_TOKEN
+    from touchbase.connections.models import LONGEST_TOKEN
 
     if sum(each is not None for each in (given, file, remove or None)) > 1:
         raise click.UsageError("give one of --access-token, --access-token-file and --no-access-token")

@@ -56,7 +56,7 @@ def _check(option: str, address: str) -> None:
 
 
 async def _copy(source: str, target: str) -> list[CopiedTable]:
-    from touchbase.encryption import EncryptionKeys
+    from touchbase.encryption.keys import EncryptionKeys
     from touchbase.storage import copy_store
 
     settings = read_settings()

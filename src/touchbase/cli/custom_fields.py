@@ -16,12 +16,13 @@ from touchbase.cli.records_files import run_job
 from touchbase.cli.remote import fetch, through_server
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import explain_not_found, find_client, now_us, opened
-from touchbase.clients import FIELD_TYPES
+from touchbase.clients.models import FIELD_TYPES
 from touchbase.common.timestamps import to_text
 
 if TYPE_CHECKING:
-    from touchbase.clients import FieldType
-    from touchbase.custom_fields import CustomField, FieldChange, Preview
+    from touchbase.clients.models import FieldType
+    from touchbase.custom_fields.changes import FieldChange
+    from touchbase.custom_fields.service import CustomField, Preview
 
 COLUMNS = ("name", "type", "records", Column("last changed", SPARE), Column("former names", NOTE))
 KINDS = {"contacts": 1, "companies": 2}
@@ -142,7 +143,7 @@ def remove(database: str | None, client_id: str, record: str, name: str, values:
 
 
 async def _list(database: str | None, client_id: str, record: str) -> list[dict[str, Any]]:
-    from touchbase.custom_fields import list_fields
+    from touchbase.custom_fields.service import list_fields
 
     async with opened(database) as store:
         return [_as_values(each) for each in await list_fields(store, await find_client(store, client_id), KINDS[record])]
@@ -153,7 +154,8 @@ async def _define(
     keep_misfits: bool = False, dry_run: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Define a field, or set its type; return it, or how many values are not of the type."""
-    from touchbase.custom_fields import DefineField, check_type, list_fields
+    from touchbase.custom_fields.commands import DefineField
+    from touchbase.custom_fields.service import check_type, list_fields
 
     kind, name = KINDS[record], _checked_name(name)
     declared = _type(*given)
@@ -190,7 +192,7 @@ def _change(
     database: str | None, client_id: str, record: str, what: tuple[Any, str, str, tuple[str, ...]], dry_run: bool, as_json: bool
 ) -> None:
     """Run a change as a job here, or show what it would do."""
-    from touchbase.custom_fields import FieldChange
+    from touchbase.custom_fields.changes import FieldChange
 
     action, name, into, values = what
     change = FieldChange(action, _checked_name(name), into and _checked_name(into), tuple(dict.fromkeys(values)))
@@ -209,7 +211,8 @@ def _change(
 
 
 async def _run(database: str | None, client_id: str, record: str, change: FieldChange, dry_run: bool) -> Any:
-    from touchbase.custom_fields import StartChange, check_merge, preview_change
+    from touchbase.custom_fields.commands import StartChange
+    from touchbase.custom_fields.service import check_merge, preview_change
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
@@ -224,7 +227,7 @@ async def _run(database: str | None, client_id: str, record: str, change: FieldC
 
 
 async def _forget(database: str | None, client_id: str, record: str, name: str) -> None:
-    from touchbase.custom_fields import ForgetField
+    from touchbase.custom_fields.commands import ForgetField
     from touchbase.errors import WrongState
 
     async with opened(database) as store:

@@ -8,7 +8,7 @@ from touchbase.cli.remote import ended
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.custom_fields import FieldChange
+    from touchbase.custom_fields.changes import FieldChange
 
 Values = dict[str, Any]
 

@@ -17,7 +17,7 @@ from touchbase.cli.store import is_missing, now_us, opened, run, run_fast, witho
 
 if TYPE_CHECKING:
     from touchbase.config import Settings
-    from touchbase.demo import Filled
+    from touchbase.demo.fill import Filled
 
 DATABASE = "sqlite:///touchbase-demo.db"
 MINUTE = 60_000_000
@@ -54,8 +54,8 @@ def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: 
 
 async def _is_filled(database: str) -> bool:
     """Return whether the store has the demo; fail if it has something else, or a part of the demo."""
-    from touchbase.clients import ListClients
-    from touchbase.demo import is_complete, is_of_the_demo
+    from touchbase.clients.commands import ListClients
+    from touchbase.demo.fill import is_complete, is_of_the_demo
 
     if is_missing(database):
         return False
@@ -70,9 +70,12 @@ async def _is_filled(database: str) -> bool:
 
 async def _make(settings: Settings, contacts: int) -> Filled:
     from touchbase.app import assembled
-    from touchbase.demo import DemoClock, FrontDoor, MadeUpReceiver, Parts, fill, refuses_from
-    from touchbase.outgoing import Dispatcher, Installation
+    from touchbase.demo.fill import Parts, fill
+    from touchbase.demo.front_door import DemoClock, FrontDoor
+    from touchbase.demo.receiver import MadeUpReceiver, refuses_from
     from touchbase.outgoing.api.objects import AS_IN_API
+    from touchbase.outgoing.dispatcher import Dispatcher
+    from touchbase.outgoing.models import Installation
     from touchbase.workers import job_worker
 
     clock = DemoClock(now_us() // MINUTE * MINUTE)

@@ -13,10 +13,10 @@ import touchbase
 from touchbase.cli.options import ALWAYS_JSON, find_channel, json_option, read_settings, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_table
 from touchbase.cli.store import find_client, opened, read_file, run
-from touchbase.connections import CHANNELS
+from touchbase.connections.models import CHANNELS
 
 if TYPE_CHECKING:
-    from touchbase.connections import Connection
+    from touchbase.connections.models import Connection
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -60,7 +60,7 @@ def preview(
     """
     from touchbase.adapters.kit.describe import describe
     from touchbase.adapters.registry import load_adapters
-    from touchbase.inbox import request_of
+    from touchbase.inbox.webhook_request import request_of
 
     channel = find_channel(channel, tool)
     adapters = load_adapters()
@@ -72,7 +72,7 @@ def preview(
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
-    from touchbase.connections import ListConnections
+    from touchbase.connections.commands import ListConnections
 
     async with opened(database) as store:
         return await store.read(ListConnections((await find_client(store, client_id)).number))

@@ -116,7 +116,7 @@ def _disk_findings(settings: Settings) -> Iterator[Finding]:
 
 async def _store_findings(settings: Settings, silent_after: Micros) -> list[Finding]:
     from touchbase.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
-    from touchbase.encryption import EncryptionKeys
+    from touchbase.encryption.keys import EncryptionKeys
     from touchbase.presence import ListServers
     from touchbase.storage import check_address, open_store
     from touchbase.storage.schema_state import schema_state

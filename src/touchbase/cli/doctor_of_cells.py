@@ -11,9 +11,9 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
-    from touchbase.cells import Cell, Place
+    from touchbase.cells.models import Cell, Place
     from touchbase.doctor import Finding
-    from touchbase.events import ProcessingStore
+    from touchbase.events.work import ProcessingStore
 
 NEXT = "restore the home store and the cells to one moment (docs/how-to/spread-clients-over-cells.md#back-up)"
 SHOWN = 3
@@ -59,7 +59,7 @@ async def _of_cell(
 
 async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[Place]) -> list[tuple[str, str]]:
     """Return what the directory and the cell do not agree about, each with the next step."""
-    from touchbase.clients import ListClients
+    from touchbase.clients.commands import ListClients
 
     here = {client.number: client.client_id for client in await store.read(ListClients())}
     named = {place.number: place.client_id for place in places if place.cell == cell.number and place.number is not None}

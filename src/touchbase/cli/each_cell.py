@@ -14,15 +14,15 @@ from touchbase.cli.store import opened, run
 from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
-    from touchbase.cells import Cell, Place
-    from touchbase.encryption import EncryptionKeys
-    from touchbase.events import ProcessingStore
+    from touchbase.cells.models import Cell, Place
+    from touchbase.encryption.keys import EncryptionKeys
+    from touchbase.events.work import ProcessingStore
     from touchbase.sql.store import Store
 
 
 def keys_at_hand() -> EncryptionKeys:
     """Return the encryption keys of the settings."""
-    from touchbase.encryption import EncryptionKeys
+    from touchbase.encryption.keys import EncryptionKeys
 
     settings = read_settings()
     return EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
@@ -47,8 +47,9 @@ class Cells:
 @asynccontextmanager
 async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
     """Open the cells of a home store without changing their schema, also one whose encryption key is missing, and close them at the end."""
-    from touchbase.cells import REMOVED, ReadDirectory
-    from touchbase.routing import refuse_former_kind
+    from touchbase.cells.commands import ReadDirectory
+    from touchbase.cells.models import REMOVED
+    from touchbase.routing.cell_store import refuse_former_kind
     from touchbase.storage import open_store
 
     directory = await home.read(ReadDirectory())
@@ -74,7 +75,8 @@ def address_of_cell(database: str | None, name: str) -> str:
 
 
 async def _address_of_cell(database: str | None, name: str) -> str:
-    from touchbase.cells import REMOVED, ReadDirectory
+    from touchbase.cells.commands import ReadDirectory
+    from touchbase.cells.models import REMOVED
 
     async with opened(database, as_is=True) as home:
         for cell in (await home.read(ReadDirectory())).cells:

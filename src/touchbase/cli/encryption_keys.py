@@ -16,7 +16,7 @@ from touchbase.cli.output import print_json
 from touchbase.cli.store import opened, run
 
 if TYPE_CHECKING:
-    from touchbase.encryption import EncryptionState, SecretLocation
+    from touchbase.encryption.commands import EncryptionState, SecretLocation
     from touchbase.sql.store import Store
 
 PAGE = 200
@@ -32,7 +32,7 @@ def encryption_keys() -> None:
 @json_option()
 def generate(as_json: bool) -> None:
     """Print a new encryption key, for TOUCHBASE_ENCRYPTION_KEY or the file that TOUCHBASE_ENCRYPTION_KEY_FILE names."""
-    from touchbase.encryption import encode_key, new_key
+    from touchbase.encryption.keys import encode_key, new_key
 
     text = encode_key(new_key())
     if as_json:
@@ -129,7 +129,7 @@ def _secrets(count: int) -> str:
 
 async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict[str, str]]:
     """Return the state of all stores, a text for each secret that cannot be decrypted, and why a cell could not be checked."""
-    from touchbase.encryption import CheckEncryption, EncryptionState
+    from touchbase.encryption.commands import CheckEncryption, EncryptionState
 
     total, lost = EncryptionState(), list[str]()
     async with _every_store(database) as (stores, down):
@@ -145,7 +145,7 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict
 @asynccontextmanager
 async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[str, Store]], dict[str, str]]]:
     """Open all stores, also without their keys; yield each with what to write before its secrets, and why a cell cannot be used."""
-    from touchbase.encryption import CheckEncryption
+    from touchbase.encryption.commands import CheckEncryption
     from touchbase.storage.cell_names import cell_names
 
     async with _opened_without_key(database) as home:
@@ -159,7 +159,7 @@ async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[s
 
 async def _describe(store: Store, place: SecretLocation) -> str:
     """Return a text that names a secret by the options of `touchbase connections add`."""
-    from touchbase.clients import FindClientByNumber
+    from touchbase.clients.commands import FindClientByNumber
 
     table, column, *key = place
     if table != "connection":
@@ -171,7 +171,7 @@ async def _describe(store: Store, place: SecretLocation) -> str:
 
 
 async def _replace_lost(database: str | None) -> list[str]:
-    from touchbase.encryption import ReplaceLost
+    from touchbase.encryption.commands import ReplaceLost
 
     async with _every_store(database) as (stores, _):
         return [f"{prefix}{await _describe(store, place)}" for prefix, store in stores for place in await store.write(ReplaceLost())]
@@ -179,7 +179,7 @@ async def _replace_lost(database: str | None) -> list[str]:
 
 async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
     """Rotate in the home store, then in each cell. Nothing is done while a secret of any store is lost, or a cell is down."""
-    from touchbase.encryption import CheckEncryption
+    from touchbase.encryption.commands import CheckEncryption
 
     total = 0
     async with opened(database) as router, cells_as_they_are(router.home) as cells:
@@ -207,7 +207,8 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
 
 async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path | None]:
     """Encrypt the secrets of one store again; return how many, the keys that it needs no longer, and the file of the previous key."""
-    from touchbase.encryption import CheckEncryption, KeyFile, Reencrypt, RetireKeys
+    from touchbase.encryption.commands import CheckEncryption, Reencrypt, RetireKeys
+    from touchbase.encryption.key_file import KeyFile
     from touchbase.storage import keys_of
 
     total, encrypted = sum((await store.read(CheckEncryption())).by_key.values()), 0
@@ -227,7 +228,7 @@ async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path 
 @asynccontextmanager
 async def _opened_without_key(database: str | None) -> AsyncIterator[Store]:
     """Open the store, also if its encryption key is missing."""
-    from touchbase.encryption import CheckEncryption
+    from touchbase.encryption.commands import CheckEncryption
     from touchbase.errors import UnusableStore
 
     try:

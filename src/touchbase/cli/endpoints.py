@@ -14,14 +14,14 @@ from touchbase.cli.output import SPARE, Column, print_json, print_record, print_
 from touchbase.cli.remote import PAGE, fetch, some, through_server
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, now_us, opened
-from touchbase.outgoing import DELIVERED, OUTCOMES
+from touchbase.outgoing.models import DELIVERED, OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from touchbase.clients import Client
+    from touchbase.clients.models import Client
     from touchbase.common.timestamps import Micros
-    from touchbase.outgoing import Endpoint
+    from touchbase.outgoing.models import Endpoint
     from touchbase.sql.store import Store
 
 Values = dict[str, Any]
@@ -78,7 +78,7 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 @json_option()
 def remove(database: str | None, client_id: str, endpoint_id: int, as_json: bool) -> None:
     """Remove an endpoint with its attempts; what waits is not sent."""
-    from touchbase.outgoing import RemoveEndpoint
+    from touchbase.outgoing.commands import RemoveEndpoint
 
     fetch(
         lambda tb: tb.webhook_endpoints.remove(endpoint_id),
@@ -148,7 +148,7 @@ def replay(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Let a running server send events to an endpoint again."""
-    from touchbase.outgoing import Replay
+    from touchbase.outgoing.commands import Replay
 
     if sum(each is not None for each in (event, failed_since, missing_since)) != 1:
         raise click.UsageError("give one of --event, --failed-since and --missing-since")
@@ -169,7 +169,7 @@ def replay(
 @json_option()
 def resume(database: str | None, client_id: str, endpoint_id: int, as_json: bool) -> None:
     """Make a paused or disabled endpoint active: what waited is sent, in order."""
-    from touchbase.outgoing import ResumeEndpoint
+    from touchbase.outgoing.commands import ResumeEndpoint
 
     fetch(
         lambda tb: tb.webhook_endpoints.resume(endpoint_id),
@@ -201,7 +201,9 @@ def _done(as_json: bool, endpoint_id: int, name: str, text: str, value: object =
 
 
 async def _rotate_secret(database: str | None, client_id: str, endpoint_id: int, hours: int) -> str:
-    from touchbase.outgoing import RotateSecret, Secret, new_secret
+    from touchbase.outgoing.commands import RotateSecret
+    from touchbase.outgoing.models import Secret
+    from touchbase.outgoing.signatures import new_secret
 
     now, secret = now_us(), new_secret()
     until = now + hours * 3_600 * 1_000_000
@@ -217,7 +219,7 @@ async def _write(database: str | None, client_id: str, command: Callable[[int], 
 async def _list(database: str | None, client_id: str | None) -> list[Values]:
     import msgspec
 
-    from touchbase.clients import ListClients
+    from touchbase.clients.commands import ListClients
     from touchbase.outgoing.api.schemas import endpoint_out
 
     async with opened(database) as store:
@@ -231,7 +233,8 @@ async def _list(database: str | None, client_id: str | None) -> list[Values]:
 
 async def _endpoints(store: Store, owner: Client) -> AsyncIterator[Any]:
     from touchbase.cli.store import now_us
-    from touchbase.outgoing import MAX_ENDPOINTS, ListEndpoints
+    from touchbase.outgoing.commands import ListEndpoints
+    from touchbase.outgoing.models import MAX_ENDPOINTS
 
     for endpoint in await store.read(ListEndpoints(owner.number, MAX_ENDPOINTS, now_us())):
         yield endpoint
@@ -241,9 +244,10 @@ async def _test(database: str | None, allowed: dict[str, str | None], client_id:
     import msgspec
 
     from touchbase.cli.options import read_settings
-    from touchbase.outgoing import GetEndpoint, Outbox, StoreAttempt
     from touchbase.outgoing.api.objects import AS_IN_API
     from touchbase.outgoing.api.schemas import attempt_out
+    from touchbase.outgoing.attempts import Outbox
+    from touchbase.outgoing.commands import GetEndpoint, StoreAttempt
     from touchbase.workers import outgoing_parts
 
     async with opened(database) as store:
@@ -263,8 +267,8 @@ async def _test(database: str | None, allowed: dict[str, str | None], client_id:
 async def _attempts(database: str | None, client_id: str, limit: int, *filters: Any) -> list[Values]:
     import msgspec
 
-    from touchbase.outgoing import ListAttempts
     from touchbase.outgoing.api.schemas import attempt_out
+    from touchbase.outgoing.commands import ListAttempts
 
     async with opened(database) as store:
         client = await find_client(store, client_id)

@@ -13,7 +13,8 @@ from touchbase.cli.output import print_json, print_record
 from touchbase.cli.remote import fetch, through_server
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, now_us, opened
-from touchbase.outgoing import KINDS, USUAL_RATES, WEBHOOK
+from touchbase.outgoing.models import KINDS, WEBHOOK
+from touchbase.outgoing.validation import USUAL_RATES
 
 Values = dict[str, Any]
 
@@ -79,8 +80,12 @@ async def _add(database: str | None, allowed: str | None, client_id: str, url: s
 
     from touchbase.cli.options import read_settings
     from touchbase.errors import Invalid
-    from touchbase.outgoing import AddEndpoint, Endpoint, Secret, completed, endpoint_faults, hubspot_of, new_secret, why_not_written
     from touchbase.outgoing.api.schemas import endpoint_out
+    from touchbase.outgoing.commands import AddEndpoint
+    from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
+    from touchbase.outgoing.models import Endpoint, Secret
+    from touchbase.outgoing.signatures import new_secret
+    from touchbase.outgoing.validation import completed, endpoint_faults
 
     async with opened(database) as store:
         client, now = await find_client(store, client_id, lasting=True), now_us()

@@ -45,10 +45,11 @@ async def _preview(database: str | None, client_id: str, endpoint_id: int, event
     import msgspec
 
     from touchbase.cli.options import read_settings
-    from touchbase.outgoing import GetEndpoint, Outbox
     from touchbase.outgoing.api.endpoint_bodies import sequence_of_id
     from touchbase.outgoing.api.objects import AS_IN_API
     from touchbase.outgoing.api.preview import preview_out
+    from touchbase.outgoing.attempts import Outbox
+    from touchbase.outgoing.commands import GetEndpoint
     from touchbase.workers import outgoing_parts
 
     sequence = None if event is None else sequence_of_id(event)

@@ -15,8 +15,8 @@ from touchbase.cli.store import find_client, opened, run
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.clients import Client
-    from touchbase.event_log import Page
+    from touchbase.clients.models import Client
+    from touchbase.event_log.commands import Page
     from touchbase.sql.store import Store
 
 COLUMNS = ("id", "time", "type", "record", "cause", Column("changed", NOTE))
@@ -83,7 +83,7 @@ def _row(event: Mapping[str, Any]) -> tuple[object, ...]:
 
 def _asked(after: str | None, types: str | None) -> tuple[int | None, list[str] | None]:
     from touchbase.errors import Fault, Invalid
-    from touchbase.event_log import sequence_of, types_of
+    from touchbase.event_log.reading import sequence_of, types_of
 
     faults: list[Fault] = []
     asked = sequence_of(after, "--after", faults), types_of(types, "--types", faults)
@@ -95,8 +95,9 @@ def _asked(after: str | None, types: str | None) -> tuple[int | None, list[str] 
 async def _list(
     database: str | None, client_id: str, after: str | None, types: str | None, limit: int
 ) -> tuple[list[dict[str, Any]], str, bool]:
-    from touchbase.event_log import event_id, read_page
     from touchbase.event_log.api.objects import envelopes
+    from touchbase.event_log.models import event_id
+    from touchbase.event_log.reading import read_page
 
     sequence, some = _asked(after, types)
     async with opened(database) as store:
@@ -123,7 +124,8 @@ def _line(event: Mapping[str, Any]) -> str:
 
 
 async def _pages(store: Store, client: Client, after: int | None, types: list[str] | None) -> AsyncIterator[Page]:
-    from touchbase.event_log import Feed, read_page
+    from touchbase.event_log.feed import Feed
+    from touchbase.event_log.reading import read_page
 
     feed = Feed(store)
     page = await read_page(store, client.number, after, PAGE, types)

@@ -17,15 +17,18 @@ from touchbase.cli.remote import PAGE as SERVER_PAGE
 from touchbase.cli.remote import fetch, or_at_server, some, through_server
 from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
 from touchbase.common.timestamps import to_text
-from touchbase.connections import CHANNELS
-from touchbase.history import COMPANY, CONTACT, StoredEvent
-from touchbase.inbox import CAUSES, Delivery, fingerprint_parts
+from touchbase.connections.models import CHANNELS
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.payload_fingerprint import fingerprint_parts
+from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:
-    from touchbase.cells import Before
+    from touchbase.cells.pages import Before
     from touchbase.client import Touchbase
-    from touchbase.inbox import DeliveryFilter, DeliveryGroup
     from touchbase.inbox.api.delivery_list import DeliveryRow, PersonOut
+    from touchbase.inbox.queries import DeliveryGroup
+    from touchbase.inbox.service import DeliveryFilter
     from touchbase.sql.store import Store
 
 PAGE = 500
@@ -171,7 +174,7 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
 
 
 def _show_content(delivery: Delivery) -> None:
-    from touchbase.inbox import body_removal_reason
+    from touchbase.inbox.service import body_removal_reason
 
     if (reason := body_removal_reason(delivery)) is not None:
         click.echo(f"\n{reason}\n\nevents")
@@ -192,7 +195,7 @@ def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
 
 
 async def _groups(database: str | None, filters: dict[str, Any], limit: int) -> list[DeliveryGroup]:
-    from touchbase.inbox import GROUPED, group_deliveries
+    from touchbase.inbox.service import GROUPED, group_deliveries
 
     if filters["state"] not in (None, *GROUPED):
         raise click.UsageError(f"--group counts deliveries that changed nothing: use --state {', '.join(GROUPED)}")
@@ -213,7 +216,7 @@ async def _list(database: str | None, filters: dict[str, Any], limit: int, befor
 
 
 async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:
-    from touchbase.inbox import list_deliveries
+    from touchbase.inbox.service import list_deliveries
 
     end: Before | None = before
     while True:
@@ -225,7 +228,7 @@ async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, pa
 
 
 async def _show(database: str | None, delivery_id: int) -> tuple[Delivery, list[StoredEvent]]:
-    from touchbase.inbox import get_delivery
+    from touchbase.inbox.service import get_delivery
 
     async with opened(database) as store:
         with explain_not_found("`touchbase inbox list` shows all"):
@@ -348,8 +351,8 @@ def replay_refusals(database: str | None, client_id: str, tool: str | None, refu
 async def _one_refused(database: str | None, client_id: str, refused_id: str) -> Any:
     from msgspec import to_builtins
 
-    from touchbase.inbox import get_refused_body
     from touchbase.inbox.api.refused import refused_out
+    from touchbase.inbox.refused_bodies import get_refused_body
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -358,8 +361,8 @@ async def _one_refused(database: str | None, client_id: str, refused_id: str) ->
 
 
 async def _replay_refused(database: str | None, client_id: str, refused_ids: tuple[str, ...], tool: str | None) -> Any:
-    from touchbase.connections import ListConnections
-    from touchbase.inbox import replay_refused
+    from touchbase.connections.commands import ListConnections
+    from touchbase.inbox.refused_bodies import replay_refused
     from touchbase.sandbox.pool import Sandbox
 
     async with opened(database) as store:
@@ -378,8 +381,8 @@ async def _refused(
 ) -> list[dict[str, Any]]:
     from msgspec import to_builtins
 
-    from touchbase.inbox import ListRefusals
     from touchbase.inbox.api.refused import refusal_out
+    from touchbase.inbox.refused import ListRefusals
 
     async with opened(database) as store:
         client = None if client_id is None else (await find_client(store, client_id)).number

@@ -18,12 +18,13 @@ from touchbase.cli.remote import or_at_server
 from touchbase.cli.store import explain_not_found, find_client, opened, run
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
-from touchbase.connections import CHANNELS
-from touchbase.inbox import STATES
+from touchbase.connections.models import CHANNELS
+from touchbase.inbox.delivery import STATES
 
 if TYPE_CHECKING:
-    from touchbase.events import Cursor, DryRunResult, Page, ProcessingStore
-    from touchbase.inbox import DeliveryFilter
+    from touchbase.events.replay import Cursor, Page
+    from touchbase.events.work import DryRunResult, ProcessingStore
+    from touchbase.inbox.service import DeliveryFilter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -143,7 +144,7 @@ def replay(
 
 async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> DeliveryFilter:
     """Return the values of `filter_options` and `since_option` as the service takes them."""
-    from touchbase.inbox import DeliveryFilter
+    from touchbase.inbox.service import DeliveryFilter
 
     name = filters["client_id"]
     client = (await find_client(store, name)).number if name is not None else None
@@ -153,7 +154,9 @@ async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> De
 
 async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
     from touchbase.app import clock
-    from touchbase.events import DryRunner, DryRunResult, TranslatorPool, add_result, count, pages, replay_page
+    from touchbase.events.replay import DryRunner, add_result, count, pages, replay_page
+    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.events.work import DryRunResult
 
     async with opened(database) as store:
         chosen = await delivery_filter(store, filters)
@@ -178,9 +181,9 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
 
 
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
-    from touchbase.clients import ListClients
-    from touchbase.events import Page
-    from touchbase.inbox import get_delivery, require_body
+    from touchbase.clients.commands import ListClients
+    from touchbase.events.replay import Page
+    from touchbase.inbox.service import get_delivery, require_body
 
     clients = {client.number: client for client in await store.read(ListClients())}
     with explain_not_found("`touchbase inbox list` shows all"):

@@ -15,12 +15,13 @@ from touchbase.cli.options import ID, point_in_time
 from touchbase.cli.store import opened
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Invalid
-from touchbase.history import RECORD_EVENTS
-from touchbase.inbox import LONGEST_TEXT, REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNREADABLE
+from touchbase.history.events import RECORD_EVENTS
+from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
+from touchbase.inbox.search import LONGEST_TEXT, UNREADABLE
 
 if TYPE_CHECKING:
-    from touchbase.inbox import DeliverySearch, FoundPage, Place
     from touchbase.inbox.api.delivery_list import DeliveryRow
+    from touchbase.inbox.search import DeliverySearch, FoundPage, Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,8 +100,8 @@ class Result:
 async def search(database: str | None, sought: dict[str, Any], filters: dict[str, Any], limit: int) -> Result:
     """Search until the limit or the time is reached, or all deliveries were examined."""
     from touchbase.http.query_parameters import cursor_text
-    from touchbase.inbox import search_deliveries
     from touchbase.inbox.api.delivery_list import SEARCH_CURSOR, rows_of
+    from touchbase.inbox.search import search_deliveries
     from touchbase.sandbox.pool import Sandbox
 
     async with opened(database) as store, AsyncExitStack() as ending:
@@ -128,8 +129,8 @@ async def search(database: str | None, sought: dict[str, Any], filters: dict[str
 
 
 async def _chosen(store: Any, sought: dict[str, Any], filters: dict[str, Any]) -> DeliverySearch:
-    from touchbase.inbox import DeliverySearch
     from touchbase.inbox.api.delivery_list import address_of, only_client
+    from touchbase.inbox.search import DeliverySearch
 
     try:
         chosen = await delivery_filter(store, filters)

@@ -12,7 +12,7 @@ from touchbase.cli.output import NOTE, Column, print_json, print_record, print_t
 from touchbase.cli.remote import or_at_server
 from touchbase.cli.store import find_client, now_us, opened, run
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.jobs import STATES, Job
+from touchbase.jobs.models import STATES, Job
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
@@ -134,7 +134,7 @@ def _row(job: Job, client_id: str) -> tuple[object, ...]:
 
 
 async def _named(store: Store, found: list[Job]) -> list[tuple[Job, str]]:
-    from touchbase.clients import FindClientByNumber
+    from touchbase.clients.commands import FindClientByNumber
 
     names: dict[int, str] = {}
     for number in {job.client for job in found}:
@@ -144,7 +144,7 @@ async def _named(store: Store, found: list[Job]) -> list[tuple[Job, str]]:
 
 
 async def _list(database: str | None, client_id: str | None, page: tuple[Any, ...]) -> list[tuple[Job, str]]:
-    from touchbase.jobs import ListJobs
+    from touchbase.jobs.commands import ListJobs
 
     async with opened(database) as store:
         client = None if client_id is None else (await find_client(store, client_id)).number
@@ -157,7 +157,7 @@ async def _show(database: str | None, job_id: int) -> tuple[Job, str]:
 
 
 async def _get(store: Store, job_id: int) -> Job:
-    from touchbase.jobs import GetJob
+    from touchbase.jobs.commands import GetJob
 
     job = await store.read(GetJob(None, job_id))
     if job is None:
@@ -167,7 +167,8 @@ async def _get(store: Store, job_id: int) -> Job:
 
 async def _cancel(database: str | None, job_id: int) -> tuple[Job, str]:
     from touchbase.cli.options import read_settings
-    from touchbase.jobs import CANCELLED, DUE, ENDED, PREVIEW, ChangeJob
+    from touchbase.jobs.commands import ChangeJob
+    from touchbase.jobs.models import CANCELLED, DUE, ENDED, PREVIEW
     from touchbase.workers import job_files_us
 
     async with opened(database) as store:

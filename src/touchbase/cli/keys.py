@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.auth import KEY_STATES, ApiKey
+from touchbase.auth.api_key import KEY_STATES, ApiKey
 from touchbase.cli.options import Group, duration, json_option, keep_old_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
 from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
@@ -34,7 +34,7 @@ COLUMNS = (
 
 def _id_in_key(ctx: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     """Return the id in a key's text, so that a key that was found somewhere can be shown or revoked; other texts as they are."""
-    from touchbase.auth import KEY_TEXT
+    from touchbase.auth.api_key import KEY_TEXT
 
     key = KEY_TEXT.fullmatch(text or "")
     return text if key is None else key[1]
@@ -167,7 +167,7 @@ async def _create(
     database: str | None, client_id: str | None, scopes: list[str], name: str, env: str, expires_in: Micros | None
 ) -> tuple[str, Values]:
     """Return the key's text, and its values."""
-    from touchbase.auth import ENV, KEY_ID, add_key, get_key
+    from touchbase.auth.service import ENV, KEY_ID, add_key, get_key
     from touchbase.common.field_limits import NAME, why_not_storable
 
     if not name or len(name) > NAME or why_not_storable(name):
@@ -187,7 +187,7 @@ async def _create(
 async def _list(
     database: str | None, client_id: str | None, state: str | None, limit: int, before: str | None
 ) -> tuple[list[Values], bool]:
-    from touchbase.auth import get_key, list_keys
+    from touchbase.auth.service import get_key, list_keys
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number if client_id is not None else None
@@ -201,7 +201,7 @@ async def _list(
 
 
 async def _show(database: str | None, key_id: str) -> Values:
-    from touchbase.auth import get_key
+    from touchbase.auth.service import get_key
 
     async with opened(database) as store:
         with explain_not_found(LIST_ALL):
@@ -209,7 +209,7 @@ async def _show(database: str | None, key_id: str) -> Values:
 
 
 async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[str, Values, str]:
-    from touchbase.auth import get_key, rotate_key
+    from touchbase.auth.service import get_key, rotate_key
 
     async with opened(database) as store:
         with explain_not_found(LIST_ALL):
@@ -218,7 +218,7 @@ async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[
 
 
 async def _revoke(database: str | None, key_id: str) -> Values:
-    from touchbase.auth import RevokeKey
+    from touchbase.auth.commands import RevokeKey
 
     async with opened(database) as store:
         with explain_not_found(LIST_ALL):
@@ -230,7 +230,7 @@ async def _as_values(store: Store, key: ApiKey) -> Values:
     import msgspec
 
     from touchbase.auth.api import described
-    from touchbase.clients import FindClientByNumber
+    from touchbase.clients.commands import FindClientByNumber
 
     client = None if key.client is None else await store.read(FindClientByNumber(key.client))
     values: Values = msgspec.to_builtins(described(key, client.client_id if client else None, now_us()))

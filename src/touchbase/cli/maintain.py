@@ -13,13 +13,14 @@ from touchbase.cli.each_cell import cell_names_of
 from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import escape_controls, print_json
 from touchbase.cli.store import find_client, opened, run, without_password
-from touchbase.clients import DELETING
+from touchbase.clients.models import DELETING
 from touchbase.errors import Overloaded
 
 if TYPE_CHECKING:
-    from touchbase.clients import Client
-    from touchbase.consistency import Difference, Verified
-    from touchbase.events import ProcessingStore
+    from touchbase.clients.models import Client
+    from touchbase.consistency.records import Difference
+    from touchbase.consistency.service import Verified
+    from touchbase.events.work import ProcessingStore
 
 
 @click.command()
@@ -106,7 +107,7 @@ class _JsonOutput(_TextOutput):
 
 
 async def _verify(database: str | None, client_id: str | None, output: _TextOutput, *, bodies: bool) -> Verified:
-    from touchbase.consistency import Verified, verify
+    from touchbase.consistency.service import Verified, verify
 
     so_far = Verified()
     async with opened(database) as store:
@@ -149,7 +150,7 @@ def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: b
 async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> list[tuple[str, int, int | None]]:
     """Return each client's id, the number of bodies that were or would be removed, and for how many days it stores them."""
     from touchbase.app import clock
-    from touchbase.retention import count_due, prune
+    from touchbase.retention.service import count_due, prune
 
     found = []
     async with opened(database) as store:
@@ -165,7 +166,7 @@ async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> 
 
 async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client]:
     """Return one client, or all."""
-    from touchbase.clients import ListClients
+    from touchbase.clients.commands import ListClients
 
     return [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
 
@@ -193,9 +194,10 @@ def vacuum(database: str | None, as_json: bool) -> None:
 async def _vacuum(database: str | None) -> dict[str, str | None]:
     """Vacuum the home store and all cells; return why one was not, by the name of the cell."""
     from touchbase.app import clock
-    from touchbase.cells import HOME_NAME
-    from touchbase.erasure import Eraser, OpenErasures
-    from touchbase.events import TranslatorPool
+    from touchbase.cells.models import HOME_NAME
+    from touchbase.erasure.commands import OpenErasures
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.translator_pool import TranslatorPool
 
     done: dict[str, str | None] = {}
     async with opened(database) as router:

@@ -15,7 +15,7 @@ from touchbase.common.timestamps import to_text
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.messages import Message
+    from touchbase.messages.models import Message
 
 COLUMNS = ("id", "time", "direction", "contact", "tool", Column("subject", SHORT), Column("text", NOTE))
 DIRECTIONS = ("sent", "received")
@@ -103,7 +103,7 @@ async def _list(
     database: str | None, client_id: str, email: str | None, after: int | None, limit: int, filters: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], bool]:
     from touchbase.common.normalize import find_email_key
-    from touchbase.messages import GetMessages, ListMessages
+    from touchbase.messages.commands import GetMessages, ListMessages
 
     key = email and find_email_key(email)
     if email is not None and key is None:
@@ -120,7 +120,7 @@ async def _list(
 
 
 async def _get(database: str | None, client_id: str, number: int) -> dict[str, Any]:
-    from touchbase.messages import GetMessages
+    from touchbase.messages.commands import GetMessages
 
     async with opened(database) as store:
         client = await find_client(store, client_id)

@@ -15,11 +15,11 @@ from touchbase.cli.server_options import ON_THE_HOST, url_given
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import DAY, SECOND, Micros, from_text
 from touchbase.config import RENAMED_AUTH, Settings, environment_name
-from touchbase.connections import CHANNELS
+from touchbase.connections.models import CHANNELS
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
-    from touchbase.history import Ref
+    from touchbase.history.identity_links import Ref
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -142,7 +142,7 @@ def person_options(function: F) -> F:
 
 def read_identities(email: str | None, linkedin_url: str | None, contact_id: int | None) -> list[Ref]:
     """Return the addresses given with `person_options`, normalised; fail if no option names the person."""
-    from touchbase.erasure import identities
+    from touchbase.erasure.service import identities
 
     if email is None and linkedin_url is None and contact_id is None:
         raise click.UsageError("name the person with --email, --linkedin or --id")

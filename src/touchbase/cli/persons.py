@@ -20,10 +20,11 @@ from touchbase.cli.server_options import ON_THE_HOST
 from touchbase.cli.store import find_client, now_us, opened, run
 
 if TYPE_CHECKING:
-    from touchbase.clients import Client
-    from touchbase.erasure import Eraser, Erasure, FindPerson, Person
-    from touchbase.events import ProcessingStore
-    from touchbase.history import Ref
+    from touchbase.clients.models import Client
+    from touchbase.erasure.commands import Erasure, FindPerson, Person
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.work import ProcessingStore
+    from touchbase.history.identity_links import Ref
     from touchbase.sql.store import Store
 
 PAGE = 100
@@ -170,7 +171,7 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
 
 
 async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
-    from touchbase.erasure import LiftErasure
+    from touchbase.erasure.commands import LiftErasure
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number
@@ -179,15 +180,15 @@ async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
 
 def _eraser(store: ProcessingStore) -> Eraser:
     from touchbase.app import clock
-    from touchbase.connections import Connections
-    from touchbase.erasure import Eraser
-    from touchbase.events import TranslatorPool
+    from touchbase.connections.service import Connections
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.translator_pool import TranslatorPool
 
     return Eraser(store, TranslatorPool(), clock, Connections(store, clock).of)
 
 
 def _find_person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:
-    from touchbase.erasure import FindPerson
+    from touchbase.erasure.commands import FindPerson
 
     return FindPerson(client, contact_id, refs)
 
@@ -261,9 +262,10 @@ async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_i
 async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[Mapping[str, Any]]:
     import msgspec
 
-    from touchbase.connections import ListConnections
+    from touchbase.connections.commands import ListConnections
     from touchbase.erasure.api import PersonPages
-    from touchbase.events import TranslatorPool, translator
+    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.events.worker import translator
 
     translate = translator(TranslatorPool(), await store.read(ListConnections(client.number)))
     pages, place = PersonPages(store, translate, client, number, PAGE, read_settings().page_bytes, now_us), None

@@ -15,7 +15,7 @@ from touchbase.cli.store import is_missing, opened, run, without_password
 from touchbase.errors import BadAddress, TouchbaseError, UnusableStore
 
 if TYPE_CHECKING:
-    from touchbase.events import ProcessingStore
+    from touchbase.events.work import ProcessingStore
 
 UNKNOWN_ERASURES = (
     "no store says who was erased since the backup was taken: name another store that knows with --erasures sqlite:///FILE, "
@@ -67,9 +67,10 @@ def refuse_unless_store(option: str, address: str) -> None:
 async def erase_again(restored: ProcessingStore, sources: Sequence[str]) -> int:
     """Erase the people erased in these stores; return how many identities were new to the store."""
     from touchbase.app import clock
-    from touchbase.connections import Connections
-    from touchbase.erasure import Eraser, finish_erasures
-    from touchbase.events import TranslatorPool
+    from touchbase.connections.service import Connections
+    from touchbase.erasure.reapply import finish_erasures
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.translator_pool import TranslatorPool
 
     erased = 0
     for address in sources:
@@ -81,7 +82,7 @@ async def erase_again(restored: ProcessingStore, sources: Sequence[str]) -> int:
 async def _copy_erasures(restored: ProcessingStore, address: str) -> int:
     """Copy the erasures of another store, which is not changed: its version may differ, and its encryption key may be lost."""
     from touchbase.app import clock
-    from touchbase.erasure import reapply_erasures
+    from touchbase.erasure.reapply import reapply_erasures
     from touchbase.storage import open_store
 
     try:

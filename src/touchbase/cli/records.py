@@ -153,7 +153,7 @@ async def _find(
     """Return up to `limit` records as the API shows them, and whether there are more."""
     import msgspec
 
-    from touchbase.search import SearchRequest, prepare, search_records
+    from touchbase.search.service import SearchRequest, prepare, search_records
 
     parameters = pairs_of(filters)
     found: list[dict[str, Any]] = []

@@ -17,8 +17,8 @@ from touchbase.errors import NotFound, TouchbaseError
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.clients import Client
-    from touchbase.merging import Merge
+    from touchbase.clients.models import Client
+    from touchbase.merging.models import Merge
     from touchbase.records.api.resource_type import ResourceType
     from touchbase.sql.command import Command
     from touchbase.sql.store import Store
@@ -172,9 +172,10 @@ async def _change(
     """Delete or restore the records; return for each its id with the record, or with the fields that would change, or with a problem."""
     import msgspec
 
-    from touchbase.bin import DeleteRecord, RestoreRecord
-    from touchbase.records import Preview, WriteBatch, new_write_key, record_of
+    from touchbase.bin.commands import DeleteRecord, RestoreRecord
     from touchbase.records.api.previews import fields_changed
+    from touchbase.records.commands import new_write_key
+    from touchbase.records.write_batch import Preview, WriteBatch, record_of
 
     kind = _kind(record)
     results: list[dict[str, Any]] = []
@@ -198,7 +199,7 @@ async def _change(
 
 async def _problem(store: Store, client: Client, kind: ResourceType[Any, Any, Any], number: int, error: TouchbaseError) -> TouchbaseError:
     """Return the error, and for a record that does not exist one that says whether it was deleted or merged."""
-    from touchbase.records import get_record
+    from touchbase.records.read_records import get_record
 
     try:
         await get_record(store, kind.type, client.number, number)
@@ -210,8 +211,10 @@ async def _problem(store: Store, client: Client, kind: ResourceType[Any, Any, An
 async def _merge(
     database: str | None, client_id: str, record: Record, survivor: int, others: list[int], survivorship: str, dry_run: bool
 ) -> dict[str, Any]:
-    from touchbase.merging import MergeRecords, Policy, PreviewMerge
-    from touchbase.records import get_record, new_write_key
+    from touchbase.merging.commands import MergeRecords, PreviewMerge
+    from touchbase.merging.models import Policy
+    from touchbase.records.commands import new_write_key
+    from touchbase.records.read_records import get_record
 
     kind, policy = _kind(record), Policy(survivorship)
     async with opened(database) as store:
@@ -237,7 +240,7 @@ def _merge_out(client: Client, kind: ResourceType[Any, Any, Any], made: Merge) -
 
 
 async def _duplicates(database: str | None, client_id: str, record: Record, least: float, limit: int) -> tuple[list[dict[str, Any]], bool]:
-    from touchbase.duplicates import find_duplicates
+    from touchbase.duplicates.service import find_duplicates
 
     kind, page_bytes = _kind(record), read_settings().page_bytes
     pairs: list[dict[str, Any]] = []

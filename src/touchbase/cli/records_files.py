@@ -23,11 +23,12 @@ from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.clients import Client
-    from touchbase.events import ProcessingStore
-    from touchbase.exports import ExportSettings
-    from touchbase.imports import ImportSettings, Preview
-    from touchbase.jobs import Job
+    from touchbase.clients.models import Client
+    from touchbase.events.work import ProcessingStore
+    from touchbase.exports.job import ExportSettings
+    from touchbase.imports.job import ImportSettings
+    from touchbase.imports.preview import Preview
+    from touchbase.jobs.models import Job
 
 Record = Literal["contact", "company"]
 PLURALS: dict[Record, str] = {"contact": "contacts", "company": "companies"}
@@ -96,7 +97,7 @@ def add_export(group: click.Group, record: Record) -> None:
 
 
 async def _import(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], as_json: bool) -> None:
-    from touchbase.imports import Previews
+    from touchbase.imports.preview import Previews
 
     file: Path = options["file"]
     async with opened(database) as store:
@@ -132,7 +133,7 @@ def _import_at_server(tb: Touchbase, record: Record, options: Mapping[str, Any],
 
 
 async def _stored_mapping(store: ProcessingStore, client: Client, record: Record, name: str | None) -> Mapping[str, Any] | None:
-    from touchbase.imports import ListMappings
+    from touchbase.imports.commands import ListMappings
 
     if name is None:
         return None
@@ -148,7 +149,7 @@ def _chosen(name: str, stored: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
 async def _save_mapping(store: ProcessingStore, client: Client, settings: ImportSettings, name: str) -> None:
     import msgspec
 
-    from touchbase.imports import SaveMapping, StoredMapping
+    from touchbase.imports.commands import SaveMapping, StoredMapping
 
     values = msgspec.to_builtins(settings.mapping)
     record = values.pop("record")
@@ -159,7 +160,8 @@ def _settings(record: Record, seen: Preview, options: Mapping[str, Any], stored:
     """Return the settings of the import, by the stored mapping or the guessed one; fail with all faults of its mapping."""
     import msgspec
 
-    from touchbase.imports import ImportSettings, Mapping, resolve
+    from touchbase.imports.columns import Mapping, resolve
+    from touchbase.imports.job import ImportSettings
 
     mapping = seen.mapping if stored is None else msgspec.convert({**stored, "record": record}, Mapping)
     columns = dict(mapping.columns)
@@ -182,7 +184,9 @@ async def _upload(store: ProcessingStore, client: Client, record: Record, settin
     import msgspec
 
     from touchbase.common.timestamps import DAY
-    from touchbase.jobs import INPUT, PIECE, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, Job
+    from touchbase.jobs.commands import AppendToFile, ChangeJob, CreateJob
+    from touchbase.jobs.models import INPUT, QUEUED, UPLOADING, Job
+    from touchbase.jobs.runner import PIECE
 
     at = now_us()
     new = Job(client.number, 0, f"{PLURALS[record]}.import", UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
@@ -195,7 +199,8 @@ async def _upload(store: ProcessingStore, client: Client, record: Record, settin
 
 async def run_job(database: str | None, store: ProcessingStore, job: Job) -> Job:
     """Run a job here, or wait for the server that has taken it; show its progress on a terminal."""
-    from touchbase.jobs import ENDED, GetJob
+    from touchbase.jobs.commands import GetJob
+    from touchbase.jobs.models import ENDED
     from touchbase.workers import job_worker
 
     worker = job_worker(read_settings(database=database), store, now_us)
@@ -239,7 +244,8 @@ def _counts(done: Mapping[str, Any]) -> str:
 
 
 async def _write_bad_rows(store: ProcessingStore, job: Job, out: Path) -> None:
-    from touchbase.jobs import BAD_ROWS, pieces_of
+    from touchbase.jobs.models import BAD_ROWS
+    from touchbase.jobs.runner import pieces_of
 
     with output_file(out, "wb") as file:
         async for piece in pieces_of(store, job.client, job.id, BAD_ROWS):
@@ -272,7 +278,8 @@ def _print_end(job: Mapping[str, Any], bad_rows: Path | None, as_json: bool) -> 
 
 
 def _export_settings(record: Record, options: Mapping[str, Any]) -> ExportSettings:
-    from touchbase.exports import ExportFormat, ExportSettings, members
+    from touchbase.exports.job import ExportSettings
+    from touchbase.exports.writer import ExportFormat, members
 
     fields = tuple(each.strip() for each in (options["fields"] or "").split(",") if each.strip())
     if unknown := [each for each in fields if each not in members(record)]:
@@ -285,7 +292,8 @@ def _export_settings(record: Record, options: Mapping[str, Any]) -> ExportSettin
 
 async def _export(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], out: Path | None) -> None:
     from touchbase.common.parquet import check_installed
-    from touchbase.exports import PARQUET, Position, pages
+    from touchbase.exports.job import Position, pages
+    from touchbase.exports.writer import PARQUET
 
     settings = _export_settings(record, options)
     if settings.format.format == PARQUET:

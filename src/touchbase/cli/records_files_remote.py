@@ -11,8 +11,8 @@ from touchbase.cli.remote import ended
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.exports import ExportSettings
-    from touchbase.imports import ImportSettings
+    from touchbase.exports.job import ExportSettings
+    from touchbase.imports.job import ImportSettings
 
 
 def mappings_at_server(tb: Touchbase, record: str) -> dict[str, Mapping[str, Any]]:

@@ -21,7 +21,7 @@ from touchbase.cli.store import find_client, now_us, opened, read_text, run_fast
 
 if TYPE_CHECKING:
     from touchbase.errors import Fault
-    from touchbase.relay import Sink, Source
+    from touchbase.relay.models import Sink, Source
 
 KEY, SECRET, TO = "TOUCHBASE_RELAY_KEY", "TOUCHBASE_RELAY_SECRET", "TOUCHBASE_RELAY_TO"
 PREFIX = "whsec_"
@@ -82,7 +82,7 @@ class _Given:
     def _check_words(self) -> None:
         from touchbase.common.url_origin import origin_of
         from touchbase.errors import Invalid
-        from touchbase.event_log import sequence_of, types_of
+        from touchbase.event_log.reading import sequence_of, types_of
 
         faults: list[Fault] = []
         sequence_of(self.options["after"], "--after", faults)
@@ -116,7 +116,8 @@ def _secret(text: str | None) -> str | None:
 
 async def _relay(given: _Given) -> tuple[int, str | None]:
     """Relay until stopped; return the number of events and the cursor."""
-    from touchbase.relay import CheckpointFile, Relay
+    from touchbase.relay.checkpoint import CheckpointFile
+    from touchbase.relay.service import Relay
 
     options = given.options
     async with AsyncExitStack() as stack:
@@ -141,7 +142,7 @@ async def _relay(given: _Given) -> tuple[int, str | None]:
 
 
 def _sink(given: _Given) -> Sink:
-    from touchbase.relay import sink_of
+    from touchbase.relay.sinks import sink_of
 
     try:
         return sink_of(given.to, sys.stdout.buffer, f"touchbase/{touchbase.__version__}", now_us, given.secret)
@@ -150,9 +151,9 @@ def _sink(given: _Given) -> Sink:
 
 
 async def _source(given: _Given, stack: AsyncExitStack) -> Source:
-    from touchbase.enrichment import HttpClient
+    from touchbase.enrichment.http_client import HttpClient
     from touchbase.event_log.api.objects import envelopes
-    from touchbase.relay import ServerSource, StoreSource
+    from touchbase.relay.sources import ServerSource, StoreSource
 
     if given.url is not None:
         source = ServerSource(

@@ -16,7 +16,7 @@ from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.clients import Client
+    from touchbase.clients.models import Client
     from touchbase.reports.api.parameters import Asked
     from touchbase.sql.store import Store
 
@@ -58,10 +58,10 @@ def reports() -> None:
 @report_options
 def status(record: str, interval: str | None, **options: Any) -> None:
     """Count records by status at the end of each interval, and how many got it in it."""
-    from touchbase.history import COMPANY, CONTACT
-    from touchbase.reports import report_statuses
+    from touchbase.history.events import COMPANY, CONTACT
     from touchbase.reports.api.parameters import INTERVAL, asked_statuses
     from touchbase.reports.api.schemas import status_row
+    from touchbase.reports.service import report_statuses
 
     kind = CONTACT if record == "contacts" else COMPANY
 
@@ -77,9 +77,9 @@ def status(record: str, interval: str | None, **options: Any) -> None:
 @report_options
 def campaigns(group_by: str | None, **options: Any) -> None:
     """Count mailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool and time."""
-    from touchbase.reports import report_campaigns
     from touchbase.reports.api.parameters import GROUP_BY, asked_campaigns
     from touchbase.reports.api.schemas import campaign_row
+    from touchbase.reports.service import report_campaigns
 
     async def rows_of(store: Store, client: Client, asked: Asked) -> list[Any]:
         found = await report_campaigns(store, client.number, asked.edges, asked.groups, asked.time_zone, now_us())
@@ -133,7 +133,7 @@ def _rows_at_server(tb: Touchbase, client_id: str | None, report: str, sent: dic
 
 
 async def _rows(database: str | None, client_id: str | None, asked: Asked, rows_of: Callable[..., Any]) -> list[Any]:
-    from touchbase.clients import ListClients
+    from touchbase.clients.commands import ListClients
 
     async with opened(database) as store:
         clients = await store.read(ListClients()) if client_id is None else [await find_client(store, client_id)]

@@ -18,8 +18,10 @@ from touchbase.cli.output import SHORT, SPARE, Column, escape_controls, print_js
 from touchbase.cli.store import find_client, now_us, opened, read_text, run_fast, without_password
 
 if TYPE_CHECKING:
-    from touchbase.events import ProcessingStore
-    from touchbase.revyops_import import Entry, ListReader, Result
+    from touchbase.events.work import ProcessingStore
+    from touchbase.revyops_import.list_reader import ListReader
+    from touchbase.revyops_import.models import Entry
+    from touchbase.revyops_import.results import Result
 
 KEY = "TOUCHBASE_REVYOPS_KEY"
 SHOWN = 20
@@ -131,7 +133,7 @@ def _pairs(options: Options) -> dict[str, str]:
 
 def _types(options: Options) -> dict[str, str]:
     """Return the directions of e-mails by their `email_type`."""
-    from touchbase.revyops_import import plain_type
+    from touchbase.revyops_import.their_emails import plain_type
 
     types: dict[str, str] = {}
     for pair in options["types"]:
@@ -143,8 +145,9 @@ def _types(options: Options) -> dict[str, str]:
 
 
 async def _import(database: str | None, key: str, given: Mapping[str, str], options: Options) -> Result:
-    from touchbase.enrichment import HttpClient
-    from touchbase.revyops_import import Head, Journal, ListReader, check_base_url
+    from touchbase.enrichment.http_client import HttpClient
+    from touchbase.revyops_import.journal import Head, Journal
+    from touchbase.revyops_import.list_reader import ListReader, check_base_url
 
     await check_base_url(options["base_url"])
     base_url, dry_run = options["base_url"].rstrip("/"), options["dry_run"]
@@ -171,7 +174,9 @@ async def _import(database: str | None, key: str, given: Mapping[str, str], opti
 
 
 async def _read(store: ProcessingStore, reader: ListReader, journal: Any, given: Mapping[str, str], options: Options) -> Result:
-    from touchbase.revyops_import import ClientMap, ImportOptions, RevyOpsImport, result_of
+    from touchbase.revyops_import.client_map import ClientMap
+    from touchbase.revyops_import.importer import ImportOptions, RevyOpsImport
+    from touchbase.revyops_import.results import result_of
 
     workspace, dry_run = options["workspace"], options["dry_run"]
     clients = ClientMap(store, now_us, given, options["only_mapped"] or workspace is not None, dry_run)

@@ -16,7 +16,7 @@ import touchbase
 from touchbase.cli.options import read_settings, setting_options
 from touchbase.cli.store import run_fast, without_password
 from touchbase.config import RENAMED, BadSettings, Settings
-from touchbase.tracing import check_tracing
+from touchbase.tracing.setup import check_tracing
 
 if TYPE_CHECKING:
     from touchbase.server.exposition import SharedMetrics

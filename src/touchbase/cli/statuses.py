@@ -19,8 +19,8 @@ from touchbase.cli.statuses_remote import add_at_server, rename_at_server, statu
 from touchbase.cli.store import find_client, now_us, opened
 
 if TYPE_CHECKING:
-    from touchbase.events import ProcessingStore
-    from touchbase.jobs import Job
+    from touchbase.events.work import ProcessingStore
+    from touchbase.jobs.models import Job
 
 Values = dict[str, Any]
 KINDS = ("contacts", "companies")
@@ -121,8 +121,9 @@ def _row(one: dict[str, Any]) -> tuple[object, ...]:
 async def _list(database: str | None, client_id: str, many: str) -> list[dict[str, Any]]:
     from msgspec import to_builtins
 
-    from touchbase.statuses import RECORD_KINDS, ListStatuses
     from touchbase.statuses.api import status_out
+    from touchbase.statuses.commands import ListStatuses
+    from touchbase.statuses.models import RECORD_KINDS
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -130,7 +131,8 @@ async def _list(database: str | None, client_id: str, many: str) -> list[dict[st
 
 
 async def _add(database: str | None, client_id: str, many: str, name: str, start_set: bool) -> Values | None:
-    from touchbase.statuses import RECORD_KINDS, DefineStatus
+    from touchbase.statuses.commands import DefineStatus
+    from touchbase.statuses.models import RECORD_KINDS
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
@@ -139,7 +141,8 @@ async def _add(database: str | None, client_id: str, many: str, name: str, start
 
 
 async def _remove(database: str | None, client_id: str, many: str, name: str) -> None:
-    from touchbase.statuses import RECORD_KINDS, RemoveStatus
+    from touchbase.statuses.commands import RemoveStatus
+    from touchbase.statuses.models import RECORD_KINDS
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
@@ -183,8 +186,10 @@ def _rename(
 async def _preview(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool) -> Any:
     from msgspec import to_builtins
 
-    from touchbase.statuses import RECORD_KINDS, PreviewRename, previewed
     from touchbase.statuses.api import preview_out
+    from touchbase.statuses.commands import PreviewRename
+    from touchbase.statuses.models import RECORD_KINDS
+    from touchbase.statuses.service import previewed
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -192,7 +197,8 @@ async def _preview(database: str | None, client_id: str, many: str, before: str,
 
 
 async def _start(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool, waits: bool) -> Values:
-    from touchbase.statuses import RECORD_KINDS, RenameStatus
+    from touchbase.statuses.commands import RenameStatus
+    from touchbase.statuses.models import RECORD_KINDS
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
@@ -203,7 +209,8 @@ async def _start(database: str | None, client_id: str, many: str, before: str, a
 
 async def _finished(database: str | None, store: ProcessingStore, job: Job) -> Job:
     """Run a job here, or wait for the process that has taken it, until it has ended."""
-    from touchbase.jobs import ENDED, GetJob
+    from touchbase.jobs.commands import GetJob
+    from touchbase.jobs.models import ENDED
     from touchbase.workers import job_worker
 
     worker = job_worker(read_settings(database=database), store, now_us)

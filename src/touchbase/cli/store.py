@@ -14,14 +14,14 @@ from urllib.parse import urlsplit, urlunsplit
 import click
 
 from touchbase.cli.options import read_settings
-from touchbase.clients import DELETING
+from touchbase.clients.models import DELETING
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound
 
 if TYPE_CHECKING:
-    from touchbase.clients import Client
-    from touchbase.events import ProcessingStore
-    from touchbase.routing import CellRouter
+    from touchbase.clients.models import Client
+    from touchbase.events.work import ProcessingStore
+    from touchbase.routing.router import CellRouter
 
 T = TypeVar("T")
 
@@ -53,8 +53,8 @@ async def opened(database: str | None, *, as_is: bool = False, new: bool = False
 
     Fail if a SQLite file does not exist, unless it may be `new`, and if migrations are pending, unless `as_is`.
     """
-    from touchbase.encryption import EncryptionKeys
-    from touchbase.routing import CellRouter
+    from touchbase.encryption.keys import EncryptionKeys
+    from touchbase.routing.router import CellRouter
     from touchbase.storage import open_store
 
     settings = read_settings(database=database, migration_copy=copies)
@@ -116,7 +116,7 @@ async def find_client(store: ProcessingStore, client_id: str, *, lasting: bool =
 
     With `lasting`, also fail for a client that is being deleted, because its data will be deleted.
     """
-    from touchbase.clients import FindClient
+    from touchbase.clients.commands import FindClient
 
     found = await store.read(FindClient(client_id, now_us()))
     if found is None:

@@ -18,8 +18,8 @@ from touchbase.cli.suppressions_remote import export_at_server, import_at_server
 from touchbase.common.timestamps import Micros, from_text
 
 if TYPE_CHECKING:
-    from touchbase.do_not_contact import Entry, NewEntry
-    from touchbase.events import ProcessingStore
+    from touchbase.do_not_contact.models import Entry, NewEntry
+    from touchbase.events.work import ProcessingStore
     from touchbase.sql.store import Store
 
 KINDS = ("email", "domain", "linkedin_url")
@@ -185,7 +185,7 @@ def export(
 
 async def _number(store: ProcessingStore, client_id: str | None, installation: bool) -> int:
     """Return the number of the list's client."""
-    from touchbase.do_not_contact import INSTALLATION
+    from touchbase.do_not_contact.models import INSTALLATION
 
     if installation == (client_id is not None):
         raise click.UsageError("name the list: --client CLIENT_ID, or --installation")
@@ -196,7 +196,7 @@ async def _list(
     database: str | None, client_id: str | None, installation: bool, filters: Values, kind: str | None, value: str | None, limit: int,
     after: int | None,
 ) -> tuple[list[Values], bool]:  # fmt: skip
-    from touchbase.do_not_contact import GetEntry, ListEntries
+    from touchbase.do_not_contact.commands import GetEntry, ListEntries
 
     address = (kind, None) if value is None else _address(value, kind)
     async with opened(database) as store:
@@ -211,7 +211,7 @@ async def _list(
 
 
 async def _save(database: str | None, client_id: str | None, installation: bool, entries: list[NewEntry]) -> list[Values]:
-    from touchbase.do_not_contact import SaveEntries
+    from touchbase.do_not_contact.commands import SaveEntries
 
     async with opened(database) as store:
         saved = await store.write(SaveEntries(await _number(store, client_id, installation), entries, now_us()))
@@ -219,7 +219,7 @@ async def _save(database: str | None, client_id: str | None, installation: bool,
 
 
 async def _remove(database: str | None, client_id: str | None, installation: bool, addresses: Sequence[str]) -> list[Values]:
-    from touchbase.do_not_contact import RemoveEntry
+    from touchbase.do_not_contact.commands import RemoveEntry
 
     removed: list[Values] = []
     async with opened(database) as store:
@@ -234,7 +234,7 @@ async def _remove(database: str | None, client_id: str | None, installation: boo
 
 async def _find(store: Store, number: int, text: str) -> Entry:
     """Return the entry with this id or address."""
-    from touchbase.do_not_contact import GetEntry, ListEntries
+    from touchbase.do_not_contact.commands import GetEntry, ListEntries
 
     if text.isascii() and text.isdigit():
         found = await store.read(GetEntry(number, int(text)))
@@ -255,8 +255,9 @@ async def _import(
     database: str | None, client_id: str | None, installation: bool, file: IO[str], reason: str, note: str
 ) -> tuple[Counter[str], list[tuple[int, str]]]:
     """Store the rows of a file; return the number of rows by outcome, and the bad rows."""
-    from touchbase.do_not_contact import MAX_ENTRIES, NewEntry, SaveEntries
+    from touchbase.do_not_contact.commands import SaveEntries
     from touchbase.do_not_contact.list_reader import BadRow, read_rows
+    from touchbase.do_not_contact.models import MAX_ENTRIES, NewEntry
 
     counts, bad = Counter[str](), list[tuple[int, str]]()
     async with opened(database) as store:
@@ -273,8 +274,10 @@ async def _import(
 async def _export(
     database: str | None, client_id: str | None, installation: bool, filters: Values, out: Path | None, as_json: bool
 ) -> None:
-    from touchbase.do_not_contact import COLUMNS as HEADER
-    from touchbase.do_not_contact import ListEntries, entry_pages, to_csv, write_rows
+    from touchbase.do_not_contact.commands import ListEntries
+    from touchbase.do_not_contact.csv_files import COLUMNS as HEADER
+    from touchbase.do_not_contact.csv_files import to_csv, write_rows
+    from touchbase.do_not_contact.service import entry_pages
 
     async with opened(database) as store:
         number = await _number(store, client_id, installation)
@@ -296,7 +299,7 @@ def _json_items(entries: Iterable[Entry]) -> str:
 
 
 def _given(addresses: Sequence[str], kind: str | None, reason: str, note: str, until: str | None) -> list[NewEntry]:
-    from touchbase.do_not_contact import MAX_ENTRIES, NOTE_LENGTH, NewEntry
+    from touchbase.do_not_contact.models import MAX_ENTRIES, NOTE_LENGTH, NewEntry
 
     if len(addresses) > MAX_ENTRIES or len(note) > NOTE_LENGTH:
         raise click.UsageError(f"at most {MAX_ENTRIES} addresses, and {NOTE_LENGTH} characters of --note; a file can be imported")
@@ -317,7 +320,7 @@ def _future(text: str) -> Micros:
 def _address(text: str, kind: str | None) -> tuple[str, str]:
     """Return the kind and the normal form of an address; fail if it is none."""
     from touchbase.common.field_limits import InvalidText
-    from touchbase.do_not_contact import kind_of, normal_form
+    from touchbase.do_not_contact.addresses import kind_of, normal_form
 
     kind = kind or kind_of(text)
     try:

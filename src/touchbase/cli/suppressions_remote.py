@@ -17,7 +17,7 @@ from touchbase.common.timestamps import to_text
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.do_not_contact import NewEntry
+    from touchbase.do_not_contact.models import NewEntry
 
 Values = dict[str, Any]
 
@@ -45,8 +45,8 @@ def save_at_server(group: Any, entries: list[NewEntry]) -> list[Values]:
 
 def import_at_server(group: Any, file: IO[str], reason: str, note: str) -> tuple[Counter[str], list[tuple[int, str]]]:
     """Store the rows of a file; return the number of rows by outcome, and the bad rows."""
-    from touchbase.do_not_contact import MAX_ENTRIES, NewEntry
     from touchbase.do_not_contact.list_reader import BadRow, read_rows
+    from touchbase.do_not_contact.models import MAX_ENTRIES, NewEntry
 
     counts, bad = Counter[str](), list[tuple[int, str]]()
     rows = read_rows(file, NewEntry("", "", reason, "import", note.strip()), now_us())
@@ -72,7 +72,7 @@ def remove_at_server(group: Any, asked: list[tuple[str, str, str]]) -> list[Valu
 def export_at_server(group: Any, filters: Values, out: Path | None, as_json: bool) -> None:
     """Write the entries of a list as CSV or JSON."""
     from touchbase.common.formulas import harmless
-    from touchbase.do_not_contact import COLUMNS, to_csv
+    from touchbase.do_not_contact.csv_files import COLUMNS, to_csv
 
     with output_file(out) as file:
         file.write("[" if as_json else plain_lines(to_csv([COLUMNS])))

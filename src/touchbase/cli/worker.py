@@ -11,7 +11,7 @@ from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.store import must_exist, run_fast, without_password
 from touchbase.config import Settings
-from touchbase.tracing import check_tracing
+from touchbase.tracing.setup import check_tracing
 
 
 @click.command()

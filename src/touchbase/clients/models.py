@@ -8,7 +8,8 @@ from secrets import choice
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Forbidden
-from touchbase.history import COMPANY, StatusRename, StatusWords, words_after
+from touchbase.history.events import COMPANY
+from touchbase.history.status_words import StatusRename, StatusWords, words_after
 
 ACTIVE = "active"
 SUSPENDED = "suspended"

@@ -9,7 +9,9 @@ import msgspec
 from touchbase.common.threads import on_thread
 from touchbase.company_links.commands import CountContacts, LinkedPage, LinkPage
 from touchbase.company_links.domains import lists
-from touchbase.jobs import CANCELLED, RUNNING, ChangeJob, Checkpoint, JobKind, JobLost, JobRun
+from touchbase.jobs.commands import ChangeJob
+from touchbase.jobs.models import CANCELLED, RUNNING, Checkpoint, JobLost
+from touchbase.jobs.runner import JobKind, JobRun
 
 PAGE = 200
 """Contacts of one step."""

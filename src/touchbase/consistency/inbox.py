@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.connections import CRM, FETCHED
-from touchbase.history import EVENT_ENDINGS, body_key
-from touchbase.inbox import APPLIED, FAILED, IGNORED, PARKED, RECEIVED, STATES, UNRECOGNISED
+from touchbase.connections.fetch_state import FETCHED
+from touchbase.connections.models import CRM
+from touchbase.history.dedupe_keys import EVENT_ENDINGS, body_key
+from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, PARKED, RECEIVED, STATES, UNRECOGNISED
 
 
 @dataclass(frozen=True, slots=True)

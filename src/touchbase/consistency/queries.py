@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
-from touchbase.history import Ref, StatusWords, StoredEvent
-from touchbase.records import Company, Contact
+from touchbase.history.events import StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.status_words import StatusWords
+from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Query
 
 

@@ -13,41 +13,17 @@ from types import MappingProxyType
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.events import plan_separation
-from touchbase.history import (
-    COMPANY,
-    CONTACT,
-    DELIBERATE,
-    LEFT_OUT,
-    MOST_STATUSES,
-    NEVER,
-    PLAIN,
-    REPLY,
-    SENT,
-    VIA_API,
-    Ref,
-    Stamp,
-    StatusWords,
-    StoredEvent,
-    beats,
-    path_of,
-)
-from touchbase.records import (
-    Company,
-    Contact,
-    Record,
-    current_stamp,
-    field_writes,
-    fitting_fields,
-    has_several_objects,
-    is_history_complete,
-    origin_write,
-    projected_custom_fields,
-    projected_fields,
-    refold_status,
-    wrong_links,
-    wrong_values,
-)
+from touchbase.events.object_claims import plan_separation
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import DELIBERATE, LEFT_OUT, NEVER, Stamp, beats
+from touchbase.history.status import MOST_STATUSES, REPLY, SENT, path_of
+from touchbase.history.status_words import PLAIN, StatusWords
+from touchbase.records.custom_budget import fitting_fields
+from touchbase.records.field_projection import has_several_objects, projected_custom_fields, projected_fields
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write, refold_status
+from touchbase.records.value_sources import wrong_links, wrong_values
 
 Path = list[tuple[Micros, str | None]]
 """A record's statuses, each with its beginning."""

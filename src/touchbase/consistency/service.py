@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from touchbase.consistency.inbox import wrong_body, wrong_state
 from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting, RecordPage, WaitingPage
 from touchbase.consistency.records import Difference, differences
-from touchbase.history import COMPANY, CONTACT, StoredEvent
-from touchbase.records import Company, Contact, refold_status
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.records.models import Company, Contact
+from touchbase.records.projection import refold_status
 from touchbase.sql.store import Store
 
 PAGE = 200

@@ -19,16 +19,19 @@ from touchbase.consistency.queries import (
     RecordPage,
     WaitingPage,
 )
-from touchbase.history import COMPANY, CONTACT, EXTERNAL, PLAIN, Ref, StoredEvent
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.identity_links import Ref
 from touchbase.history.sql import LINK_BY_REF
+from touchbase.history.status_words import PLAIN
 from touchbase.inbox.sql import rows as inbox_rows
-from touchbase.records import Company, Contact, companies_of
+from touchbase.records.models import Company, Contact
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import COMPANY_EXISTS
+from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.statuses import RENAME_JOBS
+from touchbase.statuses.models import RENAME_JOBS
 
 _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
 _EVENTS = f"SELECT {sql_rows.names(history_sql.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"

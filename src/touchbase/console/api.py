@@ -12,10 +12,12 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from touchbase.auth import COOKIE, HOST_COOKIE, SCOPES, SESSION, ApiKey, key_scopes, parse, require_same_origin
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.authentication import SCOPES, key_scopes
+from touchbase.auth.sessions import COOKIE, HOST_COOKIE, SESSION, parse, require_same_origin
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import SECOND, to_text
-from touchbase.console import ASSETS, File, asset, page
+from touchbase.console.files import ASSETS, File, asset, page
 from touchbase.errors import InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call, key_from_headers

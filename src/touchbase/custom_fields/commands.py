@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.clients import FieldType
+from touchbase.clients.models import FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import FieldChange
-from touchbase.history import Author
-from touchbase.jobs import Job
+from touchbase.history.events import Author
+from touchbase.jobs.models import Job
 from touchbase.sql.command import Command, Query
 
 

@@ -10,13 +10,15 @@ import asyncio
 
 import msgspec
 
-from touchbase.clients import FindClientByNumber
+from touchbase.clients.commands import FindClientByNumber
 from touchbase.custom_fields.changes import MERGE, RENAME, FieldChange
 from touchbase.custom_fields.commands import ChangePage, CountValues, ReadValues
 from touchbase.custom_fields.sql import job_kind
-from touchbase.history import COMPANY, CONTACT, Author
-from touchbase.jobs import RUNNING, Checkpoint, JobRun, ListJobs
-from touchbase.records import RECORD_TYPES
+from touchbase.history.events import COMPANY, CONTACT, Author
+from touchbase.jobs.commands import ListJobs
+from touchbase.jobs.models import RUNNING, Checkpoint
+from touchbase.jobs.runner import JobRun
+from touchbase.records.record_type import RECORD_TYPES
 
 PAGE = 200
 """Records in one transaction; their histories are read too."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.clients import Client, FieldType
+from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import REMOVE, FieldChange, Values
 from touchbase.custom_fields.commands import CountValues, FieldUse, FindUses, ReadValues
 from touchbase.custom_fields.sql import Fields, prepare_change
 from touchbase.errors import WrongState
-from touchbase.records import RECORD_TYPES, misfit
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.validation import misfit
 from touchbase.sql.store import Store
 
 MOST_SAMPLES = 20

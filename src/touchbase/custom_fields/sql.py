@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients import Client, ClientSettings, FieldType
+from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange
@@ -24,10 +24,12 @@ from touchbase.custom_fields.commands import (
     StartChange,
 )
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
-from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.jobs.commands import CreateJob
+from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import create_job
-from touchbase.records import RECORD_TYPES, misfit
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.custom_values import MARK, ChangeOfValues, change_values
+from touchbase.records.validation import misfit
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import settings_text

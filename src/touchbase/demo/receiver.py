@@ -6,7 +6,8 @@ from random import Random
 
 from touchbase.common.timestamps import Clock, Micros
 from touchbase.demo.calls import HOUR
-from touchbase.outgoing import TIMEOUT, Answer
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.models import TIMEOUT
 
 
 def refuses_from(now: Micros) -> Micros:

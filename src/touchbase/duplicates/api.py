@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import READ
+from touchbase.auth.authentication import READ
 from touchbase.duplicates.service import Cursor, find_duplicates
 from touchbase.duplicates.similarity import REASONS
 from touchbase.http.endpoint import Call

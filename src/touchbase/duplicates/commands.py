@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.records import Company, Contact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Query
 
 Place = tuple[str, str, int]

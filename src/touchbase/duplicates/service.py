@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from touchbase.common.threads import on_thread
 from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, ReadBlock
 from touchbase.duplicates.similarity import Similarity, similarity
-from touchbase.records import Company, Contact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 NEIGHBOURS = 20

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rapidfuzz import fuzz
 
-from touchbase.records import Company, Contact
+from touchbase.records.models import Company, Contact
 
 SAME_NAME, SIMILAR_NAME = "same_name", "similar_name"
 SAME_DOMAIN, SIMILAR_ADDRESS = "same_domain", "similar_address"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, ReadBlock
-from touchbase.history import COMPANY, CONTACT
-from touchbase.records import Company, Contact
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.models import Company, Contact
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import load_custom_fields
 from touchbase.sql.filters import Where

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpcore
 
 from touchbase.common.url_origin import origin_of
-from touchbase.connections import ApiRequest, ApiResponse, FetchFailed
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 
 SECONDS = 30.0
 """From the first step of a request to the last byte of its response."""

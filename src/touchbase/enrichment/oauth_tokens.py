@@ -12,7 +12,9 @@ from dataclasses import replace
 from touchbase.common.cache import Cache
 from touchbase.common.content_encoding import decoded_size
 from touchbase.common.timestamps import Clock
-from touchbase.connections import ApiResponse, Connection, Fetcher, FetchFailed, Grant, SendRequest, TokenRefresh, grant_of
+from touchbase.connections.models import Connection
+from touchbase.connections.oauth import Grant, grant_of
+from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, TokenRefresh
 from touchbase.enrichment.retry_policy import classify_response
 
 _REFUSED = 401

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections import ApiResponse, FetchFailed
+from touchbase.connections.tools import ApiResponse, FetchFailed
 
 RECORDS: Final = "records"
 GONE: Final = "gone"

@@ -13,31 +13,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from touchbase.clients import DELETING, FindClientByNumber
+from touchbase.clients.commands import FindClientByNumber
+from touchbase.clients.models import DELETING
 from touchbase.common.backoff import Backoff
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections import (
-    CRM,
-    FETCHED,
-    ApiResponse,
-    ClaimFetch,
-    Connection,
-    DueFetches,
-    Fetcher,
-    FetchFailed,
-    FetchOutcome,
-    FetchRequest,
-    FinishFetch,
-    ListConnections,
-    SendRequest,
-    Tools,
-)
+from touchbase.connections.commands import ClaimFetch, DueFetches, FinishFetch, ListConnections
+from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
+from touchbase.connections.models import CRM, Connection
+from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
 from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
-from touchbase.history import body_key
-from touchbase.inbox import INLINE_BYTES, MAX_SECONDS, StoredDelivery, StoreDelivery, redact_secrets
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.commands import StoredDelivery, StoreDelivery
+from touchbase.inbox.limits import MAX_SECONDS
+from touchbase.inbox.redaction import INLINE_BYTES, redact_secrets
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped

@@ -8,15 +8,17 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.auth import ADMIN
-from touchbase.clients import Client
+from touchbase.auth.authentication import ADMIN
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros, to_text
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
 from touchbase.erasure.commands import Erasure, ListRequests
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person, exported_contact
 from touchbase.erasure.service import Eraser
-from touchbase.events import Translate, translator
-from touchbase.history import CONTACT, EffectiveTime
+from touchbase.events.work import Translate
+from touchbase.events.worker import translator
+from touchbase.history.events import CONTACT
+from touchbase.history.last_writer_wins import EffectiveTime
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
@@ -24,12 +26,13 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, MaybeTime, Time, encode, example, fitting
 from touchbase.inbox.api.deliveries import RawBody, raw_body
-from touchbase.messages import MessagesOfContact
 from touchbase.messages.api.schemas import MessageOut, message_out
-from touchbase.records import MAX_HISTORY, Contact, TimelineEntry, timeline
+from touchbase.messages.commands import MessagesOfContact
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
 from touchbase.records.api.serializers import contact_out
+from touchbase.records.models import Contact
+from touchbase.records.timelines import MAX_HISTORY, TimelineEntry, timeline
 from touchbase.sql.page_budget import Cut
 from touchbase.sql.store import Store
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import Ref
-from touchbase.inbox import Delivery
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import Delivery
 from touchbase.sql.command import Command, Query
 
 RECORDS_FIRST = -1

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from touchbase.clients import DELETING, FindClientByNumber
+from touchbase.clients.commands import FindClientByNumber
+from touchbase.clients.models import DELETING
 from touchbase.common.timestamps import Clock
 from touchbase.erasure.commands import FindErased, ReadBodies
-from touchbase.events import ProcessingStore, Translate, scan_deliveries
-from touchbase.history import Ref
-from touchbase.inbox import Delivery
+from touchbase.events.identity_scan import scan_deliveries
+from touchbase.events.work import ProcessingStore, Translate
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import Delivery
 
 PAGE = 200
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.bin import GetDeleted
+from touchbase.bin.commands import GetDeleted
 from touchbase.common.threads import on_thread
-from touchbase.do_not_contact import Entry, FindEntries, addresses_of_refs
+from touchbase.do_not_contact.addresses import addresses_of_refs
+from touchbase.do_not_contact.commands import FindEntries
+from touchbase.do_not_contact.models import Entry
 from touchbase.erasure.commands import FindPerson, FindSources, ReadBodies, ReadLinks, Source
-from touchbase.events import Translate
-from touchbase.history import CONTACT, Ref
-from touchbase.inbox import Delivery, DeliveryEvents
-from touchbase.records import CONTACT_TYPE, Contact, get_record
+from touchbase.events.work import Translate
+from touchbase.history.events import CONTACT
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import DeliveryEvents
+from touchbase.records.models import Contact
+from touchbase.records.read_records import get_record
+from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
-from touchbase.suppression import identities_of
+from touchbase.suppression.suppression_keys import identities_of
 
 LINKS = 10_000
 """Most identities of one person in an export, more than any person has."""

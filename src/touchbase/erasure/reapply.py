@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from touchbase.clients import ListClients
+from touchbase.clients.commands import ListClients
 from touchbase.common.timestamps import Micros
 from touchbase.erasure.commands import AddErasures, ClientsWithErasures, ErasedKey, ListErasures, OpenErasures
 from touchbase.erasure.service import Eraser

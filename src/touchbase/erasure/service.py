@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
-from touchbase.do_not_contact import ListClearAddresses, ref_of
+from touchbase.do_not_contact.addresses import ref_of
+from touchbase.do_not_contact.commands import ListClearAddresses
 from touchbase.erasure.commands import (
     EndErasure,
     ErasePending,
@@ -27,23 +28,16 @@ from touchbase.erasure.commands import (
 from touchbase.erasure.erase_pending import PendingDeliveries
 from touchbase.erasure.text_search import TextSearch
 from touchbase.errors import Fault, Invalid, NotFound
-from touchbase.events import (
-    BATCH_SIZE,
-    ConnectionsOf,
-    Identities,
-    ProcessingStore,
-    Read,
-    Translate,
-    no_connections,
-    scan_deliveries,
-    translator,
-)
-from touchbase.history import Ref
-from touchbase.inbox import DropRefused, ReadRefusedBodies
-from touchbase.jobs import DueJobFiles, JobsAtWork, RemoveJobFiles
-from touchbase.records import ListContacts
+from touchbase.events.fair_scheduler import BATCH_SIZE
+from touchbase.events.identity_scan import Identities, scan_deliveries
+from touchbase.events.work import ProcessingStore, Translate
+from touchbase.events.worker import ConnectionsOf, Read, no_connections, translator
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.refused_bodies import DropRefused, ReadRefusedBodies
+from touchbase.jobs.commands import DueJobFiles, JobsAtWork, RemoveJobFiles
+from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Vacuumed
-from touchbase.suppression import EMAIL, LINKEDIN, email_ref, linkedin_ref
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
 
 PAGE = 200
 REFUSED_PAGE = 20

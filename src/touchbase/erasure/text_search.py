@@ -15,11 +15,13 @@ import msgspec
 from touchbase.common.threads import on_thread
 from touchbase.erasure.commands import ReadTexts, StoredTexts, StrikeTexts
 from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable
-from touchbase.events import Translate, scan_deliveries
-from touchbase.history import Ref
-from touchbase.inbox import UNRECOGNISED, Delivery
+from touchbase.events.identity_scan import scan_deliveries
+from touchbase.events.work import Translate
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import UNRECOGNISED, Delivery
 from touchbase.sql.store import Store
-from touchbase.suppression import EMAIL, Unsearchable, find_identities
+from touchbase.suppression.pii_scan import Unsearchable, find_identities
+from touchbase.suppression.suppression_keys import EMAIL
 
 PAGE = 100
 STRUCK = "[erased]"

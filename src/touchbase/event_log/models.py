@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import COMPANY, CONTACT, Author
+from touchbase.history.events import COMPANY, CONTACT, Author
 
 Changed = Mapping[str, tuple[Any, Any]]
 """By the name of a field, as the API shows it, its values before and after; custom fields as `cf.<name>`."""

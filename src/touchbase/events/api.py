@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
+from touchbase.auth.authentication import ADMIN
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.connections import connection_faults
-from touchbase.connections.api import ConnectionSettingsBody, settings_of
+from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+from touchbase.connections.validation import connection_faults
 from touchbase.errors import Fault
 from touchbase.events import replay as service
 from touchbase.events.work import DryRunResult
@@ -21,9 +21,11 @@ from touchbase.http.query_parameters import LIMIT, cursor_text, cursor_value, pa
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, RecordId, Time, encode, example, named_enum
-from touchbase.inbox import GROUPED, DeliveryFilter, DeliveryGroup, fingerprint_parts, get_delivery, group_deliveries
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client, client_number, no_such_tool
-from touchbase.records import raise_if_any
+from touchbase.inbox.payload_fingerprint import fingerprint_parts
+from touchbase.inbox.queries import DeliveryGroup
+from touchbase.inbox.service import GROUPED, DeliveryFilter, get_delivery, group_deliveries
+from touchbase.records.validation import raise_if_any
 
 MAX_AT_ONCE = 1_000
 PAGE = 250

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.inbox import Delivery
+from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE
 from touchbase.sql.rows import Columns, names

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from touchbase.clients import ClientSettings
-from touchbase.history import VALUE_TYPE, Detail, Problems, add_problem
-from touchbase.records import RECORD_TYPES, misfit
+from touchbase.clients.models import ClientSettings
+from touchbase.history.events import Detail
+from touchbase.history.problems import VALUE_TYPE, Problems, add_problem
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.validation import misfit
 
 
 def with_present_names(detail: Detail, kind: int, settings: ClientSettings) -> Detail:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from touchbase.events.projection_batch import Batch
-from touchbase.records import RECORD_TYPES, new_write_key
+from touchbase.records.commands import new_write_key
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.custom_values import MARK, change_values, renaming
 from touchbase.records.sql.statements import CUSTOM_FIELDS_OF
 from touchbase.sql.ids import Ids

@@ -14,10 +14,13 @@ from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome, stored_event
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
-from touchbase.history import CONTACT, NEVER, Ref, StoredEvent
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import REF, event_row
-from touchbase.records import Record, former_key, owned_since
+from touchbase.records.models import Record
+from touchbase.records.primary_keys import former_key, owned_since
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 

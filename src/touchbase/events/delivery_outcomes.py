@@ -11,15 +11,17 @@ import msgspec
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections import FETCHED, Call
+from touchbase.connections.fetch_state import FETCHED
+from touchbase.connections.silence import Call
 from touchbase.errors import UnrecognisedPayload
-from touchbase.event_log import DELIVERY, EventType, LoggedEvent, log_events
+from touchbase.event_log.models import DELIVERY, EventType, LoggedEvent
+from touchbase.event_log.sql.log import log_events
 from touchbase.events.claiming import per_row
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.suppression_guard import names_erased
 from touchbase.events.work import WorkReport
-from touchbase.inbox import (
+from touchbase.inbox.delivery import (
     APPLIED,
     FAILED,
     IGNORED,
@@ -29,9 +31,9 @@ from touchbase.inbox import (
     UNRECOGNISED,
     UNSEARCHABLE,
     Delivery,
-    fingerprint_of,
     waiting_since,
 )
+from touchbase.inbox.payload_fingerprint import fingerprint_of
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.inbox.sql.commands import LONGEST_WAIT
@@ -39,8 +41,8 @@ from touchbase.inbox.sql.rows import problems_text
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement
-from touchbase.suppression import WHY_IGNORED
-from touchbase.tracing import AppliedDelivery
+from touchbase.suppression.suppression_keys import WHY_IGNORED
+from touchbase.tracing.interface import AppliedDelivery
 
 _LOGGED = {FAILED: EventType.DELIVERY_FAILED, UNRECOGNISED: EventType.DELIVERY_UNRECOGNISED}
 """States that the log has an event of."""

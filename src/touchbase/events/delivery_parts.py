@@ -13,8 +13,9 @@ from touchbase.events.delivery_outcomes import mark
 from touchbase.events.event_normalization import NormalizedDelivery, Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.work import WorkReport
-from touchbase.history import EXTERNAL
-from touchbase.inbox import UNFINISHED, Delivery
+from touchbase.history.events import EXTERNAL
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import UNFINISHED
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.statement import Execute, Plan, Statement
 

@@ -11,11 +11,12 @@ from touchbase.events import claiming
 from touchbase.events.inbox_batch import InboxBatch
 from touchbase.events.projection import ANY_STATE, apply_batch, apply_needs
 from touchbase.events.work import DryRunDelivery, DryRunResult, TooManyEvents
-from touchbase.history import COMPANY, CONTACT, EXTERNAL
-from touchbase.inbox import FAILED, MAX_EVENTS, Delivery
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
+from touchbase.inbox.delivery import FAILED, Delivery
+from touchbase.inbox.limits import MAX_EVENTS
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.rows import delivery_of
-from touchbase.records import Company, Contact, Record
+from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, MESSAGE_TEXT, NAME, STATUS, URL, VALUE, storable, within_budget
 from touchbase.common.frames import packs_by_position
 from touchbase.common.html_text import text_of_html
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.connections import CRM
+from touchbase.connections.models import CRM
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
 from touchbase.events.custom_field_names import note_misfits, with_present_names
 from touchbase.events.event_subject import EventSubject
-from touchbase.history import (
+from touchbase.history.dedupe_keys import event_key, event_time, key_of_person
+from touchbase.history.events import (
     COMPANY,
     CONTACT,
     EXTERNAL,
-    FIELDS_LEFT_OUT,
-    HTML_UNREAD,
-    STATUS_REFUSED,
-    TIME_AHEAD,
     VIA_DOMAIN,
     VIA_EMAIL,
     VIA_LINK,
@@ -29,18 +26,14 @@ from touchbase.history import (
     Detail,
     Event,
     MessageContent,
-    Problems,
-    Ref,
     StoredEvent,
     Translation,
-    add_problem,
     effect_of,
-    event_key,
-    event_time,
-    key_of_person,
     status_word,
 )
-from touchbase.inbox import Delivery
+from touchbase.history.identity_links import Ref
+from touchbase.history.problems import FIELDS_LEFT_OUT, HTML_UNREAD, STATUS_REFUSED, TIME_AHEAD, Problems, add_problem
+from touchbase.inbox.delivery import Delivery
 
 _MAX_UNZONED_AHEAD: Micros = 120 * SECOND
 """How far a time without a zone may lie after the receipt; a longer time is in a zone other than UTC, and not a wrong clock."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.events.object_claims import Claim
-from touchbase.history import CARRIED, DELIBERATE, Detail, Event, Ref, Stamp, effective_time
+from touchbase.history.events import Detail, Event
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, effective_time
 
 
 @packs_by_position

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.history.sql import REF
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement

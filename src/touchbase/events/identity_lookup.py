@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.identity_resolution import Resolver
-from touchbase.history import CONTACT, EXTERNAL, SEVERAL, SINCE, Link, Ref, StoredEvent
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.identity_links import Link, Ref
+from touchbase.history.last_writer_wins import SEVERAL, SINCE
 from touchbase.history.sql import event_of
-from touchbase.records import Company, Contact, Record, former_key, keys_of, owned_since, primary_key, shown_values
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.primary_keys import former_key, keys_of, owned_since, primary_key, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.search_pending import searched

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.object_claims import Claims, primary_name
-from touchbase.history import CARRIED, COMPANY, CONTACT, DELIBERATE, NEVER, SEVERAL, SINCE, Link, Links, Ref, beats
-from touchbase.records import (
-    Company,
-    Contact,
-    Record,
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.identity_links import Link, Links, Ref
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, SEVERAL, SINCE, beats
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.primary_keys import (
     api_since,
     former_key,
     is_before,

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from touchbase.common.frames import packs_by_position
 from touchbase.common.threads import on_thread
 from touchbase.events.work import IsolatedReader, Translate
-from touchbase.history import Ref
-from touchbase.inbox import Delivery
-from touchbase.suppression import Unsearchable, find_identities, identities_of
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import Delivery
+from touchbase.suppression.pii_scan import Unsearchable, find_identities
+from touchbase.suppression.suppression_keys import identities_of
 
 
 @packs_by_position

@@ -15,8 +15,9 @@ from touchbase.events.event_normalization import NormalizedDelivery, cost_of, no
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.identity_scan import find_addresses
 from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkReport
-from touchbase.history import Translation
-from touchbase.inbox import MAX_EVENTS, Delivery, is_large
+from touchbase.history.events import Translation
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import MAX_EVENTS, is_large
 
 MAX_REASON_LENGTH = 500
 _NO_DELIVERY = Delivery(0, "", 0, "", "", 0)

@@ -13,8 +13,9 @@ from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
-from touchbase.history import EXTERNAL, effective_time
-from touchbase.inbox import Delivery
+from touchbase.history.events import EXTERNAL
+from touchbase.history.last_writer_wins import effective_time
+from touchbase.inbox.delivery import Delivery
 from touchbase.messages.sql.statements import DELETE_OF_EVENT, RETIME_MESSAGE
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.rows import Columns, names

@@ -15,7 +15,8 @@ from touchbase.events.event_normalization import NormalizedDelivery
 from touchbase.events.inbox_batch import FailedDelivery, ReadBatch, failure_reason, merge_reports, subject_parts
 from touchbase.events.projection import apply_batch, apply_needs
 from touchbase.events.work import Translate, WorkReport
-from touchbase.inbox import MAX_ATTEMPTS, OUT_OF_ATTEMPTS, Delivery
+from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
+from touchbase.inbox.limits import OUT_OF_ATTEMPTS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 

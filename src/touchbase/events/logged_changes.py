@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from touchbase.event_log import DELIVERY, LoggedEvent, log_events, record_event
+from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
+from touchbase.event_log.sql.log import log_events
 from touchbase.events.projection_batch import Batch, Target
-from touchbase.history import CONTACT, StoredEvent
-from touchbase.records import Record, difference, events_of, shown_values, state_of, state_of_shown
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.records.logged_changes import difference, events_of, state_of, state_of_shown
+from touchbase.records.models import Record
+from touchbase.records.primary_keys import shown_values
 from touchbase.sql.statement import Plan
 
 MOST_DELIVERIES = 10

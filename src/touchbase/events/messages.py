@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common.field_limits import MESSAGE_TEXT, NAME, storable
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
-from touchbase.history import CONTACT, Event, StoredEvent
-from touchbase.inbox import Delivery
-from touchbase.messages import MOST_SUBJECT, Message, channel_of, direction_of
+from touchbase.history.events import CONTACT, Event, StoredEvent
+from touchbase.inbox.delivery import Delivery
+from touchbase.messages.models import MOST_SUBJECT, Message, channel_of, direction_of
 from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

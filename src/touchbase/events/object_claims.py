@@ -13,8 +13,10 @@ from types import MappingProxyType
 from typing import TypeVar, overload
 
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
-from touchbase.history import COMPANY, VIA_API, EffectiveTime, Ref, Stamp, StoredEvent, beats
-from touchbase.records import MERGE, Objects, Written, named_address, object_of
+from touchbase.history.events import COMPANY, VIA_API, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import EffectiveTime, Stamp, beats
+from touchbase.records.field_projection import MERGE, Objects, Written, named_address, object_of
 
 Claim = tuple[EffectiveTime, str]
 """The effective time at which an object got an address, and the address in normal form."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from touchbase.clients import ACTIVE, DELETING, SUSPENDED, ClientSettings
+from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
@@ -34,12 +34,14 @@ from touchbase.events.reprojection import reproject
 from touchbase.events.suppression_guard import clear_bodies, withhold
 from touchbase.events.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
 from touchbase.events.work import WorkReport
-from touchbase.history import COMPANY, CONTACT, EXTERNAL, Link, Links, StoredEvent
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.identity_links import Link, Links
 from touchbase.history.sql import event_of, event_row
-from touchbase.inbox import waiting_since
+from touchbase.inbox.delivery import waiting_since
 from touchbase.inbox.sql import statements as inbox_sql
-from touchbase.records import Folded, Record, fold_event, origin_write, refold_status, write_field
+from touchbase.records.models import Record
+from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row
 

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.identity_resolution import Resolver
-from touchbase.history import COMPANY, CONTACT, EXTERNAL, EffectiveTime, Link, StoredEvent
-from touchbase.records import Contact, Folded, Record
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.identity_links import Link
+from touchbase.history.last_writer_wins import EffectiveTime
+from touchbase.records.models import Contact, Record
+from touchbase.records.projection import Folded
 
 EventKey = tuple[int, int, Micros, str]
 Target = tuple[int, int]

@@ -10,10 +10,13 @@ from collections.abc import Container, Iterable, Sequence
 from touchbase.common.timestamps import Micros
 from touchbase.events.identity_lookup import add_records
 from touchbase.events.projection_batch import Batch
-from touchbase.history import COMPANY, CONTACT, DELIBERATE, NEVER, VIA_API, EffectiveTime, Ref, StoredEvent
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime
 from touchbase.history.sql import event_of
-from touchbase.records import Contact, Folded, write_field
+from touchbase.records.models import Contact
+from touchbase.records.projection import Folded, write_field
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.sql.builders import ONE, RECORD

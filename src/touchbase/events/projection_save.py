@@ -11,11 +11,13 @@ from touchbase.events.identity_resolution import Resolver
 from touchbase.events.logged_changes import log_saved
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_companies import DELETE_CLAIMS_OF
-from touchbase.history import CLEARED, COMPANY, CONTACT, DELIBERATE, LEFT_OUT, NEVER, Stamp, StoredEvent, beats
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LEFT_OUT, NEVER, Stamp, beats
 from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
-from touchbase.records import Company, Contact, CustomField, Record, keys_of, shown_values
+from touchbase.records.models import Company, Contact, CustomField, Record
+from touchbase.records.primary_keys import keys_of, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched

@@ -17,10 +17,14 @@ from touchbase.events.object_claims import Separation, Share, linkedin_owners, o
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_save import unite_record
 from touchbase.events.rekey import assign, current_key, owner_of, release
-from touchbase.history import COMPANY, CONTACT, DELIBERATE, NEVER, SEVERAL, SINCE, Link, Ref, StoredEvent
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.history.identity_links import Link, Ref
+from touchbase.history.last_writer_wins import DELIBERATE, NEVER, SEVERAL, SINCE
 from touchbase.history.sql import event_of
-from touchbase.records import Record, Written, former_key, former_key_of, last_address, named_addresses, primary_key
+from touchbase.records.field_projection import Written, last_address, named_addresses
+from touchbase.records.models import Record
+from touchbase.records.primary_keys import former_key, former_key_of, primary_key
 from touchbase.sql.statement import Execute, Plan
 
 Histories = dict[int, list[StoredEvent]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.events.identity_resolution import Resolver
-from touchbase.history import NEVER, Stamp
-from touchbase.records import Contact, Record, primary_key
+from touchbase.history.last_writer_wins import NEVER, Stamp
+from touchbase.records.models import Contact, Record
+from touchbase.records.primary_keys import primary_key
 
 
 def current_key(record: Record, name: str) -> str | None:

@@ -15,8 +15,8 @@ import msgspec
 from touchbase.events.event_normalization import NormalizedDelivery, Outcome, is_undated
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.known_events import FACTS_OF_DELIVERY
-from touchbase.history import event_key
-from touchbase.inbox import UNDATED_DEDUPE_WINDOW, Delivery
+from touchbase.history.dedupe_keys import event_key
+from touchbase.inbox.delivery import UNDATED_DEDUPE_WINDOW, Delivery
 from touchbase.inbox.sql.statements import COUNT_REPEAT
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement

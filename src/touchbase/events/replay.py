@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from touchbase.clients import Client, ListClients
+from touchbase.clients.commands import ListClients
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Clock, Micros
-from touchbase.connections import Connection, ConnectionSettings, ListConnections
+from touchbase.connections.commands import ListConnections
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import Overloaded
 from touchbase.events.work import DryRunDelivery, DryRunResult, ProcessingStore, TooManyEvents
 from touchbase.events.worker import Read, translator
-from touchbase.inbox import FAILED, RECEIVED, CountDeliveries, Delivery, DeliveryFilter, ReplayDeliveries, ReplayMany, list_deliveries
+from touchbase.inbox.commands import ReplayDeliveries, ReplayMany
+from touchbase.inbox.delivery import FAILED, RECEIVED, Delivery
+from touchbase.inbox.queries import CountDeliveries
+from touchbase.inbox.service import DeliveryFilter, list_deliveries
 from touchbase.sql.store import Writes
 
 PAGE = 500

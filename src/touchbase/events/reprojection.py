@@ -11,27 +11,25 @@ from touchbase.events.identity_lookup import load_owners
 from touchbase.events.projection_batch import Batch, Target
 from touchbase.events.projection_companies import clear_company
 from touchbase.events.rekey import assign, current_key, release
-from touchbase.history import LEFT_OUT, NEVER, REPLY, SENT, EffectiveTime, StoredEvent
 from touchbase.history import sql as history_sql
+from touchbase.history.events import StoredEvent
+from touchbase.history.last_writer_wins import LEFT_OUT, NEVER, EffectiveTime
 from touchbase.history.sql import event_of
-from touchbase.records import (
-    RESOLVED_FIELDS,
-    Contact,
-    CustomField,
-    Folded,
-    Record,
+from touchbase.history.status import REPLY, SENT
+from touchbase.records.custom_budget import fitting_fields, note_left_out
+from touchbase.records.field_projection import (
     Written,
-    fitting_fields,
-    former_key_of,
     has_several_objects,
     last_address,
     named_addresses,
-    note_left_out,
     object_of,
     projected_custom_fields,
     projected_fields,
-    stamped_fields,
 )
+from touchbase.records.models import Contact, CustomField, Record
+from touchbase.records.primary_keys import former_key_of
+from touchbase.records.projection import Folded
+from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import custom_field_of, custom_field_row
 from touchbase.sql.ids import Ids

@@ -16,15 +16,18 @@ from touchbase.errors import Overloaded
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.identity_scan import find_addresses
-from touchbase.history import COMPANY, EXTERNAL, Ref
 from touchbase.history import sql as history_sql
-from touchbase.inbox import INLINE_BYTES, Delivery
+from touchbase.history.events import COMPANY, EXTERNAL
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.redaction import INLINE_BYTES
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.messages.sql.statements import DELETE_OF_RECORD
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
-from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of
+from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import Mark, delete_marks, find_marks, save_marks
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 
 @dataclass(slots=True)

@@ -10,37 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from touchbase.clients import SuppressOn
-from touchbase.do_not_contact import (
-    COMPLAINED,
-    EMAIL,
-    EVENT,
-    HARD_BOUNCED,
-    LINKEDIN_URL,
-    RESUBSCRIBED,
-    UNSUBSCRIBED,
-    Address,
-    Cause,
-)
+from touchbase.clients.models import SuppressOn
+from touchbase.do_not_contact.addresses import Address
+from touchbase.do_not_contact.models import COMPLAINED, EMAIL, EVENT, HARD_BOUNCED, LINKEDIN_URL, RESUBSCRIBED, UNSUBSCRIBED, Cause
 from touchbase.do_not_contact.sql.entries import ID, add_causes
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
-from touchbase.history import (
-    BOUNCE,
-    COMPLAINT,
-    CONTACT,
-    RESUBSCRIBE,
-    UNSUBSCRIBE,
-    VIA_LINK,
-    VIA_LINKEDIN,
-    Event,
-    StoredEvent,
-    effect_of,
-)
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, VIA_LINK, VIA_LINKEDIN, Event, StoredEvent, effect_of
 from touchbase.history.sql import event_of
-from touchbase.records import Contact
+from touchbase.history.status import BOUNCE, COMPLAINT, RESUBSCRIBE, UNSUBSCRIBE
+from touchbase.records.models import Contact
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 

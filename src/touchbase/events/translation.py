@@ -9,13 +9,16 @@ from functools import cache
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.common.content_encoding import decoded
-from touchbase.connections import CRM, ApiResponse, Connection, FetchFailed
+from touchbase.connections.models import CRM, Connection
+from touchbase.connections.tools import ApiResponse, FetchFailed
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events.identity_scan import Identities, add_events, find_addresses
 from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult
-from touchbase.history import Translation
-from touchbase.inbox import Delivery, request_of_delivery, seconds_for
+from touchbase.history.events import Translation
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import seconds_for
+from touchbase.inbox.webhook_request import request_of_delivery
 from touchbase.sandbox.process import limit_seconds
 
 

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.connections import Connection
+from touchbase.connections.models import Connection
 from touchbase.errors import Overloaded
 from touchbase.events.identity_scan import Identities
 from touchbase.events.work import ReadResult
-from touchbase.history import Translation
-from touchbase.inbox import MAX_SECONDS, Delivery, request_of_delivery
+from touchbase.history.events import Translation
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import MAX_SECONDS
+from touchbase.inbox.webhook_request import request_of_delivery
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 

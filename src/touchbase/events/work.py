@@ -8,11 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Call
-from touchbase.history import Ref, Translation
-from touchbase.inbox import Delivery
+from touchbase.connections.silence import Call
+from touchbase.history.events import Translation
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import Delivery
 from touchbase.sql.store import Store
-from touchbase.tracing import AppliedDelivery
+from touchbase.tracing.interface import AppliedDelivery
 
 
 @dataclass(slots=True)

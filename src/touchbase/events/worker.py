@@ -17,13 +17,15 @@ from functools import partial
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.backoff import Backoff
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
-from touchbase.connections import Connection
+from touchbase.connections.models import Connection
 from touchbase.errors import Overloaded
 from touchbase.events.fair_scheduler import BATCH_SIZE, MAX_LAG, QUIET_MAX_LAG, SHORT_PAUSE, FairScheduler, pause_seconds
 from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import ProcessingStore, WorkReport
-from touchbase.history import Translation
-from touchbase.inbox import BusyClients, Delivery, request_of_delivery
+from touchbase.history.events import Translation
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import BusyClients
+from touchbase.inbox.webhook_request import request_of_delivery
 from touchbase.metrics import DELIVERIES_PROCESSED, DELIVERY_APPLY_DELAY, DELIVERY_PROBLEMS, RECORDS_CREATED, Metrics
 from touchbase.sql.outage import Outage
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from touchbase.auth import READ
-from touchbase.clients import Client
+from touchbase.auth.authentication import READ
+from touchbase.clients.models import Client
 from touchbase.common.misspelt import suggest
 from touchbase.common.parquet import check_installed
 from touchbase.common.timestamps import to_text
@@ -23,8 +23,9 @@ from touchbase.http.query_parameters import YES_OR_NO, Parameter, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import named_enum
-from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.api import JobOut, job_response
+from touchbase.jobs.commands import CreateJob
+from touchbase.jobs.models import QUEUED, Job
 from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType

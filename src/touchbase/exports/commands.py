@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.records import ListCompanies, ListContacts
+from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.sql.command import Query
 
 

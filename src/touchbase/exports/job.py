@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
@@ -20,10 +20,13 @@ from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportReco
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.parquet_file import ParquetWriter
 from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
-from touchbase.history import COMPANY, CONTACT
-from touchbase.jobs import PIECE, RESULT, Checkpoint, JobRun
-from touchbase.records import RECORD_TYPES, ListCompanies, ListContacts, RecordType
-from touchbase.search import SearchRecords, SearchRequest, index_all, prepare
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.jobs.models import RESULT, Checkpoint
+from touchbase.jobs.runner import PIECE, JobRun
+from touchbase.records.commands import ListCompanies, ListContacts
+from touchbase.records.record_type import RECORD_TYPES, RecordType
+from touchbase.search.queries import SearchRecords
+from touchbase.search.service import SearchRequest, index_all, prepare
 from touchbase.sql.store import Store
 
 PAGE = 1_000

@@ -10,8 +10,8 @@ import msgspec
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.marking import mark_records
 from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
-from touchbase.history import COMPANY, CONTACT
-from touchbase.records import ListContacts
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.commands import ListContacts
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
 from touchbase.sql.filters import Where
 from touchbase.sql.page_budget import ByteBudget

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from touchbase.clients import ClientSettings, FieldType
+from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.exports.encoders import SUPPRESSED, CsvFormat, csv_page
 from touchbase.exports.parquet_file import Columns
 from touchbase.exports.sql import unpacked
-from touchbase.records import json_value
+from touchbase.records.validation import json_value
 
 Rows = Sequence[tuple[Any, ...]]
 Reasons = Sequence[str | None]

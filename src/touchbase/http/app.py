@@ -17,7 +17,7 @@ from touchbase.http.openapi import description
 from touchbase.http.responses import Response
 from touchbase.http.routes import ROUTES
 from touchbase.http.routing import Route, Router
-from touchbase.spool import SpooledWebhook
+from touchbase.spool.models import SpooledWebhook
 
 __all__ = ["AuthMode", "Dependencies", "Limits", "ProtocolResponse", "build_app"]
 

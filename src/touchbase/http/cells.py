@@ -7,14 +7,14 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
-from touchbase.cells import HOME_NAME
+from touchbase.auth.authentication import ADMIN
+from touchbase.cells.models import HOME_NAME
 from touchbase.errors import Forbidden
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, example, named_enum
-from touchbase.routing import ListedCell, list_cells
+from touchbase.routing.listing import ListedCell, list_cells
 
 State = Literal["open", "draining"]
 _STATE = named_enum("CellState", "Whether new clients may live in a cell.", get_args(State))

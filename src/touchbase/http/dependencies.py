@@ -8,23 +8,29 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
-from touchbase.auth import KeyThrottle, KeyUsage, Sessions, WebhookThrottle
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
+from touchbase.auth.last_used import KeyUsage
+from touchbase.auth.sessions import Sessions
 from touchbase.common.timestamps import DAY, Clock, Micros
 from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.config import Settings
-from touchbase.connections import SECRETS, Arrival, Connection, Connections, ConnectionSettings, Fetcher, Tools
+from touchbase.connections.models import SECRETS, Arrival, Connection, ConnectionSettings
+from touchbase.connections.service import Connections
+from touchbase.connections.tools import Fetcher, Tools
 from touchbase.errors import UnrecognisedPayload
-from touchbase.event_log import Feed
-from touchbase.events import ProcessingStore, Read
-from touchbase.history import Translation
-from touchbase.imports import Previews
-from touchbase.inbox import RefusedWebhooks
+from touchbase.event_log.feed import Feed
+from touchbase.events.work import ProcessingStore
+from touchbase.events.worker import Read
+from touchbase.history.events import Translation
+from touchbase.imports.preview import Previews
+from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
-from touchbase.outgoing import NOWHERE, TESTS_A_MINUTE, Answer, Installation
-from touchbase.rate_limit import RateLimiter
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.models import NOWHERE, TESTS_A_MINUTE, Installation
+from touchbase.rate_limit.rate_limiter import RateLimiter
 from touchbase.sandbox.pool import Sandbox
-from touchbase.spool import Spool
-from touchbase.tracing import Tracing
+from touchbase.spool.spool import Spool
+from touchbase.tracing.interface import Tracing
 
 MIB = 1_048_576
 _DEFAULTS = Settings()

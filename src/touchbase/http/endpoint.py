@@ -11,16 +11,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from touchbase.auth import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of, session_from_headers
-from touchbase.cells import collecting
-from touchbase.clients import ACTIVE, Client, Clients, check_space
+from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
+from touchbase.auth.sessions import session_from_headers
+from touchbase.cells.unanswered import collecting
+from touchbase.clients.models import ACTIVE, Client
+from touchbase.clients.service import Clients
+from touchbase.clients.stored_bytes import check_space
 from touchbase.common.asgi import peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Connections
+from touchbase.connections.service import Connections
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
-from touchbase.event_log import Feed
-from touchbase.history import Author
+from touchbase.event_log.feed import Feed
+from touchbase.history.events import Author
 from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
 from touchbase.http.problems import InternalError, MethodNotAllowed
@@ -29,9 +32,10 @@ from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_hea
 from touchbase.http.request_body import ClientDisconnected, read_json, read_struct, stream_body
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
-from touchbase.idempotency import InFlightKeys
-from touchbase.inbox import RefusedWebhooks, SenderChecks
-from touchbase.revyops import PagesRead
+from touchbase.idempotency.service import InFlightKeys
+from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.inbox.signature_check import SenderChecks
+from touchbase.revyops.numbered_pages import PagesRead
 from touchbase.sql.store import Writes
 
 UNANSWERED = b"touchbase-unanswered-cells"

@@ -6,14 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
+from touchbase.auth.authentication import ADMIN
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Forbidden, TouchbaseError
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode
-from touchbase.spool import Spool
+from touchbase.spool.spool import Spool
 from touchbase.sql.store import Store, check_in_time
 
 

@@ -16,7 +16,8 @@ from touchbase.http.endpoint import Call, Handler
 from touchbase.http.request_body import unpack
 from touchbase.http.response_recorder import ResponseRecorder, replayed
 from touchbase.http.responses import Response
-from touchbase.idempotency import MAX_KEY_LENGTH, ReplayedResponse, RequestKey, find_response
+from touchbase.idempotency.models import MAX_KEY_LENGTH, RequestKey
+from touchbase.idempotency.service import ReplayedResponse, find_response
 
 HEADER = "Idempotency-Key"
 IDEMPOTENCY_KEY = b"idempotency-key"

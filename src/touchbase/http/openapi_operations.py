@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from touchbase.auth import CLIENT_HEADER
+from touchbase.auth.authentication import CLIENT_HEADER
 from touchbase.common import field_limits as limits
-from touchbase.connections import CHANNELS
+from touchbase.connections.models import CHANNELS
 from touchbase.http.idempotency import HEADER
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Json, Route, Success
-from touchbase.idempotency import LIFETIME_HOURS, MAX_KEY_LENGTH
+from touchbase.idempotency.models import LIFETIME_HOURS, MAX_KEY_LENGTH
 
 SCHEMAS = "#/components/schemas/"
 MERGE_PATCH = "application/merge-patch+json"

@@ -10,7 +10,8 @@ import msgspec
 from touchbase.errors import TouchbaseError
 from touchbase.http.problems import PROBLEM_JSON, problem, with_request_id
 from touchbase.http.responses import Response
-from touchbase.idempotency import IdempotentWrites, RequestKey, StoredResponse, store_response
+from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.idempotency.service import IdempotentWrites, store_response
 from touchbase.sql.store import Store, Writes
 
 R = TypeVar("R")

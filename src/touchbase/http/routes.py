@@ -8,7 +8,7 @@ from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
 from touchbase.console import api as console
-from touchbase.custom_fields import api as custom_fields
+from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import records as suppressed_records
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.duplicates import api as duplicates

@@ -10,8 +10,9 @@ from typing import Annotated, Any, BinaryIO, Literal, cast
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.auth import READ, WRITE
-from touchbase.clients import Client, check_space
+from touchbase.auth.authentication import READ, WRITE
+from touchbase.clients.models import Client
+from touchbase.clients.stored_bytes import check_space
 from touchbase.common.field_limits import NAME, why_not_storable
 from touchbase.common.timestamps import DAY
 from touchbase.errors import Fault, Invalid, NotFound, Overloaded, TouchbaseError, WrongState
@@ -25,9 +26,11 @@ from touchbase.imports.columns import MATCHES, Mapping, resolve
 from touchbase.imports.commands import MODES, ListMappings, Mode, RemoveMapping, SaveMapping, StoredMapping
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import Preview
-from touchbase.jobs import FAILED, INPUT, PIECE, PREVIEW, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, Job
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
+from touchbase.jobs.commands import AppendToFile, ChangeJob, CreateJob
+from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, UPLOADING, Job
+from touchbase.jobs.runner import PIECE
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 
 LOG = logging.getLogger("touchbase.imports")

@@ -15,7 +15,7 @@ import msgspec
 from touchbase.common import field_limits
 from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault, Invalid
-from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 CUSTOM, COMPANY = "cf.", "company."
 """Prefixes of targets."""

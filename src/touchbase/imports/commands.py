@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import Micros
-from touchbase.history import NO_AUTHOR, Author
+from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.imports.rows import ValidRow
-from touchbase.records import CreateCompany, CreateContact
+from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.sql.command import Command, Query
 
 Mode = Literal["create", "update", "upsert"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from touchbase.records import CreateCompany, CreateContact
+from touchbase.records.commands import CreateCompany, CreateContact
 
 _START = 4_096
 _NO_ROW = 0

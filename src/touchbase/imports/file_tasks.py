@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO, Literal
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.imports.duplicates import SeenKeys, keys_of
 from touchbase.imports.guessing import guess

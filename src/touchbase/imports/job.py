@@ -11,17 +11,18 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
-from touchbase.history import Author
+from touchbase.history.events import Author
 from touchbase.imports.columns import Mapping
 from touchbase.imports.commands import DUPLICATE, INVALID, ImportRows, Mode, Outcome
 from touchbase.imports.preview import READING_SECONDS, too_costly
 from touchbase.imports.report import BadRows, Report
 from touchbase.imports.rows import InvalidRow, ValidRow
 from touchbase.imports.table import Row, UnreadableFile
-from touchbase.jobs import BAD_ROWS, INPUT, Checkpoint, JobRun
+from touchbase.jobs.models import BAD_ROWS, INPUT, Checkpoint
+from touchbase.jobs.runner import JobRun
 from touchbase.sandbox.pool import Session
 from touchbase.sandbox.task import Task, TaskStopped
 

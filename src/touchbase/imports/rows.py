@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from touchbase.clients import Client, FieldType
+from touchbase.clients.models import Client, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import DAY, Micros, to_text
@@ -28,7 +28,9 @@ from touchbase.imports.columns import (
 )
 from touchbase.imports.dates import BadDate, parse_date
 from touchbase.imports.table import Row, is_encodable
-from touchbase.records import COMPANY_TYPE, CONTACT_TYPE, CreateCompany, CreateContact, create_command
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.create import create_command
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 NAME_WITHOUT_DOMAIN = "company_without_domain"
 """Notice: the row names a company and not its domain, so no company is made or linked."""

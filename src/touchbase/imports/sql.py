@@ -10,8 +10,10 @@ import msgspec
 
 from touchbase.clients.sql.queries import settings_of
 from touchbase.errors import Conflict, Invalid, PersonErased, TouchbaseError
-from touchbase.history import CONTACT as CONTACT_KIND
-from touchbase.history import IMPORT, REPLY, SENT, STATUS_REFUSED, VIA_API, Detail, Event, StoredEvent, status_word
+from touchbase.history.events import CONTACT as CONTACT_KIND
+from touchbase.history.events import IMPORT, VIA_API, Detail, Event, StoredEvent, status_word
+from touchbase.history.problems import STATUS_REFUSED
+from touchbase.history.status import REPLY, SENT
 from touchbase.imports.columns import LAST_REPLY
 from touchbase.imports.commands import (
     CREATED,
@@ -29,17 +31,9 @@ from touchbase.imports.commands import (
 )
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
-from touchbase.records import (
-    COMPANY_TYPE,
-    CONTACT_TYPE,
-    Company,
-    Contact,
-    CreateCompany,
-    CreateContact,
-    UpdateCompany,
-    UpdateContact,
-    new_write_key,
-)
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact, new_write_key
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED, guarded

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.marking import mark_records
 from touchbase.imports.rows import ValidRow
-from touchbase.records import Company, Contact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.statement import Plan
 
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 
 from touchbase.common.content_encoding import decoded
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
-from touchbase.suppression import Unsearchable, contains_text, find_identities
+from touchbase.suppression.pii_scan import Unsearchable, contains_text, find_identities
 
 
 def match_bodies(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 
 RECEIVED = "received"
 APPLIED = "applied"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.cells import Before
+from touchbase.cells.pages import Before
 from touchbase.common.timestamps import Micros
-from touchbase.history import StoredEvent
+from touchbase.history.events import StoredEvent
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.command import Query
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from json.encoder import encode_basestring as quoted
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
-from touchbase.connections import FETCHED, UNPROVEN, Sender
+from touchbase.connections.fetch_state import FETCHED
+from touchbase.connections.models import UNPROVEN, Sender
 from touchbase.errors import Overloaded
-from touchbase.history import EVENT_ENDINGS, body_key
+from touchbase.history.dedupe_keys import EVENT_ENDINGS, body_key
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.redaction import needs_process, redact
 from touchbase.sandbox.pool import Sandbox

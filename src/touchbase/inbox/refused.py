@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from touchbase.clients import Client, FindClient
+from touchbase.clients.commands import FindClient
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections import Connection
+from touchbase.connections.models import Connection
 from touchbase.errors import Overloaded
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused_bodies import (
@@ -31,7 +32,7 @@ from touchbase.inbox.refused_bodies import (
 from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
 from touchbase.sql.command import Command, Query
 from touchbase.sql.store import Store
-from touchbase.suppression import Unsearchable
+from touchbase.suppression.pii_scan import Unsearchable
 
 NO_CLIENT = 0
 """The client number of webhooks to an unknown client id. No client has it."""

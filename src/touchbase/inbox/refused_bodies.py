@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.connections import Connection, Sender
+from touchbase.connections.models import Connection, Sender
 from touchbase.errors import NotFound, WrongState
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.inbox.commands import DroppedBodies, StoredDelivery
 from touchbase.inbox.delivery import UNRECOGNISED, Delivery
 from touchbase.inbox.receive import receive_webhook, stored_headers
@@ -19,7 +19,7 @@ from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.command import Command, Query
 from touchbase.sql.store import Store
-from touchbase.suppression import find_identities
+from touchbase.suppression.pii_scan import find_identities
 
 LOG = logging.getLogger("touchbase.refusals")
 MAX_BODY_BYTES = 256 * 1024

@@ -15,14 +15,14 @@ from itertools import takewhile
 
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.search_queries import DeliveryStep, FindSoughtPerson, SoughtPerson, StepThroughDeliveries
 from touchbase.inbox.service import DeliveryFilter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.store import Store
-from touchbase.suppression import find_identities
+from touchbase.suppression.pii_scan import find_identities
 
 MOST_EXAMINED = 20_000
 """Deliveries that one page examines."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.command import Query
 

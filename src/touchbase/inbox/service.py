@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from touchbase.cells import Before, end_of
+from touchbase.cells.pages import Before, end_of
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
-from touchbase.history import StoredEvent
+from touchbase.history.events import StoredEvent
 from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries

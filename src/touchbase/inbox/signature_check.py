@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
-from touchbase.connections import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender, Tools
+from touchbase.connections.models import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
+from touchbase.connections.tools import Tools
 from touchbase.errors import Overloaded
 
 INLINE_BYTES = 16 * 1024

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.content_encoding import decoded
-from touchbase.connections import CACHE_TTL, Connection
+from touchbase.connections.models import CACHE_TTL, Connection
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.limits import check_payload
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.auth import READ, WRITE
+from touchbase.auth.authentication import READ, WRITE
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import PayloadDeleted
 from touchbase.http import query_parameters as query

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from touchbase.cells import Before
+from touchbase.cells.pages import Before
 from touchbase.common.timestamps import Micros
 from touchbase.jobs.models import Checkpoint, Job, Json
 from touchbase.sql.command import Command, Query

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, BinaryIO, Protocol
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.jobs.commands import JobStep, ReadPiece
 from touchbase.jobs.models import Checkpoint, Job

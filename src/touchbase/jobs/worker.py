@@ -11,7 +11,8 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
-from touchbase.clients import Client, FindClientByNumber
+from touchbase.clients.commands import FindClientByNumber
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import Conflict, Overloaded, TouchbaseError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from touchbase.auth import SCOPES, key_scopes
+from touchbase.auth.authentication import SCOPES, key_scopes
 from touchbase.common.asgi import peer_of
 from touchbase.errors import Unauthorized
 from touchbase.http.endpoint import CLIENT_ID, Call, key_from_headers
@@ -15,8 +15,8 @@ from touchbase.http.inner_request import send_inner
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
-from touchbase.mcp import Answer, Asked, Conversation, Holder
-from touchbase.mcp.conversation import PARSE_ERROR
+from touchbase.mcp.conversation import PARSE_ERROR, Conversation, Holder
+from touchbase.mcp.requests import Answer, Asked
 
 PATH = "/mcp"
 PASSED_ON = (b"authorization", b"x-api-key", b"x-client-id", b"user-agent")

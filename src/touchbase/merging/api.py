@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.auth import WRITE
-from touchbase.bin import gone_before, gone_us
-from touchbase.clients import Client
+from touchbase.auth.authentication import WRITE
+from touchbase.bin.models import gone_before, gone_us
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS, NAME
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
@@ -23,12 +23,15 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
 from touchbase.merging.commands import MergeRecords, PreviewMerge, UndoMerge
 from touchbase.merging.models import CUSTOM, MOST_RECORDS, SURVIVORSHIPS, Merge, Policy, Undone
-from touchbase.records import Preview, RecordType, WriteBatch, get_record, new_write_key
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
+from touchbase.records.commands import new_write_key
+from touchbase.records.read_records import get_record
+from touchbase.records.record_type import RecordType
+from touchbase.records.write_batch import Preview, WriteBatch
 
 SURVIVORSHIP_HELP = (
     "Which values the record has afterwards. newest: the last written ones. if_empty: its own, and where it has none, the first one of the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import NO_AUTHOR, Author
+from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.merging.models import Merge, Policy, Undone
 from touchbase.sql.command import Command, Query
 

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import CONTACT, Ref
-from touchbase.records import Company, Contact, Record
+from touchbase.history.events import CONTACT
+from touchbase.history.identity_links import Ref
+from touchbase.records.models import Company, Contact, Record
 from touchbase.sql.rows import encode
 
 NEWEST = "newest"

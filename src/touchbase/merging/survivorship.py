@@ -11,9 +11,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from touchbase.history import CONTACT, INITIAL, NEVER, REPLY, SENT, STATUS, VIA_API, Stamp, StatusWords, StoredEvent, beats
+from touchbase.history.events import CONTACT, VIA_API, StoredEvent
+from touchbase.history.last_writer_wins import NEVER, Stamp, beats
+from touchbase.history.status import INITIAL, REPLY, SENT, STATUS
+from touchbase.history.status_words import StatusWords
 from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
-from touchbase.records import RECORD_TYPES, Contact, CustomField, Record, current_stamp, refold_status, stamped_fields
+from touchbase.records.models import Contact, CustomField, Record
+from touchbase.records.projection import current_stamp, refold_status
+from touchbase.records.record_type import RECORD_TYPES, stamped_fields
 
 IDENTITIES = ("email", "linkedin_url", "domain")
 Value = str | int | None

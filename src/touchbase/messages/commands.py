@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import NO_AUTHOR, Author, Ref
+from touchbase.history.events import NO_AUTHOR, Author
+from touchbase.history.identity_links import Ref
 from touchbase.messages.models import Message
 from touchbase.sql.command import Command, Query
 

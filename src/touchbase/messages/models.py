@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 SENT, RECEIVED = "sent", "received"
 DIRECTIONS = (SENT, RECEIVED)

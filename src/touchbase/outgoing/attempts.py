@@ -10,12 +10,13 @@ from functools import lru_cache
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 
-from touchbase.clients import FindClientByNumber
+from touchbase.clients.commands import FindClientByNumber
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.enrichment import retry_after_of
-from touchbase.event_log import EventType, ListLoggedEvents, LoggedEvent, event_id
-from touchbase.history import COMPANY, CONTACT
-from touchbase.inbox import FindTraces
+from touchbase.enrichment.retry_policy import retry_after_of
+from touchbase.event_log.commands import ListLoggedEvents
+from touchbase.event_log.models import EventType, LoggedEvent, event_id
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.inbox.queries import FindTraces
 from touchbase.outgoing.content import Message, message_of, test_message
 from touchbase.outgoing.filters import UnreadableFilter, wants
 from touchbase.outgoing.http_client import Answer
@@ -39,7 +40,7 @@ from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.write_back import test_write, write_of
 from touchbase.sql.store import Store
-from touchbase.tracing import Tracing
+from touchbase.tracing.interface import Tracing
 
 LOG = logging.getLogger("touchbase.outgoing")
 Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import json
 
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.event_log import LoggedEvent, envelope
+from touchbase.event_log.event_envelope import envelope
+from touchbase.event_log.models import LoggedEvent
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.models import CLOUDEVENTS, SLACK, WEBHOOK, Endpoint, Installation

@@ -15,7 +15,7 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
-from touchbase.event_log import FindNewEvents, ListNewestEvents
+from touchbase.event_log.commands import FindNewEvents, ListNewestEvents
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import Fault, Outbox, Sends, judged, warn_of_trimmed
 from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed
@@ -30,7 +30,7 @@ from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
-from touchbase.tracing import Tracing
+from touchbase.tracing.interface import Tracing
 
 LOG = logging.getLogger("touchbase.outgoing")
 LEASE: Micros = 10 * SECOND

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from touchbase.clients import Client, ClientSettings, FindClientByNumber
+from touchbase.clients.commands import FindClientByNumber
+from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
 from touchbase.outgoing.models import Endpoint, Record
-from touchbase.records import RECORD_TYPES
-from touchbase.search import MatchesFilter, filter_parser
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.search.queries import MatchesFilter
+from touchbase.search.service import filter_parser
 from touchbase.sql.store import Store
 
 NAMES = {kind.name: number for number, kind in RECORD_TYPES.items()}

@@ -14,8 +14,8 @@ from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from touchbase.common.url_origin import origin_of
-from touchbase.connections import FetchFailed
-from touchbase.enrichment import CheckedBackend, certificates
+from touchbase.connections.tools import FetchFailed
+from touchbase.enrichment.http_client import CheckedBackend, certificates
 from touchbase.outgoing.http_connection import Connection, ConnectionLost, Response
 from touchbase.outgoing.models import RESPONSE_BYTES, TIMEOUT, UNREACHABLE
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from touchbase.connections import ApiRequest, ApiResponse, Connection
+from touchbase.connections.models import Connection
+from touchbase.connections.tools import ApiRequest, ApiResponse
 
 TOOL, OBJECT = "hubspot", "contact"
 API = "https://api.hubapi.com"

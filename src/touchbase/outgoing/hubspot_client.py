@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 
-from touchbase.connections import CRM, ApiRequest, ApiResponse, Connection, FetchFailed, ListConnections, SendRequest
+from touchbase.connections.commands import ListConnections
+from touchbase.connections.models import CRM, Connection
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
 from touchbase.outgoing import hubspot
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import RESPONSE_BYTES, SKIPPED, UNREACHABLE

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.common.token_bucket import TokenBucket
-from touchbase.event_log import LoggedEvent
+from touchbase.event_log.models import LoggedEvent
 from touchbase.outgoing.models import ACTIVE, DELIVERED, DONE, MAX_UNDONE, PAUSED, PER_RECORD, Attempt, Pending, Record, Served
 from touchbase.outgoing.schedule import OPEN_AFTER, PAUSE_AFTER, next_attempt, next_probe
 

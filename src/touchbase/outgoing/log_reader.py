@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from touchbase.event_log import ListLoggedEvents, Page
+from touchbase.event_log.commands import ListLoggedEvents, Page
 from touchbase.outgoing.line import BUFFER
 from touchbase.outgoing.models import Endpoint
 from touchbase.sql.store import Store

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from touchbase.event_log import EventType
+from touchbase.event_log.models import EventType
 from touchbase.outgoing.models import Installation
-from touchbase.records import RECORD_TYPES
-from touchbase.search import record_members
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.search.service import record_members
 
 Shape = Mapping[str, Any]
 REPLIES = (EventType.MESSAGE_RECEIVED.value, EventType.CONTACT_REPLIED.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from touchbase.event_log import LoggedEvent
+from touchbase.event_log.models import LoggedEvent
 from touchbase.outgoing.shown import Shown
 from touchbase.sql.store import Store
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
-from touchbase.event_log import LOGGED
+from touchbase.event_log.signal import LOGGED
 from touchbase.sql.outage import Outage
 
 LOG = logging.getLogger("touchbase.outgoing")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from touchbase.event_log import LoggedEvent
+from touchbase.event_log.models import LoggedEvent
 from touchbase.outgoing.models import Record
 from touchbase.sql.store import Store
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common.misspelt import suggest
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import Micros
 from touchbase.common.url_origin import origin_of
-from touchbase.enrichment import is_public
+from touchbase.enrichment.http_client import is_public
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
-from touchbase.event_log import EventType
+from touchbase.event_log.models import EventType
 from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.http_client import webhook_origin
 from touchbase.outgoing.hubspot import SHOWN
@@ -21,8 +21,8 @@ from touchbase.outgoing.models import EMAIL, HUBSPOT, MAX_RECIPIENTS, SLACK, STA
 from touchbase.outgoing.notices import PATHS, REPLIES
 from touchbase.outgoing.templates import template_faults
 from touchbase.outgoing.write_back import TYPES
-from touchbase.records import RECORD_TYPES
-from touchbase.search import record_members
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.search.service import record_members
 
 SETTING = "TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS"
 USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5, HUBSPOT: 5}

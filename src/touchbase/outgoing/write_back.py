@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from secrets import token_hex
 from typing import Any
 
-from touchbase.event_log import EventType, LoggedEvent, event_id
+from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.outgoing import hubspot
 from touchbase.outgoing.commands import FindWriteBack
 from touchbase.outgoing.content import TEST, Message

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.clients import Client, ClientLimits, ClientSettings
+from touchbase.clients.models import Client, ClientLimits, ClientSettings
 from touchbase.common.fair_quota import FairQuota
 from touchbase.common.timestamps import Micros
 from touchbase.common.token_bucket import BoundedCache, TokenBucket

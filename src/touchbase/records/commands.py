@@ -10,7 +10,9 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import PreconditionFailed
-from touchbase.history import API_KEY, NO_AUTHOR, PLAIN, Author, StatusWords, StoredEvent
+from touchbase.history.events import NO_AUTHOR, Author, StoredEvent
+from touchbase.history.last_writer_wins import API_KEY
+from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.records.models import Company, Contact, Record
 from touchbase.sql.command import Command, Query, T_co
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, NotFound, Overloaded
-from touchbase.history import NO_AUTHOR, Author
+from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.records import validation
 from touchbase.records.commands import CreateContact, Created, CreateRecord, UpdateContact, UpdateRecord
 from touchbase.records.models import Company, Contact

@@ -10,7 +10,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, MAX_CUSTOM_FIELDS, custom_bytes
-from touchbase.history import API_KEY, CLEARED, DELIBERATE, LEFT_OUT, NEVER, EffectiveTime, StoredEvent, beats
+from touchbase.history.events import StoredEvent
+from touchbase.history.last_writer_wins import API_KEY, CLEARED, DELIBERATE, LEFT_OUT, NEVER, EffectiveTime, beats
 from touchbase.records.field_projection import FieldWrites, Objects, Written
 from touchbase.records.models import CustomField, Record
 

@@ -14,7 +14,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import CARRIED, DELIBERATE, NEVER, VIA_API, EffectiveTime, Stamp, StoredEvent, beats
+from touchbase.history.events import VIA_API, StoredEvent
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.records.models import CustomField, Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write
 

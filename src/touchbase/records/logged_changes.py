@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from touchbase.common.timestamps import Micros, from_text, to_text
-from touchbase.event_log import DELIVERY, LoggedEvent, record_event
-from touchbase.history import CONTACT, PLAIN, StatusWords
+from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
+from touchbase.history.events import CONTACT
+from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.records.models import Record
 from touchbase.records.primary_keys import shown_values
 from touchbase.records.record_type import RECORD_TYPES, type_of

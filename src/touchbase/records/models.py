@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
-from touchbase.history import Stamps
+from touchbase.history.last_writer_wins import Stamps
 
 
 @dataclass(slots=True)

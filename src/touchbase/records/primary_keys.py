@@ -5,7 +5,9 @@ from __future__ import annotations
 from operator import attrgetter
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import API_KEY, CLEARED, COMPANY, LAST_WRITE, NEVER, SEVERAL, SINCE, Ref, Stamp, beats, stamp_of
+from touchbase.history.events import COMPANY
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import API_KEY, CLEARED, LAST_WRITE, NEVER, SEVERAL, SINCE, Stamp, beats, stamp_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import current_stamp, write_field
 from touchbase.records.record_type import RECORD_TYPES, type_of

@@ -10,32 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from touchbase.history import (
-    CARRIED,
-    CONTACT,
+from touchbase.history.events import CONTACT, CRM_STATUS_EVENTS, IMPORT, VIA_API, StoredEvent
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, beats, stamp_of
+from touchbase.history.status import (
     CRM_STATUS,
-    CRM_STATUS_EVENTS,
-    DELIBERATE,
-    IMPORT,
     INITIAL,
-    PLAIN,
     REPLY,
     RESUBSCRIBE,
     SENT,
     STATUS,
     STATUS_EFFECTS,
-    VIA_API,
-    Stamp,
     StatusWalk,
-    StatusWords,
-    StoredEvent,
-    WordsWalk,
     advance_status,
-    beats,
     may_change_status,
     restart_status,
-    stamp_of,
 )
+from touchbase.history.status_words import PLAIN, StatusWords, WordsWalk
 from touchbase.records.models import Contact, Record
 from touchbase.records.record_type import RESOLVED_FIELDS
 

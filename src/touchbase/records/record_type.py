@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
 
-from touchbase.clients import ClientSettings, FieldType, StatusSet
+from touchbase.clients.models import ClientSettings, FieldType, StatusSet
 from touchbase.errors import Fault
-from touchbase.history import COMPANY, CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records import validation
 from touchbase.records.commands import (
     CreateCompany,

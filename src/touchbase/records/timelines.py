@@ -10,25 +10,11 @@ from dataclasses import dataclass, replace
 
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.history import (
-    DELIBERATE,
-    INITIAL,
-    NEVER,
-    PLAIN,
-    RENAMED,
-    VIA_API,
-    Author,
-    EffectiveTime,
-    Ref,
-    Stamp,
-    StatusWalk,
-    StatusWords,
-    StoredEvent,
-    WordsWalk,
-    advance_status,
-    beats,
-    restart_status,
-)
+from touchbase.history.events import VIA_API, Author, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime, Stamp, beats
+from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status
+from touchbase.history.status_words import PLAIN, RENAMED, StatusWords, WordsWalk
 from touchbase.records.commands import GetHistory
 from touchbase.records.field_projection import API, FieldWrites, Objects, Written, has_several_objects
 from touchbase.records.models import Company, Contact, Record

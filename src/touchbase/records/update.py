@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from touchbase.clients import Client, FieldType
+from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
 from touchbase.records import validation

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
-from touchbase.clients import ClientSettings, FieldType
+from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common import normalize
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, InvalidText, exceeds_budget, within_budget
 from touchbase.errors import Fault, Invalid

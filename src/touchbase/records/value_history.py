@@ -13,19 +13,11 @@ from touchbase.common.misspelt import suggest
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import MOST_FAULTS, Fault, Invalid, NotFound
-from touchbase.history import (
-    DERIVED,
-    INITIAL,
-    STATUS_REFUSED,
-    StatusWalk,
-    StatusWords,
-    StoredEvent,
-    WordsWalk,
-    advance_status,
-    described,
-    restart_status,
-    why_ignored,
-)
+from touchbase.history.events import StoredEvent
+from touchbase.history.last_writer_wins import DERIVED
+from touchbase.history.problems import STATUS_REFUSED, described
+from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status, why_ignored
+from touchbase.history.status_words import StatusWords, WordsWalk
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import sets_status, walked_effect
 from touchbase.records.record_type import stamped_fields, type_of

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.normalize import ADDRESS_KEYS
-from touchbase.history import API_KEY, CARRIED, DELIBERATE, DERIVED, VIA_API, Ref, Stamp, StoredEvent, beats
+from touchbase.history.events import VIA_API, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import API_KEY, CARRIED, DELIBERATE, DERIVED, Stamp, beats
 from touchbase.records.field_projection import object_of
 from touchbase.records.models import Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write

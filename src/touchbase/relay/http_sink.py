@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from touchbase.common.timestamps import Clock
-from touchbase.enrichment import retry_after_of
-from touchbase.outgoing import Answer, WebhookClient, signature_headers, webhook_origin
+from touchbase.enrichment.retry_policy import retry_after_of
+from touchbase.outgoing.http_client import Answer, WebhookClient, webhook_origin
+from touchbase.outgoing.signatures import signature_headers
 from touchbase.relay.models import Event, SinkFailed, position_of
 
 _encode = msgspec.json.Encoder().encode

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from touchbase.outgoing import cut_envelope
+from touchbase.outgoing.content import cut_envelope
 from touchbase.relay.models import Event, Position, RelayStopped, SinkFailed, position_of
 
 NOT_INSTALLED = "nats:// needs nats-py, which is not installed here: pip install touchbase[nats]"

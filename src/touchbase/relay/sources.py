@@ -8,12 +8,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Clock
-from touchbase.connections import ApiRequest, ApiResponse, FetchFailed
-from touchbase.enrichment import retry_after_of
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
+from touchbase.enrichment.retry_policy import retry_after_of
 from touchbase.errors import CursorExpired, Overloaded
-from touchbase.event_log import Feed, LoggedEvent, event_id, read_page, sequence_of
+from touchbase.event_log.feed import Feed
+from touchbase.event_log.models import LoggedEvent, event_id
+from touchbase.event_log.reading import read_page, sequence_of
 from touchbase.relay.models import Batch, Event, RelayStopped, SourceFailed
 from touchbase.sql.store import Store
 

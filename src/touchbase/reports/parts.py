@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.history import BOUNCE, COMPLAINT, REPLY, SENT, UNSUBSCRIBE
+from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, SENT, UNSUBSCRIBE
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.people import People
 

@@ -12,16 +12,20 @@ import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
-from touchbase.bin import RemoveDeleted, gone_before
-from touchbase.clients import SUSPENDED, Client, ListClients
+from touchbase.bin.commands import RemoveDeleted
+from touchbase.bin.models import gone_before
+from touchbase.clients.commands import ListClients
+from touchbase.clients.models import SUSPENDED, Client
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
-from touchbase.erasure import Eraser, Erasure, OpenErasures
+from touchbase.erasure.commands import Erasure, OpenErasures
+from touchbase.erasure.service import Eraser
 from touchbase.errors import Overloaded
-from touchbase.event_log import TrimLog
-from touchbase.inbox import CountPrunable, DropRefused, DropUnrecognised, PruneBodies, SizeRefused, SizeUnrecognised
-from touchbase.merging import ForgetMerges
-from touchbase.messages import PruneMessages
-from touchbase.outgoing import LowestNeeded
+from touchbase.event_log.commands import TrimLog
+from touchbase.inbox.commands import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
+from touchbase.inbox.refused_bodies import DropRefused, SizeRefused
+from touchbase.merging.commands import ForgetMerges
+from touchbase.messages.commands import PruneMessages
+from touchbase.outgoing.commands import LowestNeeded
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store, Vacuumed
 

@@ -12,10 +12,12 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.records import Record
-from touchbase.search import CountFound, FindPosition, Place, Position, SearchFor, records_across
+from touchbase.records.models import Record
+from touchbase.search.across_clients import Place, SearchFor, records_across
+from touchbase.search.queries import CountFound, FindPosition
+from touchbase.search.sorting import Position
 from touchbase.sql.store import Store
 
 LONGEST_PAGE = 100

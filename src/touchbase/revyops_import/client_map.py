@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from touchbase.clients import DELETING, Client, ClientSettings, CreateClient, FindClient, ListClients, new_client_id
+from touchbase.clients.commands import CreateClient, FindClient, ListClients
+from touchbase.clients.models import DELETING, Client, ClientSettings
+from touchbase.clients.service import new_client_id
 from touchbase.common.field_limits import NAME, storable
 from touchbase.common.timestamps import Clock
 from touchbase.errors import TouchbaseError

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from touchbase.common.timestamps import to_text
-from touchbase.imports import ValidRow
-from touchbase.records import COMPANY_TYPE, CONTACT_TYPE, MatchRecords
+from touchbase.imports.rows import ValidRow
+from touchbase.records.match import MatchRecords
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.revyops_import.models import Difference, ListName
 from touchbase.revyops_import.their_records import TheirRecord
 from touchbase.sql.store import Store

@@ -6,29 +6,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.normalize import find_email_key, linkedin_key
 from touchbase.common.timestamps import Clock
-from touchbase.history import CONTACT, Ref
-from touchbase.imports import value_text
-from touchbase.messages import (
-    CREATED,
-    DELETED,
-    NO_CONTACT,
-    OTHER_TIME,
-    GetMessages,
-    ImportedMessage,
-    ImportMessages,
-    Message,
-    NewCopy,
-)
-from touchbase.records import MatchRecords
+from touchbase.history.events import CONTACT
+from touchbase.history.identity_links import Ref
+from touchbase.imports.table import value_text
+from touchbase.messages.commands import CREATED, DELETED, NO_CONTACT, OTHER_TIME, GetMessages, ImportedMessage, ImportMessages, NewCopy
+from touchbase.messages.models import Message
+from touchbase.records.match import MatchRecords
 from touchbase.revyops_import.list_reader import ListReader
 from touchbase.revyops_import.models import EMAILS, Difference
 from touchbase.revyops_import.their_emails import Unreadable, message_of
 from touchbase.revyops_import.their_records import TheirRecord
 from touchbase.sql.store import Store
-from touchbase.suppression import EMAIL, LINKEDIN
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 _COLUMNS = {EMAIL: "email_key", LINKEDIN: "linkedin_key"}
 # Not the time: an e-mail with another one is refused.

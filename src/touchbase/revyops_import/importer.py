@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Clock
-from touchbase.imports import CREATED, DUPLICATE, ERASED, INVALID, ImportRows, InvalidRow, Outcome, ValidRow
+from touchbase.imports.commands import CREATED, DUPLICATE, ERASED, INVALID, ImportRows, Outcome
+from touchbase.imports.rows import InvalidRow, ValidRow
 from touchbase.revyops_import.client_map import ClientMap
 from touchbase.revyops_import.comparison import Pair, differences
 from touchbase.revyops_import.emails import EmailImport

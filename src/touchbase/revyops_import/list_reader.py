@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 from touchbase.common.timestamps import Clock
 from touchbase.common.url_origin import origin_of
-from touchbase.connections import ApiRequest, ApiResponse, FetchFailed
-from touchbase.enrichment import is_public, seconds_to_wait
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
+from touchbase.enrichment.http_client import is_public
+from touchbase.enrichment.retry_policy import seconds_to_wait
 from touchbase.errors import TouchbaseError
 from touchbase.revyops_import.list_pages import ListPage, NotAPage, excerpt, page_of
 from touchbase.revyops_import.models import EMAILS, ListName

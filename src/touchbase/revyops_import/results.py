@@ -11,8 +11,10 @@ from typing import Any, TextIO
 import msgspec
 
 from touchbase.common.formulas import harmless
-from touchbase.imports import BadRows, Row
-from touchbase.records import CountMatching, ListCompanies, ListContacts
+from touchbase.imports.report import BadRows
+from touchbase.imports.table import Row
+from touchbase.records.bulk import CountMatching
+from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.revyops_import.client_map import ClientMap
 from touchbase.revyops_import.journal import Journal
 from touchbase.revyops_import.models import COMPARE, EMAILS, IMPORT, LISTS, Counts, ListName, Refused

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
-from touchbase.imports import SeenKeys, ValidRow, keys_of
+from touchbase.imports.duplicates import SeenKeys, keys_of
+from touchbase.imports.rows import ValidRow
 from touchbase.revyops_import.models import ListName
 from touchbase.revyops_import.their_records import LARGEST_NUMBER, TheirRecord
 

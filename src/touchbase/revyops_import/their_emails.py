@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common import field_limits as limits
 from touchbase.common.html_text import text_of_html
 from touchbase.common.timestamps import Micros, from_text
-from touchbase.history import IMPORT
-from touchbase.messages import EMAIL, MOST_CUSTOM_FIELDS, MOST_SUBJECT, RECEIVED, SENT, Message
+from touchbase.history.events import IMPORT
+from touchbase.messages.models import EMAIL, MOST_CUSTOM_FIELDS, MOST_SUBJECT, RECEIVED, SENT, Message
 from touchbase.revyops_import.their_records import TheirRecord
 
 SENT_WORDS = frozenset({"sent", "send", "email sent", "outbound", "outgoing"})

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Invalid
-from touchbase.imports import InvalidRow, Mapping, Row, RowChecker, RowFault, ValidRow, value_text
+from touchbase.imports.columns import Mapping
+from touchbase.imports.rows import InvalidRow, RowChecker, RowFault, ValidRow
+from touchbase.imports.table import Row, value_text
 from touchbase.revyops_import.models import RECORDS, ListName
 
 LARGEST_NUMBER = 2**32 - 1

@@ -6,9 +6,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from touchbase.cells import Cell, RaiseIds
+from touchbase.cells.commands import RaiseIds
+from touchbase.cells.models import Cell
 from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError, UnusableStore
-from touchbase.events import ProcessingStore
+from touchbase.events.work import ProcessingStore
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
 from touchbase.storage import part_of_database

@@ -8,25 +8,21 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from touchbase.auth import ListKeys
-from touchbase.cells import before_in, merged
-from touchbase.clients import CountStored, DeletingClients, FindClientByHandle, ListClientPage, ListClients, ListNearLimit, StoredTotals
-from touchbase.connections import CountSilent
-from touchbase.erasure import ClientsWithErasures, OpenErasures
-from touchbase.event_log import FindNewEvents, ListNewestEvents
-from touchbase.inbox import (
-    CountInbox,
-    GetDelivery,
-    GetEffects,
-    GroupDeliveries,
-    InboxCounts,
-    ListDeliveries,
-    ListRefusals,
-    ReplayMany,
-)
-from touchbase.jobs import GetJob, ListJobs
-from touchbase.outgoing import Backlog, CountOutgoing, ListMailEndpoints, ListTroubles
-from touchbase.records import FindOwner, MatchEverywhere
+from touchbase.auth.commands import ListKeys
+from touchbase.cells.pages import before_in, merged
+from touchbase.clients.commands import DeletingClients, FindClientByHandle, ListClientPage, ListClients
+from touchbase.clients.stored_bytes import CountStored, ListNearLimit, StoredTotals
+from touchbase.connections.silence import CountSilent
+from touchbase.erasure.commands import ClientsWithErasures, OpenErasures
+from touchbase.event_log.commands import FindNewEvents, ListNewestEvents
+from touchbase.inbox.commands import ReplayMany
+from touchbase.inbox.queries import CountInbox, GetDelivery, GroupDeliveries, InboxCounts, ListDeliveries
+from touchbase.inbox.refused import ListRefusals
+from touchbase.inbox.search_queries import GetEffects
+from touchbase.jobs.commands import GetJob, ListJobs
+from touchbase.outgoing.commands import Backlog, CountOutgoing, ListMailEndpoints, ListTroubles
+from touchbase.records.commands import FindOwner
+from touchbase.records.match import MatchEverywhere
 
 Answers = Mapping[int, Any]
 """The answer of each cell, by its number."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from touchbase.cells import HOME, HOME_NAME, OPEN, Cell
-from touchbase.clients import ListClients
+from touchbase.cells.models import HOME, HOME_NAME, OPEN, Cell
+from touchbase.clients.commands import ListClients
 from touchbase.errors import Overloaded
-from touchbase.events import ProcessingStore
+from touchbase.events.work import ProcessingStore
 from touchbase.routing.router import CellRouter
 from touchbase.sql.store import check_in_time
 

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from touchbase.auth import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
-from touchbase.cells import HOME, ConfirmPlace, FindKeyPlace, FindPlace, ForgetPlaces, Place, PlaceKey, ReleasePlace, ReservePlace
-from touchbase.clients import (
-    SINCE_EVER,
-    Client,
-    CreateClient,
-    EnsureClient,
-    FindClient,
-    Removal,
-    RemoveClientRows,
-    RotateClientId,
-    SetClientSettings,
-)
+from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.cells.commands import ConfirmPlace, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, ReleasePlace, ReservePlace
+from touchbase.cells.models import HOME, Place
+from touchbase.clients.commands import CreateClient, EnsureClient, FindClient, Removal, RemoveClientRows, RotateClientId, SetClientSettings
+from touchbase.clients.models import Client
+from touchbase.clients.service import SINCE_EVER
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
-from touchbase.events import ProcessingStore
-from touchbase.idempotency import FindResponse, Idempotent
+from touchbase.events.work import ProcessingStore
+from touchbase.idempotency.commands import FindResponse, Idempotent
 from touchbase.routing.placement import Placement
 from touchbase.sql.command import Command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.cells import HOME, Directory, Place
+from touchbase.cells.models import HOME, Directory, Place
 
 
 class Placement:

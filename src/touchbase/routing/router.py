@@ -8,12 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from touchbase.cells import HOME, HOME_NAME, OPEN, REMOVED, ReadDirectory, is_missing
-from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, RaiseListRevision, ReadInstallationList, RemoveEntry, SaveEntries
+from touchbase.cells.commands import ReadDirectory
+from touchbase.cells.models import HOME, HOME_NAME, OPEN, REMOVED
+from touchbase.cells.unanswered import is_missing
+from touchbase.do_not_contact.commands import CopyInstallationList, RaiseListRevision, ReadInstallationList, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
-from touchbase.event_log import FindNewEvents
-from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkReport
-from touchbase.idempotency import Idempotent
+from touchbase.event_log.commands import FindNewEvents
+from touchbase.events.work import DryRunResult, ProcessingStore, Translate, WorkReport
+from touchbase.idempotency.commands import Idempotent
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
 from touchbase.routing.everywhere import DIVIDED, MERGES, first, for_cell

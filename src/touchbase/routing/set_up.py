@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from touchbase.cells import AddCell, AdoptErasureKey, Cell, RaiseIds, ReadDirectory, ShareErasureKey
-from touchbase.clients import ListClients
+from touchbase.cells.commands import AddCell, AdoptErasureKey, RaiseIds, ReadDirectory, ShareErasureKey
+from touchbase.cells.models import Cell
+from touchbase.clients.commands import ListClients
 from touchbase.common.timestamps import Micros
 from touchbase.errors import UnusableStore
-from touchbase.events import ProcessingStore
+from touchbase.events.work import ProcessingStore
 from touchbase.routing.cell_store import OpenStore
 from touchbase.storage import part_of_database
 

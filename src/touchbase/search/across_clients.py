@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from touchbase.clients import Client
-from touchbase.records import Record
+from touchbase.clients.models import Client
+from touchbase.records.models import Record
 from touchbase.search.queries import SearchRecords
 from touchbase.search.service import search_records
 from touchbase.search.sorting import Position, position_of

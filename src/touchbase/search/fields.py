@@ -11,13 +11,14 @@ from dataclasses import fields as dataclass_fields
 from enum import Enum
 from typing import Any
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common import normalize
 from touchbase.common.field_limits import NAME
 from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.do_not_contact.sql import conditions
-from touchbase.history import COMPANY, CONTACT
-from touchbase.records import COMPANY_TYPE, RECORD_TYPES, Company, Contact, RecordType
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, RECORD_TYPES, RecordType
 
 CUSTOM = "cf."
 OF_COMPANY = "company."

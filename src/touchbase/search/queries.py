@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from touchbase.records import Company, Contact
+from touchbase.records.models import Company, Contact
 from touchbase.search.sorting import Position, SortKey
 from touchbase.search.tree import EVERY, Node
 from touchbase.sql.command import Query

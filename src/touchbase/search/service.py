@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
-from touchbase.clients import Client, ClientSettings
+from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
-from touchbase.history import CONTACT
-from touchbase.records import RECORD_TYPES, Company, Contact, RecordType, raise_if_any
+from touchbase.history.events import CONTACT
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import RECORD_TYPES, RecordType
+from touchbase.records.validation import raise_if_any
 from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser

@@ -14,8 +14,8 @@ import msgspec
 
 from touchbase.common.field_limits import why_not_storable
 from touchbase.errors import Fault
-from touchbase.history import CONTACT
-from touchbase.records import Record
+from touchbase.history.events import CONTACT
+from touchbase.records.models import Record
 from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, FieldKind, SearchField, SearchFields, folded
 from touchbase.search.tree import EVERY, Node, conjuncts, is_limit
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from zlib import crc32
 
-from touchbase.history import COMPANY, CONTACT
-from touchbase.records import Contact, Record
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.models import Contact, Record
 
 LONGEST = 40
 """Characters of a word; longer ones are cut, in searches too."""

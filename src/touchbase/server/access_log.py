@@ -17,7 +17,7 @@ from touchbase.metrics import HTTP_REQUEST_DURATION, Metrics
 from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp, text_into
 from touchbase.server.proxy_headers import address_of
 from touchbase.server.request_cycle import Cycle
-from touchbase.tracing import Tracing
+from touchbase.tracing.interface import Tracing
 
 UNKNOWN_ROUTE = "none"
 NO_TEMPLATE = "unmatched"

@@ -19,9 +19,9 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from touchbase.clients import WARNING_PERCENT, StoredTotals
+from touchbase.clients.stored_bytes import WARNING_PERCENT, StoredTotals
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.inbox import InboxCounts
+from touchbase.inbox.queries import InboxCounts
 from touchbase.metrics import (
     BUILD_INFO,
     CLIENTS_OVER_STORAGE,
@@ -39,9 +39,9 @@ from touchbase.metrics import (
     WEBHOOKS_WAITING,
     Reading,
 )
-from touchbase.outgoing import Backlog
+from touchbase.outgoing.commands import Backlog
 from touchbase.server.metrics import ProcessMetrics, count_in_files
-from touchbase.spool import SpoolCounts
+from touchbase.spool.counting import SpoolCounts
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
 NEWEST = "process_start_time_seconds"

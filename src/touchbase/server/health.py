@@ -10,20 +10,20 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients import CountStored
+from touchbase.clients.stored_bytes import CountStored
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
-from touchbase.connections import CountSilent
-from touchbase.erasure import OpenErasures
+from touchbase.connections.silence import CountSilent
+from touchbase.erasure.commands import OpenErasures
 from touchbase.errors import TouchbaseError
-from touchbase.inbox import CountInbox
+from touchbase.inbox.queries import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
-from touchbase.outgoing import CountOutgoing
+from touchbase.outgoing.commands import CountOutgoing
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.exposition import Exposition, SharedMetrics, spool_metrics, storage_metrics, store_metrics
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import ProcessMetrics
-from touchbase.spool import Spool
+from touchbase.spool.spool import Spool
 from touchbase.sql.store import Store, check_in_time
 
 LOG = logging.getLogger("touchbase")

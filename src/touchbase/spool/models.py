@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from touchbase.common.timestamps import Micros
-from touchbase.encryption import Cipher, is_encrypted
+from touchbase.encryption.cipher import Cipher, is_encrypted
 
 _PLACE = ("spool", "webhook")
 """What the ciphertext is bound to."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from touchbase.common.seldom import Seldom
 from touchbase.common.threads import on_thread
-from touchbase.encryption import Cipher
+from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.metrics import SPOOLED, Metrics
 from touchbase.spool.counting import FAILED, SpoolCounter, SpoolCounts

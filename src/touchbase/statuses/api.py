@@ -7,12 +7,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN, READ
+from touchbase.auth.authentication import ADMIN, READ
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid
-from touchbase.history import StatusRename
+from touchbase.history.status_words import StatusRename
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
-from touchbase.jobs import Job
+from touchbase.jobs.models import Job
 from touchbase.sql.command import Command, Query
 from touchbase.statuses.models import RenamePreview, StatusInfo
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from touchbase.jobs import Checkpoint, JobKind, JobRun, Postponed
+from touchbase.jobs.models import Checkpoint
+from touchbase.jobs.runner import JobKind, JobRun, Postponed
 from touchbase.statuses.commands import ApplyRefused, CountRecords, FindOutdated, OutdatedPage, RewriteStatuses
 from touchbase.statuses.models import RECHECK_JOBS, RECORD_KINDS, RENAME_JOBS, SETTLED
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.history import COMPANY, CONTACT, SERVICE_WORDS, StatusRename, StatusWords
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.status_words import SERVICE_WORDS, StatusRename, StatusWords
 
 RECORD_KINDS = {"contacts": CONTACT, "companies": COMPANY}
 PLURALS = {kind: plural for plural, kind in RECORD_KINDS.items()}

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from touchbase.company_links import LinkPage
-from touchbase.do_not_contact import SaveEntries
-from touchbase.erasure import ErasePerson, StrikeTexts, SweepErasure
+from touchbase.company_links.commands import LinkPage
+from touchbase.do_not_contact.commands import SaveEntries
+from touchbase.erasure.commands import ErasePerson, StrikeTexts, SweepErasure
 from touchbase.errors import Overloaded
-from touchbase.imports import ImportRows
-from touchbase.merging import MergeRecords, UndoMerge
-from touchbase.records import ChangeMatching
+from touchbase.imports.commands import ImportRows
+from touchbase.merging.commands import MergeRecords, UndoMerge
+from touchbase.records.bulk import ChangeMatching
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids

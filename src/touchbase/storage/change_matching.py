@@ -8,9 +8,12 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
-from touchbase.records import ChangeMatching, Record, Step, new_write_key, record_of
+from touchbase.records.bulk import ChangeMatching, Step
+from touchbase.records.commands import new_write_key
+from touchbase.records.models import Record
 from touchbase.records.sql.bulk import matching
-from touchbase.search import SearchCompanies, SearchContacts
+from touchbase.records.write_batch import record_of
+from touchbase.search.queries import SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

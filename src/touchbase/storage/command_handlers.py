@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from touchbase.auth import EndSession, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.auth import sql as auth_sql
-from touchbase.bin import DeleteRecord, RemoveDeleted, RestoreRecord
+from touchbase.auth.commands import EndSession, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.bin.commands import DeleteRecord, RemoveDeleted, RestoreRecord
 from touchbase.bin.sql import delete as bin_delete
 from touchbase.bin.sql import restore as bin_restore
 from touchbase.cells import sql as cells_sql
-from touchbase.clients import (
+from touchbase.clients.commands import (
     BeginDeletion,
     CreateClient,
     EnsureClient,
@@ -28,61 +28,55 @@ from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql import stored_bytes as stored_bytes_sql
 from touchbase.common.timestamps import Micros
-from touchbase.company_links import FollowChanges, LinkPage, StartLinking
+from touchbase.company_links.commands import FollowChanges, LinkPage, StartLinking
 from touchbase.company_links.sql import follow as company_links_sql
-from touchbase.connections import (
-    AddConnection,
-    ChangeConnection,
-    ClaimCheck,
-    ClaimFetch,
-    CountCalls,
-    FinishFetch,
-    JudgeConnection,
-    RemoveConnection,
-)
+from touchbase.connections.commands import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
+from touchbase.connections.silence import ClaimCheck, CountCalls, JudgeConnection
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.connections.sql import silence as silence_sql
-from touchbase.custom_fields import ChangePage, DefineField, ForgetField, StartChange
 from touchbase.custom_fields import sql as custom_fields_sql
-from touchbase.do_not_contact import CopyInstallationList, RaiseListRevision, RemoveEntry, SaveEntries
+from touchbase.custom_fields.commands import ChangePage, DefineField, ForgetField, StartChange
+from touchbase.do_not_contact.commands import CopyInstallationList, RaiseListRevision, RemoveEntry, SaveEntries
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries, save_needs
 from touchbase.do_not_contact.sql.marking import marking
-from touchbase.encryption import Cipher, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure import AddErasures, EndErasure, ErasePending, ErasePerson, LiftErasure, StrikeTexts, SweepErasure
+from touchbase.encryption.cipher import Cipher
+from touchbase.encryption.commands import Reencrypt, ReplaceLost, RetireKeys
+from touchbase.erasure.commands import AddErasures, EndErasure, ErasePending, ErasePerson, LiftErasure, StrikeTexts, SweepErasure
 from touchbase.erasure.sql import commands as erasure_sql
 from touchbase.erasure.sql import texts as erasure_texts
-from touchbase.event_log import TrimLog
+from touchbase.event_log.commands import TrimLog
 from touchbase.event_log.sql.queries import trim_log
-from touchbase.events import IN_USE, NOT_DELETED, apply_batch, apply_needs, claim, claim_if_unchanged, claim_named, peek, record_failure
-from touchbase.idempotency import DeleteResponses
+from touchbase.events.claiming import claim, claim_if_unchanged, claim_named, peek
+from touchbase.events.delivery_outcomes import record_failure
+from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs
 from touchbase.idempotency import sql as idempotency_sql
-from touchbase.imports import ImportRows, RemoveMapping, SaveMapping
+from touchbase.idempotency.commands import DeleteResponses
 from touchbase.imports import sql as imports_sql
-from touchbase.inbox import (
+from touchbase.imports.commands import ImportRows, RemoveMapping, SaveMapping
+from touchbase.inbox.commands import (
     CountRepeat,
-    DropRefused,
     DropUnrecognised,
     ForgetDedupeKeys,
-    NoteReplay,
     PruneBodies,
     ReplayDeliveries,
     ReplayMany,
     StoreDelivery,
-    StoreRefusals,
 )
+from touchbase.inbox.refused import StoreRefusals
+from touchbase.inbox.refused_bodies import DropRefused, NoteReplay
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import refused_bodies as refused_bodies_sql
 from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
-from touchbase.jobs import AppendToFile, ChangeJob, ClaimJob, CreateJob, RemoveJobFiles, RenewLease
 from touchbase.jobs import sql as jobs_sql
-from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
+from touchbase.jobs.commands import AppendToFile, ChangeJob, ClaimJob, CreateJob, RemoveJobFiles, RenewLease
+from touchbase.merging.commands import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
-from touchbase.messages import (
+from touchbase.messages.commands import (
     AddCustomField,
     CreateMessage,
     DeleteMessage,
@@ -92,7 +86,7 @@ from touchbase.messages import (
     SetInterested,
 )
 from touchbase.messages.sql import plans as messages_sql
-from touchbase.outgoing import (
+from touchbase.outgoing.commands import (
     AddEndpoint,
     ChangeEndpoint,
     ForgetAttempts,
@@ -107,29 +101,20 @@ from touchbase.outgoing import (
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
 from touchbase.presence import NotePresence, note_presence
-from touchbase.records import (
-    Company,
-    Contact,
-    CreateCompany,
-    CreateContact,
-    Created,
-    UpdateCompany,
-    UpdateContact,
-    UpsertCompany,
-    UpsertContact,
-)
+from touchbase.records.commands import CreateCompany, CreateContact, Created, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
+from touchbase.records.models import Company, Contact
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
 from touchbase.records.sql import upsert as sql_upsert
 from touchbase.records.sql.suppression_guard import guarded
-from touchbase.reports import StoreParts
+from touchbase.reports.queries import StoreParts
 from touchbase.reports.sql.parts import store_parts
-from touchbase.search import IndexRecords
+from touchbase.search.commands import IndexRecords
 from touchbase.search.sql.index import index_records
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
-from touchbase.statuses import ApplyRefused, DefineStatus, RecheckStatuses, RemoveStatus, RenameStatus, RewriteStatuses
+from touchbase.statuses.commands import ApplyRefused, DefineStatus, RecheckStatuses, RemoveStatus, RenameStatus, RewriteStatuses
 from touchbase.statuses.sql import refused as statuses_refused
 from touchbase.statuses.sql import renames as statuses_sql
 from touchbase.storage.query_handlers import QueryHandlers

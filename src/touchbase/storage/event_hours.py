@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from touchbase.history import CONTACT
-from touchbase.reports import COUNTED, HOUR
+from touchbase.history.events import CONTACT
+from touchbase.reports.parts import COUNTED, HOUR
 from touchbase.sql.builders import RECORD, RECORD_MATCH
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Statement, follow_savepoints
 

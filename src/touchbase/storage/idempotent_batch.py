@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from touchbase.idempotency import Idempotent
+from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids

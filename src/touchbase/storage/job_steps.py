@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from touchbase.event_log import JOB, LoggedEvent, with_cause
-from touchbase.jobs import JobLost, JobStep
+from touchbase.event_log.models import JOB, LoggedEvent
+from touchbase.event_log.sql.log import with_cause
+from touchbase.jobs.commands import JobStep
+from touchbase.jobs.models import JobLost
 from touchbase.jobs.sql import begin_step, end_step
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

@@ -7,30 +7,31 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
-from touchbase.auth import AnyKey, FindKey
 from touchbase.auth import sql as auth_sql
-from touchbase.bin import GetDeleted, ListDeleted
+from touchbase.auth.commands import AnyKey, FindKey
+from touchbase.bin.commands import GetDeleted, ListDeleted
 from touchbase.bin.sql import queries as bin_queries
 from touchbase.cells import sql as cells_sql
-from touchbase.clients import FindClient, ListClients
+from touchbase.clients.commands import FindClient, ListClients
 from touchbase.clients.sql import queries as clients_sql_queries
 from touchbase.clients.sql import stored_bytes as stored_bytes_sql
 from touchbase.company_links.sql import follow as company_links_sql
-from touchbase.connections import DueFetches, ListConnections, ListFetching
+from touchbase.connections.commands import DueFetches, ListConnections, ListFetching
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.connections.sql import silence as silence_sql
-from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
+from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.custom_fields import sql as custom_fields_sql
-from touchbase.do_not_contact import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
+from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
 from touchbase.do_not_contact.sql import copies as do_not_contact_copies
 from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
-from touchbase.duplicates import ReadBlock
+from touchbase.duplicates.commands import ReadBlock
 from touchbase.duplicates.sql import read_block
-from touchbase.encryption import CheckEncryption, Cipher
-from touchbase.erasure import (
+from touchbase.encryption.cipher import Cipher
+from touchbase.encryption.commands import CheckEncryption
+from touchbase.erasure.commands import (
     ClientsWithErasures,
     FindErased,
     FindPerson,
@@ -46,34 +47,31 @@ from touchbase.erasure import (
 from touchbase.erasure.sql import queries as erasure_sql_queries
 from touchbase.erasure.sql import texts as erasure_sql_texts
 from touchbase.event_log.sql import queries as event_log_sql
-from touchbase.exports import CustomFieldNames, ExportRecords
 from touchbase.exports import sql as exports_sql
-from touchbase.history import COMPANY, CONTACT, StoredEvent
+from touchbase.exports.commands import CustomFieldNames, ExportRecords
 from touchbase.history import sql as history_sql
-from touchbase.idempotency import ExpiredResponses, FindResponse
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.idempotency import sql as idempotency_sql
-from touchbase.imports import ListMappings
+from touchbase.idempotency.commands import ExpiredResponses, FindResponse
 from touchbase.imports import sql as imports_sql
-from touchbase.inbox import (
+from touchbase.imports.commands import ListMappings
+from touchbase.inbox.commands import CountPrunable, SizeUnrecognised
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import (
     BusyClients,
     CountDeliveries,
     CountInbox,
-    CountPrunable,
     CountStates,
-    Delivery,
     DeliveryEvents,
-    FindSoughtPerson,
     FindTraces,
     GetDelivery,
-    GetEffects,
     GroupDeliveries,
     ListDeliveries,
-    ListRefusals,
     OldDedupeKeys,
-    SizeRefused,
-    SizeUnrecognised,
-    StepThroughDeliveries,
 )
+from touchbase.inbox.refused import ListRefusals
+from touchbase.inbox.refused_bodies import SizeRefused
+from touchbase.inbox.search_queries import FindSoughtPerson, GetEffects, StepThroughDeliveries
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
@@ -81,17 +79,15 @@ from touchbase.inbox.sql import refused_bodies as refused_bodies_sql
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.inbox.sql import search as inbox_search
 from touchbase.jobs import sql as jobs_sql
-from touchbase.merging import PreviewMerge
+from touchbase.merging.commands import PreviewMerge
 from touchbase.merging.sql.merge import preview_merge
-from touchbase.messages import GetMessages, ListMessages, MessagesOfContact, MessagesOfEvents
+from touchbase.messages.commands import GetMessages, ListMessages, MessagesOfContact, MessagesOfEvents
 from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
 from touchbase.presence import ListServers, list_servers
-from touchbase.records import (
-    Company,
-    Contact,
-    CountMatching,
+from touchbase.records.bulk import CountMatching
+from touchbase.records.commands import (
     FindCompanies,
     FindDeleted,
     FindOwner,
@@ -103,19 +99,19 @@ from touchbase.records import (
     ListCompanies,
     ListContacts,
     ListRecords,
-    MatchEverywhere,
-    MatchRecords,
-    Record,
 )
+from touchbase.records.match import MatchEverywhere, MatchRecords
+from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql import bulk as records_bulk
 from touchbase.records.sql import lookup as records_lookup
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields, with_custom_fields_within
-from touchbase.reports import ReportCampaigns, ReportStatuses
+from touchbase.reports.queries import ReportCampaigns, ReportStatuses
 from touchbase.reports.sql.parts import report_campaigns
 from touchbase.reports.sql.statuses import report_statuses
-from touchbase.search import CountFound, FindPosition, MatchesFilter, NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search.commands import NextToIndex
+from touchbase.search.queries import CountFound, FindPosition, MatchesFilter, SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
 from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows

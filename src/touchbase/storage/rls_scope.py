@@ -9,43 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NewType
 
-from touchbase.auth import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
-from touchbase.cells import ReadDirectory, ReservePlace
-from touchbase.clients import (
-    CountStored,
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.cells.commands import ReadDirectory, ReservePlace
+from touchbase.clients.commands import (
     CreateClient,
     DeletingClients,
-    DueCounts,
     EnsureClient,
     FindClient,
     FindClientByHandle,
     FindClientByNumber,
     ListClientPage,
     ListClients,
-    ListNearLimit,
     RotateClientId,
     SetClientSettings,
 )
-from touchbase.company_links import ClientsToLink
-from touchbase.connections import AddConnection, ClaimCheck, CountSilent, DueFetches, DueJudgements
-from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure import AddErasures, ClientsWithErasures, OpenErasures
-from touchbase.event_log import FindNewEvents, ListNewestEvents
-from touchbase.exports import ExportRecords
-from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
-from touchbase.inbox import (
-    BusyClients,
-    CountInbox,
-    GetDelivery,
-    GetEffects,
-    GroupDeliveries,
-    ListDeliveries,
-    ListRefusals,
-    OldDedupeKeys,
-    ReplayMany,
-)
-from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
-from touchbase.outgoing import (
+from touchbase.clients.stored_bytes import CountStored, DueCounts, ListNearLimit
+from touchbase.company_links.commands import ClientsToLink
+from touchbase.connections.commands import AddConnection, DueFetches
+from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements
+from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
+from touchbase.erasure.commands import AddErasures, ClientsWithErasures, OpenErasures
+from touchbase.event_log.commands import FindNewEvents, ListNewestEvents
+from touchbase.exports.commands import ExportRecords
+from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
+from touchbase.inbox.commands import ReplayMany
+from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
+from touchbase.inbox.refused import ListRefusals
+from touchbase.inbox.search_queries import GetEffects
+from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
+from touchbase.outgoing.commands import (
     AddEndpoint,
     ChangeEndpoint,
     CountOutgoing,
@@ -56,8 +48,9 @@ from touchbase.outgoing import (
     OldAttempts,
     StoreAttempt,
 )
-from touchbase.records import CreateCompany, CreateContact, FindOwner, MatchEverywhere, UpsertCompany, UpsertContact
-from touchbase.search import NextToIndex
+from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, UpsertCompany, UpsertContact
+from touchbase.records.match import MatchEverywhere
+from touchbase.search.commands import NextToIndex
 
 Scope = NewType("Scope", str)
 """The clients' numbers in the format of the policies, such as `,1,5,9,`."""

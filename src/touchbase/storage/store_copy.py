@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values, encrypted_table
-from touchbase.encryption import NO_ENCRYPTION_KEY, Cipher
+from touchbase.encryption.cipher import NO_ENCRYPTION_KEY, Cipher
 from touchbase.errors import Invalid, UnusableStore
 from touchbase.sql.statement import Row
 

@@ -10,25 +10,14 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from touchbase.bin import DeleteRecord
+from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import Conflict
-from touchbase.history import COMPANY, CONTACT
-from touchbase.records import (
-    Company,
-    Contact,
-    CreateCompany,
-    CreateContact,
-    Created,
-    GetCompany,
-    GetContact,
-    Preview,
-    Record,
-    WriteBatch,
-    batch_failed,
-    record_of,
-)
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan

@@ -18,7 +18,7 @@ from touchbase.common.content_encoding import decoded, from_base64
 from touchbase.common.html_text import unescape
 from touchbase.common.normalize import find_email_key
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.suppression.suppression_keys import EMAIL, linkedin_ref
 
 ROUNDS = 3

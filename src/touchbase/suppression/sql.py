@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 from touchbase.suppression.suppression_keys import digest

@@ -11,7 +11,8 @@ from hashlib import sha256
 
 from touchbase.common.field_limits import NAME, storable
 from touchbase.common.normalize import email_key, find_email_key, linkedin_key
-from touchbase.history import CONTACT, Event, Ref
+from touchbase.history.events import CONTACT, Event
+from touchbase.history.identity_links import Ref
 
 EMAIL = "email"
 LINKEDIN = "linkedin"

@@ -13,7 +13,8 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.registry import Adapters
 from touchbase.common.field_limits import MESSAGE_TEXT
-from touchbase.history import Event, MessageContent, event_key
+from touchbase.history.dedupe_keys import event_key
+from touchbase.history.events import Event, MessageContent
 
 USUAL = MessageReader(USUAL_SENT, USUAL_RECEIVED)
 LEAD, MAILBOX = "nora@example.com", "sam@example.net"

@@ -9,7 +9,7 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters
-from touchbase.connections import EMAIL_CAMPAIGN
+from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.errors import UnrecognisedPayload
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:mail"

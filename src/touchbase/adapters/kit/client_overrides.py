@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.connections import IGNORE, ConnectionSettings
-from touchbase.history import STATUS, Event, effect_of, status_word
+from touchbase.connections.models import IGNORE, ConnectionSettings
+from touchbase.history.events import Event, effect_of, status_word
+from touchbase.history.status import STATUS
 
 _LABELLED = "lead_status_changed"
 _STATUS_CHANGED = ".status_changed"

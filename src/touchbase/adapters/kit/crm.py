@@ -23,7 +23,7 @@ from touchbase.adapters.kit.crm_values import (
 )
 from touchbase.adapters.kit.extract import dig, split_name, text
 from touchbase.common.timestamps import Micros
-from touchbase.history import Change, Event
+from touchbase.history.events import Change, Event
 
 CONTACT: Final = "contact"
 COMPANY: Final = "company"

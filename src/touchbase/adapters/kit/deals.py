@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.common.timestamps import Micros
-from touchbase.history import Change, Event
+from touchbase.history.events import Change, Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from touchbase.common.timestamps import to_text
-from touchbase.history import Event, Translation
+from touchbase.history.events import Event, Translation
 
 
 def describe(translation: Translation) -> dict[str, object]:

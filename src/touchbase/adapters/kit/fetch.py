@@ -14,7 +14,9 @@ from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import text
 from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections import ApiRequest, ApiResponse, Connection, FetchFailed, TokenRefresh, kind_and_type
+from touchbase.connections.fetch_state import kind_and_type
+from touchbase.connections.models import Connection
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, TokenRefresh
 from touchbase.errors import UnrecognisedPayload
 
 MINUTE: Micros = 60 * SECOND

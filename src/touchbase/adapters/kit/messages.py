@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.extract import address, storable_text, text
 from touchbase.common.field_limits import MESSAGE_TEXT
-from touchbase.history import Event, MessageContent
+from touchbase.history.events import Event, MessageContent
 
 _SENT_EVENTS = frozenset({"email_sent", "manual_email_sent", "linkedin_sent"})
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})

@@ -16,7 +16,7 @@ from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.kit import forms
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.relays import MARKS, envelope_bodies, envelope_headers
-from touchbase.connections import FETCHED
+from touchbase.connections.fetch_state import FETCHED
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})

@@ -11,7 +11,7 @@ from touchbase.adapters.kit.signatures import Scheme, contains_secret
 from touchbase.adapters.kit.signatures_body import parsed_webhook, unpacked
 from touchbase.adapters.kit.signatures_public_key import ED25519_KEY, is_public_key, is_raw_ed25519
 from touchbase.common.timestamps import Micros
-from touchbase.connections import GENERATED_PREFIX, SECRETS, Arrival, Connection
+from touchbase.connections.models import GENERATED_PREFIX, SECRETS, Arrival, Connection
 
 MIN_CONFIDENCE = 50
 """With this confidence for the webhook as received, relay envelopes are not tried."""

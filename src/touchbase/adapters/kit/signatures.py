@@ -15,7 +15,7 @@ from string import hexdigits
 from urllib.parse import parse_qsl
 
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 WINDOW: Micros = 300 * SECOND
 """Tolerance between a signature's timestamp and our clock, in both directions."""

@@ -15,7 +15,8 @@ from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.kit.signatures import Scheme, constant_time_equal, equals_any
 from touchbase.common.content_encoding import LARGEST_SIGNED, decoded
 from touchbase.common.timestamps import Micros
-from touchbase.connections import FETCHED, Arrival
+from touchbase.connections.fetch_state import FETCHED
+from touchbase.connections.models import Arrival
 from touchbase.errors import UnrecognisedPayload
 
 MAX_BYTES = 256 * 1024

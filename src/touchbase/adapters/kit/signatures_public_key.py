@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from touchbase.adapters.kit.signatures import WINDOW, Scheme, SecretForm, is_recent, unbase64, window_of
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes

@@ -21,29 +21,29 @@ from touchbase.bin.sql.statements import (
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError
-from touchbase.event_log import SERVICE, LoggedEvent, by_request, log_events, record_event
+from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_event
 from touchbase.event_log.sql.forget import forget_changes
-from touchbase.events import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, DELETE_WANTED, DELIVERIES_OF_EVENTS, SAVE_CLAIM, moved_contact
-from touchbase.history import API_KEY, COMPANY, CONTACT, DERIVED, VIA_API, Author, Detail, Ref, StoredEvent
+from touchbase.event_log.sql.log import log_events
+from touchbase.events.logged_changes import moved_contact
+from touchbase.events.projection_companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
+from touchbase.events.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import API_KEY, DERIVED
 from touchbase.history.sql import event_of, event_row
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.messages.sql.statements import DELETE_OF_RECORD
-from touchbase.records import (
-    RECORD_TYPES,
-    Contact,
-    Record,
-    changed_since,
-    company_ref,
-    current_stamp,
-    former_key,
-    former_key_of,
-    primary_key,
-)
+from touchbase.records.commands import changed_since
+from touchbase.records.models import Contact, Record
+from touchbase.records.primary_keys import former_key, former_key_of, primary_key
+from touchbase.records.projection import current_stamp
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, contact_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.value_sources import company_ref
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 HISTORIES = 200

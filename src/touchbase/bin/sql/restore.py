@@ -13,22 +13,23 @@ from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, NotFound, TouchbaseError
-from touchbase.event_log import by_request
-from touchbase.events import (
-    Batch,
-    deleted_having,
-    existing_company,
-    insert_events,
-    log_moved_contacts,
-    move_parked,
-    new_batch,
-    project_events,
-    set_addresses,
-)
-from touchbase.history import COMPANY, NEVER, VIA_API, Link, StoredEvent
+from touchbase.event_log.models import by_request
+from touchbase.events.deleted_records import deleted_having
+from touchbase.events.logged_changes import log_moved_contacts
+from touchbase.events.projection import insert_events, move_parked, new_batch, project_events
+from touchbase.events.projection_batch import Batch
+from touchbase.events.projection_companies import existing_company
+from touchbase.events.projection_separate import set_addresses
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, VIA_API, StoredEvent
+from touchbase.history.identity_links import Link
+from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import event_of, event_row
-from touchbase.records import RECORD_TYPES, Company, Contact, Folded, Record, changed_since, current_stamp, former_key, primary_key
+from touchbase.records.commands import changed_since
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.primary_keys import former_key, primary_key
+from touchbase.records.projection import Folded, current_stamp
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids

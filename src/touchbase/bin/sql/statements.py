@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from touchbase.events import DELETED_LINK
-from touchbase.history import COMPANY, CONTACT
+from touchbase.events.deleted_records import DELETED_LINK
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find
 from touchbase.sql.rows import Columns, names

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
+from touchbase.auth.authentication import ADMIN
 from touchbase.clients.api.settings import CLIENTS, ClientDetail, detail_of, former_ids, one_client
 from touchbase.clients.api.settings_body import SettingsBody, checked
 from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
+from touchbase.auth.authentication import ADMIN
 from touchbase.clients.api.settings_body import ClientRequest, SettingsBody, checked
 from touchbase.clients.commands import FormerIds
 from touchbase.clients.models import (
@@ -19,14 +19,14 @@ from touchbase.clients.models import (
 from touchbase.clients.service import is_client_id
 from touchbase.common.timestamps import to_text
 from touchbase.errors import NotFound
-from touchbase.history import COMPANY, CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, named_enum
-from touchbase.statuses import RecheckStatuses
+from touchbase.statuses.commands import RecheckStatuses
 
 _STATE = named_enum("ClientState", "Whether a client's records are open, closed, or being removed.", CLIENT_STATES)
 

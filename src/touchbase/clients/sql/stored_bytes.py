@@ -27,7 +27,8 @@ from touchbase.clients.stored_bytes import (
     percent_of,
 )
 from touchbase.common.timestamps import to_text
-from touchbase.event_log import SERVICE, EventType, LoggedEvent, log_events
+from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
+from touchbase.event_log.sql.log import log_events
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from touchbase.clients import ACTIVE, LINK_OFF
+from touchbase.clients.models import ACTIVE, LINK_OFF
 from touchbase.clients.sql.commands import locked
 from touchbase.company_links.commands import (
     ClientsToLink,
@@ -20,11 +20,13 @@ from touchbase.company_links.commands import (
     StartLinking,
 )
 from touchbase.company_links.sql.link import link_contacts
-from touchbase.event_log import EventType
+from touchbase.event_log.models import EventType
 from touchbase.event_log.sql.statements import NEWEST_OF
-from touchbase.history import CARRIED, COMPANY, CONTACT, DERIVED, stamp_of
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.last_writer_wins import CARRIED, DERIVED, stamp_of
 from touchbase.history.sql import stamps_of
-from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.jobs.commands import CreateJob
+from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import create_job
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.ids import Ids

@@ -8,15 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from touchbase.clients import LINK_CREATE
+from touchbase.clients.models import LINK_CREATE
 from touchbase.common.timestamps import Micros
 from touchbase.company_links.commands import Linked
 from touchbase.company_links.domains import business_domain
-from touchbase.event_log import DOMAIN, LoggedEvent, log_events, with_cause
-from touchbase.events import deleted_having, moved_contact
-from touchbase.history import CARRIED, COMPANY, CONTACT, DERIVED, Ref
+from touchbase.event_log.models import DOMAIN, LoggedEvent
+from touchbase.event_log.sql.log import log_events, with_cause
+from touchbase.events.deleted_records import deleted_having
+from touchbase.events.logged_changes import moved_contact
 from touchbase.history import sql as history_sql
-from touchbase.records import Company, Contact, CreateCompany, current_stamp, former_key
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import CARRIED, DERIVED
+from touchbase.records.commands import CreateCompany
+from touchbase.records.models import Company, Contact
+from touchbase.records.primary_keys import former_key
+from touchbase.records.projection import current_stamp
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.create import create_companies
 from touchbase.records.sql.rows import contact_of, contact_row

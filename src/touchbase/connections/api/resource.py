@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from touchbase.auth import ADMIN
-from touchbase.clients import DELETING, Client
+from touchbase.auth.authentication import ADMIN
 from touchbase.clients.api.settings import one_client
+from touchbase.clients.models import DELETING, Client
 from touchbase.connections.api.schemas import (
     ConnectionChange,
     ConnectionOut,
@@ -32,8 +32,8 @@ from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.inbox import LOOKBACK, find_affected_senders
-from touchbase.records import raise_if_any
+from touchbase.inbox.refused import LOOKBACK, find_affected_senders
+from touchbase.records.validation import raise_if_any
 
 
 async def connections(call: Call) -> Response:

@@ -16,7 +16,7 @@ from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.oauth import FORMAT
 from touchbase.connections.rhythm import CallStatistics, per_day
 from touchbase.http.schemas import ChannelOut, Time, example, named_enum
-from touchbase.inbox import AffectedSender, Reason
+from touchbase.inbox.refused import AffectedSender, Reason
 
 Channel = Literal["email_campaign", "crm"]
 named_enum("UnverifiedReason", "Why unverified webhooks would be refused from now on.", get_args(Reason))

@@ -8,7 +8,7 @@ from touchbase.connections.sql.encrypted_columns import CONNECTION_TABLE, decryp
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.connections.sql.silence import forget_calls, settings_changed
-from touchbase.encryption import Cipher
+from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.sql.rows import names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete

@@ -12,20 +12,8 @@ from dataclasses import dataclass
 from secrets import token_bytes, token_urlsafe
 
 from touchbase.connections.sql.rows import CONNECTION, secrets_text
-from touchbase.encryption import (
-    PREFIX,
-    CheckEncryption,
-    Cipher,
-    DecryptionFailed,
-    EncryptionState,
-    LostSecret,
-    Reencrypt,
-    ReplaceLost,
-    RetireKeys,
-    SecretLocation,
-    is_encrypted,
-    key_id_of,
-)
+from touchbase.encryption.cipher import PREFIX, Cipher, DecryptionFailed, is_encrypted, key_id_of
+from touchbase.encryption.commands import CheckEncryption, EncryptionState, LostSecret, Reencrypt, ReplaceLost, RetireKeys, SecretLocation
 from touchbase.errors import UnusableStore
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement

@@ -22,7 +22,8 @@ from touchbase.connections.silence import (
     ListCalls,
     ListSilences,
 )
-from touchbase.event_log import SERVICE, EventType, LoggedEvent, log_events
+from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
+from touchbase.event_log.sql.log import log_events
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete

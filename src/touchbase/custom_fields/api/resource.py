@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from touchbase.auth import READ, WRITE
-from touchbase.clients import Client
+from touchbase.auth.authentication import READ, WRITE
+from touchbase.clients.models import Client
 from touchbase.custom_fields.api.schemas import (
     CustomFieldDefinition,
     CustomFieldDetail,
@@ -31,9 +31,9 @@ from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting, named_enum
-from touchbase.jobs import Job
 from touchbase.jobs.api import JobOut, job_response
-from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.jobs.models import Job
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 TAG = Tag("Fields", "The custom fields of a client: their use and types; renaming and merging fields and values.")
 PATH = "/public/v2/custom-fields"

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.clients import FieldType
 from touchbase.clients.api.settings_body import MOST_OPTIONS, FieldTypeBody, FieldTypeName, checked_field
+from touchbase.clients.models import FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.custom_fields.service import CustomField, Preview, TypeCheck

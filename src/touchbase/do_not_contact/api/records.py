@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.auth import READ
+from touchbase.auth.authentication import READ
 from touchbase.do_not_contact.api.schemas import SuppressionStatus, status_of
 from touchbase.do_not_contact.models import Addresses
 from touchbase.do_not_contact.service import suppressed
@@ -10,8 +10,11 @@ from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode
-from touchbase.records import COMPANY_TYPE, CONTACT_TYPE, Company, Contact, GetCompany, get_record
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.commands import GetCompany
+from touchbase.records.models import Company, Contact
+from touchbase.records.read_records import get_record
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.sql.store import Store
 
 

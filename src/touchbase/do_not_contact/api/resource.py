@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from touchbase.auth import ADMIN, READ, WRITE
-from touchbase.clients import Client
+from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import InvalidText
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
@@ -38,8 +38,8 @@ from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, P
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
-from touchbase.records import Preview, WriteBatch
 from touchbase.records.api.parameters import DRY_RUN
+from touchbase.records.write_batch import Preview, WriteBatch
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"

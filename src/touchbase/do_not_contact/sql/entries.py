@@ -25,11 +25,12 @@ from touchbase.do_not_contact.sql.statements import (
     installation_entry,
 )
 from touchbase.errors import NotFound
-from touchbase.event_log import API, DELIVERY, EventType, LoggedEvent, log_events
-from touchbase.history import Ref
+from touchbase.event_log.models import API, DELIVERY, EventType, LoggedEvent
+from touchbase.event_log.sql.log import log_events
+from touchbase.history.identity_links import Ref
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row
-from touchbase.suppression import find_erasure_key
+from touchbase.suppression.server_secret import find_erasure_key
 
 ID = "suppression"
 Causes = dict[Address, list[Cause]]

@@ -15,8 +15,9 @@ from touchbase.do_not_contact.sql.statements import (
     cause_of,
 )
 from touchbase.sql.statement import Execute, Plan
-from touchbase.suppression import digest, find_erasure_key
+from touchbase.suppression.server_secret import find_erasure_key
 from touchbase.suppression.sql import find_marks
+from touchbase.suppression.suppression_keys import digest
 
 PREFIX = "hmac-sha256:"
 

@@ -35,7 +35,7 @@ from touchbase.do_not_contact.sql.statements import (
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.suppression import find_erasure_key
+from touchbase.suppression.server_secret import find_erasure_key
 
 Item = tuple[int, Addresses]
 """A client's number, and addresses to look up for it."""

@@ -36,12 +36,14 @@ from touchbase.erasure.sql.queries import (
     same_in_bin,
 )
 from touchbase.errors import Conflict, NotFound
-from touchbase.event_log import ERASURE as ERASURE_ORIGIN
-from touchbase.event_log import EventType, LoggedEvent, log_events
+from touchbase.event_log.models import ERASURE as ERASURE_ORIGIN
+from touchbase.event_log.models import EventType, LoggedEvent
 from touchbase.event_log.sql.forget import forget_changes
-from touchbase.events import DELIVERIES_OF_EVENTS, erase_parked_events
-from touchbase.history import CONTACT, Ref
+from touchbase.event_log.sql.log import log_events
+from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT
+from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
 from touchbase.records.sql import statements as records_sql
@@ -50,7 +52,7 @@ from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement
-from touchbase.suppression import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
+from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
 from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, find_marks, save_marks
 
 ERASURE: Columns = (

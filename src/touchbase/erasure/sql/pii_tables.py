@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from touchbase.event_log.sql.statements import FORGET_CHANGES
-from touchbase.history import CONTACT
+from touchbase.history.events import CONTACT
 from touchbase.messages.sql.statements import COUNT_OF_RECORD, DELETE_OF_RECORD
 from touchbase.outgoing.sql.statements import FORGET_RESPONSES
 from touchbase.records.sql.statements import DELETE_CONTACT

@@ -28,13 +28,16 @@ from touchbase.erasure.commands import (
     Source,
 )
 from touchbase.erasure.sql.pii_tables import count_all
-from touchbase.events import DELIVERIES_WITH_BODIES, deleted_having
-from touchbase.history import CONTACT, Ref
+from touchbase.events.claiming import DELIVERIES_WITH_BODIES
+from touchbase.events.deleted_records import deleted_having
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT
+from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.rows import delivery_of
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of, find_erasure_key, is_personal
+from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
 from touchbase.suppression.sql import find_marks
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, is_personal
 
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of bodies in one page."""

@@ -7,16 +7,17 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients import Client, ClientSettings
+from touchbase.clients.models import Client, ClientSettings
 from touchbase.event_log.commands import FindSubjects, Page, Subjects
 from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.models import LoggedEvent
-from touchbase.history import COMPANY, CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.schemas import fitting
-from touchbase.messages import GetMessages
 from touchbase.messages.api.schemas import MessageOut, message_out
-from touchbase.records import Company, Contact, GetRecords
+from touchbase.messages.commands import GetMessages
 from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.records.commands import GetRecords
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 FIRST_MESSAGES = 20

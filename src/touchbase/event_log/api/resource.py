@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from touchbase.auth import READ
-from touchbase.clients import Client
+from touchbase.auth.authentication import READ
+from touchbase.clients.models import Client
 from touchbase.errors import Fault, TouchbaseError
 from touchbase.event_log.api.objects import encoded_envelopes
 from touchbase.event_log.api.schemas import EventPage

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
+from touchbase.auth.authentication import ADMIN
 from touchbase.common.timestamps import to_text
-from touchbase.connections import CHANNELS
+from touchbase.connections.models import CHANNELS
 from touchbase.errors import Fault, Forbidden, Invalid
-from touchbase.history import COMPANY, CONTACT, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameters

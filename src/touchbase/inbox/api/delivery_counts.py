@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
+from touchbase.auth.authentication import ADMIN
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
-from touchbase.cells import end_of
-from touchbase.clients import ListClientPage
+from touchbase.auth.authentication import ADMIN
+from touchbase.cells.pages import end_of
+from touchbase.clients.commands import ListClientPage
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid
-from touchbase.history import RECORD_EVENTS, Ref
+from touchbase.history.events import RECORD_EVENTS
+from touchbase.history.identity_links import Ref
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
@@ -29,7 +30,7 @@ from touchbase.inbox.search_queries import DeliveryEffects, GetEffects
 from touchbase.inbox.service import DeliveryFilter, read_deliveries
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
-from touchbase.suppression import email_ref, linkedin_ref
+from touchbase.suppression.suppression_keys import email_ref, linkedin_ref
 
 _FOUND_IN = named_enum(
     "FoundIn", "Where a search found a delivery: in the history of the person, or by what its body contains.", (IN_HISTORY, IN_BODY)

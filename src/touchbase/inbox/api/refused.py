@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import ADMIN
+from touchbase.auth.authentication import ADMIN
 from touchbase.clients.api.settings import one_client
 from touchbase.common.timestamps import to_text
 from touchbase.http import query_parameters as query

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from touchbase.adapters.interface import ProtocolResponse
-from touchbase.auth import FRESH, NO_SUCH_ADDRESS
-from touchbase.clients import Client, check_webhook_space, is_client_id
+from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
+from touchbase.clients.models import Client
+from touchbase.clients.service import is_client_id
+from touchbase.clients.stored_bytes import check_webhook_space
 from touchbase.common.asgi import peer_of
 from touchbase.common.content_encoding import decoded_size
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
-from touchbase.connections import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
+from touchbase.connections.models import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.errors import NotFound, OutcomeUnknown, Overloaded, StoreUnavailable, TouchbaseError, Unauthorized
 from touchbase.http.asgi_types import Headers, Message, Receive, Scope, Send
 from touchbase.http.endpoint import Api, log
@@ -28,7 +30,7 @@ from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, STORAGE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.metrics import DELIVERIES_RECEIVED
 from touchbase.sandbox.task import TaskStopped
-from touchbase.spool import SpooledWebhook
+from touchbase.spool.models import SpooledWebhook
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """Second segment of a receiver's path -> its channel; the third segment is the client_id."""

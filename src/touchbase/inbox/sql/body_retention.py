@@ -11,7 +11,7 @@ from touchbase.inbox.sql.commands import FORGET_CLEARED
 from touchbase.sql.builders import ONE
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
-from touchbase.suppression import WHY_IGNORED, delivery_key
+from touchbase.suppression.suppression_keys import WHY_IGNORED, delivery_key
 
 _CLEAR: Columns = (*ONE, ("key", "bytea"), ("at", "bigint"), ("why", "text"), ("note", "text"))
 _ITS_EVENTS = "SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from touchbase.encryption import Cipher
+from touchbase.encryption.cipher import Cipher
 from touchbase.inbox.refused import ListRefusals, RefusedWebhook, StoreRefusals
 from touchbase.inbox.sql.refused_bodies import store_bodies
 from touchbase.sql.filters import Where

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from touchbase.connections.sql.encrypted_columns import REFUSED_TABLE, decrypt_row, encrypt_values, record_key
-from touchbase.encryption import Cipher
+from touchbase.encryption.cipher import Cipher
 from touchbase.inbox.commands import DroppedBodies
 from touchbase.inbox.refused_bodies import (
     MAX_BODIES,
@@ -23,7 +23,7 @@ from touchbase.inbox.refused_bodies import (
 )
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
-from touchbase.suppression import erasure_key_of
+from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import find_marks
 
 REFUSED_BODY: Columns = (

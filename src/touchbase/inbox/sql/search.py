@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.history import CONTACT, Ref
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT
+from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import APPLIED, STATES
 from touchbase.inbox.search_queries import (
     DeliveryEffects,
@@ -21,8 +22,9 @@ from touchbase.sql.builders import ONE, parameter_table
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
-from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of
+from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import find_marks
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 STEP_BYTES = 2 * 1024 * 1024
 """Bytes of bodies that one step reads, unless one body alone is larger."""

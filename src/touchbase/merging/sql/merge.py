@@ -13,27 +13,28 @@ from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
-from touchbase.event_log import by_request
-from touchbase.events import Batch, add_records, assign, insert_events, new_batch, project_events, release, unite_records
-from touchbase.history import COMPANY, CONTACT, DELIBERATE, STATUS, VIA_API, Author, Detail, Ref, Stamp, StoredEvent
+from touchbase.event_log.models import by_request
+from touchbase.events.identity_lookup import add_records
+from touchbase.events.projection import insert_events, new_batch, project_events
+from touchbase.events.projection_batch import Batch
+from touchbase.events.projection_save import unite_records
+from touchbase.events.rekey import assign, release
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import DELIBERATE, Stamp
 from touchbase.history.sql import event_of
+from touchbase.history.status import STATUS
 from touchbase.merging.commands import MergeRecords, PreviewMerge
 from touchbase.merging.models import Merge, Part, content_text
 from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
 from touchbase.merging.survivorship import IDENTITIES, Outcome, is_creation, merged, own_creation
-from touchbase.records import (
-    MERGE,
-    RECORD_TYPES,
-    Contact,
-    Folded,
-    Record,
-    changed_since,
-    former_key,
-    former_key_of,
-    primary_key,
-    stamped_fields,
-)
+from touchbase.records.commands import changed_since
+from touchbase.records.field_projection import MERGE
+from touchbase.records.models import Contact, Record
+from touchbase.records.primary_keys import former_key, former_key_of, primary_key
+from touchbase.records.projection import Folded
+from touchbase.records.record_type import RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.sql.ids import Ids

@@ -9,41 +9,31 @@ from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
-from touchbase.event_log import by_request
-from touchbase.events import (
-    DELETE_LINK,
-    REMOVE_EVENT,
-    Batch,
-    add_records,
-    existing_company,
-    insert_events,
-    log_moved_contacts,
-    new_batch,
-    project_events,
-    release,
-    set_addresses,
-)
-from touchbase.history import CLEARED, COMPANY, CONTACT, DELIBERATE, VIA_API, Link, Ref, StoredEvent
+from touchbase.event_log.models import by_request
+from touchbase.events.identity_lookup import add_records
+from touchbase.events.known_events import REMOVE_EVENT
+from touchbase.events.logged_changes import log_moved_contacts
+from touchbase.events.projection import insert_events, new_batch, project_events
+from touchbase.events.projection_batch import Batch
+from touchbase.events.projection_companies import existing_company
+from touchbase.events.projection_separate import set_addresses
+from touchbase.events.rekey import release
+from touchbase.events.suppression_guard import DELETE_LINK
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
+from touchbase.history.identity_links import Link, Ref
+from touchbase.history.last_writer_wins import CLEARED, DELIBERATE
 from touchbase.history.sql import event_of
 from touchbase.merging.commands import ForgetMerges, UndoMerge
 from touchbase.merging.models import Part, Undone, parts_of
 from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
 from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
-from touchbase.records import (
-    MERGE,
-    RECORD_TYPES,
-    Contact,
-    Folded,
-    Record,
-    current_stamp,
-    former_key,
-    former_key_of,
-    keys_of,
-    object_of,
-    primary_key,
-)
+from touchbase.records.field_projection import MERGE, object_of
+from touchbase.records.models import Contact, Record
+from touchbase.records.primary_keys import former_key, former_key_of, keys_of, primary_key
+from touchbase.records.projection import Folded, current_stamp
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import company_of, contact_of, contact_row, custom_field_row

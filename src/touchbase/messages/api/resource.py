@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from touchbase.auth import READ, WRITE
-from touchbase.clients import Client
+from touchbase.auth.authentication import READ, WRITE
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound
-from touchbase.history import CONTACT
+from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
@@ -18,7 +18,7 @@ from touchbase.http.schemas import encode, fitting
 from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message, with_text
 from touchbase.messages.commands import CreateMessage, DeleteMessage, GetMessages, ListMessages, SetInterested
 from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
-from touchbase.records import ListContacts, new_write_key
+from touchbase.records.commands import ListContacts, new_write_key
 from touchbase.sql.page_budget import page_of
 
 MESSAGES = Tag("Messages", "Sent and received mails and LinkedIn messages, with their text.")

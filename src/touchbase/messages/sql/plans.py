@@ -9,9 +9,11 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound
-from touchbase.event_log import EventType, LoggedEvent, by_request, log_events
-from touchbase.history import CONTACT, VIA_API, Ref, StoredEvent
+from touchbase.event_log.models import EventType, LoggedEvent, by_request
+from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, VIA_API, StoredEvent
+from touchbase.history.identity_links import Ref
 from touchbase.history.sql import event_row
 from touchbase.messages.commands import (
     CREATED,
@@ -63,7 +65,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.suppression import erasure_key_of
+from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import find_marks
 
 ID = "message"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from msgspec import UNSET, structs
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import RateLimited
 from touchbase.http.endpoint import Call
@@ -17,7 +17,7 @@ from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
 from touchbase.outgoing.mail_client import ANY_DOMAIN
 from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
-from touchbase.records import raise_if_any
+from touchbase.records.validation import raise_if_any
 
 EVENT = "evt_"
 

@@ -6,11 +6,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from touchbase.auth import READ
-from touchbase.event_log import EVENT_TYPES, ListLatestEvents, types_of
+from touchbase.auth.authentication import READ
 from touchbase.event_log.api.objects import envelopes
 from touchbase.event_log.api.resource import TAG, TYPES
 from touchbase.event_log.api.schemas import LogEvent
+from touchbase.event_log.commands import ListLatestEvents
+from touchbase.event_log.models import EVENT_TYPES
+from touchbase.event_log.reading import types_of
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response

@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from touchbase.clients import ClientSettings
-from touchbase.event_log import LoggedEvent
+from touchbase.clients.models import ClientSettings
 from touchbase.event_log.api.objects import objects_of
-from touchbase.history import CONTACT
+from touchbase.event_log.models import LoggedEvent
+from touchbase.history.events import CONTACT
 from touchbase.outgoing.models import Record
 from touchbase.outgoing.shown import Shown
-from touchbase.records import GetCompany, GetContact
 from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.records.commands import GetCompany, GetContact
 from touchbase.sql.store import Store
 
 _SETTINGS = ClientSettings()

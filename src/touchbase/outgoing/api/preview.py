@@ -8,7 +8,7 @@ from email.policy import SMTP
 
 from msgspec import UNSET, json
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Invalid, NotFound
 from touchbase.http.endpoint import Call

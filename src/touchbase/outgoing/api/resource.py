@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from touchbase.auth import ADMIN
-from touchbase.clients import Client
+from touchbase.auth.authentication import ADMIN
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import SECOND, Micros, from_text
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.event_log import EventType, event_id
+from touchbase.event_log.models import EventType, event_id
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.outgoing.models import (
     FORMATS,

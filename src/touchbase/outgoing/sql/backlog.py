@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.queries import settings_of
 from touchbase.common.timestamps import Micros
 from touchbase.outgoing.commands import Backlog, CountOutgoing
 from touchbase.outgoing.filters import NAMES
-from touchbase.search import filter_parser
+from touchbase.search.service import filter_parser
 from touchbase.search.sql.plans import without_match
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Plan, Row, Select

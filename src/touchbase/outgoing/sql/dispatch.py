@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.connections import CRM
+from touchbase.connections.models import CRM
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
-from touchbase.encryption import Cipher
-from touchbase.history import CONTACT
+from touchbase.encryption.cipher import Cipher
+from touchbase.history.events import CONTACT
 from touchbase.outgoing.commands import (
     CountOutgoing,
     EndpointVersions,

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from touchbase.auth import WRITE
-from touchbase.bin import DeleteRecord
-from touchbase.clients import Client
+from touchbase.auth.authentication import WRITE
+from touchbase.bin.commands import DeleteRecord
+from touchbase.clients.models import Client
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
 from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.endpoint import Call, author_of

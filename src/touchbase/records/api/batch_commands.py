@@ -9,12 +9,12 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from touchbase.bin import DeleteRecord
-from touchbase.clients import Client
+from touchbase.bin.commands import DeleteRecord
+from touchbase.clients.models import Client
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
-from touchbase.history import Author
+from touchbase.history.events import Author
 from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.clients import ON_DUPLICATE
+from touchbase.clients.models import ON_DUPLICATE
 from touchbase.http.problems import FaultOut
 from touchbase.http.schemas import RecordId, example, named_enum
 from touchbase.records.api.parameters import MATCHES

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common import normalize
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.auth import WRITE
-from touchbase.clients import Client
+from touchbase.auth.authentication import WRITE
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, TooManyAffected
 from touchbase.http.endpoint import Call, author_of
@@ -25,8 +25,9 @@ from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, CountMatching, Step, change_matching
 from touchbase.records.models import Company, Contact
 from touchbase.records.update import update_command
-from touchbase.search import CountFound, index_all
 from touchbase.search.api.parameters import FILTERS, Q, search_for
+from touchbase.search.queries import CountFound
+from touchbase.search.service import index_all
 from touchbase.sql.command import Query
 
 A = TypeVar("A", ContactRequest, CompanyRequest)

@@ -10,10 +10,11 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from touchbase.auth import ADMIN, READ
+from touchbase.auth.authentication import ADMIN, READ
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact import Addresses, suppressed
+from touchbase.do_not_contact.models import Addresses
+from touchbase.do_not_contact.service import suppressed
 from touchbase.errors import Fault, Invalid
 from touchbase.http.endpoint import Call
 from touchbase.http.request_body import NUL, read_struct

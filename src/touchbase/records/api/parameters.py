@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from touchbase.clients import ON_DUPLICATE
+from touchbase.clients.models import ON_DUPLICATE
 from touchbase.common import normalize
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.clients import Client, ClientSettings
+from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import TouchbaseError
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response

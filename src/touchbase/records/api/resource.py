@@ -7,10 +7,11 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.auth import FRESH, READ, WRITE
-from touchbase.clients import Client
+from touchbase.auth.authentication import FRESH, READ, WRITE
+from touchbase.clients.models import Client
 from touchbase.errors import NotFound
-from touchbase.history import CONTACT, StatusWords
+from touchbase.history.events import CONTACT
+from touchbase.history.status_words import StatusWords
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import is_strict
@@ -18,7 +19,7 @@ from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting, page_body
-from touchbase.messages import MessagesOfEvents
+from touchbase.messages.commands import MessagesOfEvents
 from touchbase.records.api import parameters
 from touchbase.records.api.batch import batch_route
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company

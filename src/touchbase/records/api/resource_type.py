@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from msgspec import UNSET, Struct, structs
 
-from touchbase.clients import ClientSettings, FieldType
+from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common.compiled import compiled
 from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
-from touchbase.history import NO_AUTHOR
+from touchbase.history.events import NO_AUTHOR
 from touchbase.http.schemas import problems_out
 from touchbase.records.api.schemas import (
     CompanyResponse,

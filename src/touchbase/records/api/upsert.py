@@ -7,11 +7,11 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from touchbase.auth import WRITE
-from touchbase.clients import Client
+from touchbase.auth.authentication import WRITE
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
-from touchbase.history import Author
+from touchbase.history.events import Author
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import is_strict
 from touchbase.http.query_parameters import Parameter

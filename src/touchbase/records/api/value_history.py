@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct
 
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid
-from touchbase.history import NO_AUTHOR, StoredEvent
+from touchbase.history.events import NO_AUTHOR, StoredEvent
 from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting
 from touchbase.records.api.schemas import ComputedSince, since
 from touchbase.records.value_history import ExplainedValue, ValueChange

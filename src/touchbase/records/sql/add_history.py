@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.event_log import by_request, log_events
-from touchbase.history import CONTACT, Author, StatusWords, StoredEvent
+from touchbase.event_log.models import by_request
+from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, Author, StoredEvent
 from touchbase.history.sql import event_of, event_row
+from touchbase.history.status_words import StatusWords
 from touchbase.records.logged_changes import changes as logged
 from touchbase.records.logged_changes import state_of
 from touchbase.records.models import Contact

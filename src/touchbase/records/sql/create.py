@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
-from touchbase.event_log import LoggedEvent, by_request
-from touchbase.history import DELIBERATE, INITIAL, Detail, with_status
+from touchbase.event_log.models import LoggedEvent, by_request
+from touchbase.history.events import Detail
+from touchbase.history.last_writer_wins import DELIBERATE
 from touchbase.history.sql import detail_text
+from touchbase.history.status import INITIAL, with_status
 from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord
 from touchbase.records.logged_changes import creation
 from touchbase.records.models import Company, Contact, CustomField
@@ -20,7 +22,7 @@ from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
-from touchbase.suppression import erasure_key_of
+from touchbase.suppression.server_secret import erasure_key_of
 
 R = TypeVar("R", Contact, Company)
 

@@ -10,22 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.event_log import LoggedEvent, by_request, log_events
-from touchbase.history import (
-    API_KEY,
-    CONTACT,
-    DELIBERATE,
-    NEVER,
-    NO_AUTHOR,
-    VIA_API,
-    Author,
-    Detail,
-    EffectiveTime,
-    Stamp,
-    StoredEvent,
-    beats,
-)
+from touchbase.event_log.models import LoggedEvent, by_request
+from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.last_writer_wins import API_KEY, DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.history.sql import event_of, event_row
 from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, CustomField, Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from touchbase.history import COMPANY, CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import FindCompanies, FindOwner
 from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere, MatchRecords
 from touchbase.sql.builders import ONE, find, key_columns

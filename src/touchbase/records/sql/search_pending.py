@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
 
-from touchbase.history import CONTACT
+from touchbase.history.events import CONTACT
 from touchbase.records.models import Contact, Record
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from touchbase.event_log.sql.statements import CREATION as CREATION_LOG
 from touchbase.event_log.sql.statements import creation_log
-from touchbase.history import COMPANY as COMPANY_KIND
-from touchbase.history import CONTACT as CONTACT_KIND
-from touchbase.history import VIA_API
+from touchbase.history.events import COMPANY as COMPANY_KIND
+from touchbase.history.events import CONTACT as CONTACT_KIND
+from touchbase.history.events import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from touchbase.errors import PersonErased, TouchbaseError
-from touchbase.history import Ref
+from touchbase.history.identity_links import Ref
 from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
-from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of
+from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import DELETE_ERASURE, LOCK_CLIENT, find_marks
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 Guarded = CreateContact | UpdateContact
 GUARD_NEEDED = object()

@@ -9,10 +9,14 @@ from typing import Generic, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, custom_bytes, exceeds_budget
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
-from touchbase.event_log import LoggedEvent, by_request, log_events
-from touchbase.history import CONTACT, LEFT_OUT, StatusWords, StoredEvent, advance_status, may_change_status
+from touchbase.event_log.models import LoggedEvent, by_request
+from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.last_writer_wins import LEFT_OUT
 from touchbase.history.sql import event_of, event_row
+from touchbase.history.status import advance_status, may_change_status
+from touchbase.history.status_words import StatusWords
 from touchbase.records.commands import UpdateCompany, UpdateContact, changed_since
 from touchbase.records.field_projection import has_several_objects
 from touchbase.records.logged_changes import changes, state_of

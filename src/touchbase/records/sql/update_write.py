@@ -6,20 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
-from touchbase.history import (
-    CLEARED,
-    DELIBERATE,
-    INITIAL,
-    LAST_WRITE,
-    NEVER,
-    STATUS,
-    VIA_API,
-    Detail,
-    EffectiveTime,
-    Stamp,
-    StoredEvent,
-    beats,
-)
+from touchbase.history.events import VIA_API, Detail, StoredEvent
+from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, NEVER, EffectiveTime, Stamp, beats
+from touchbase.history.status import INITIAL, STATUS
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import projected_custom_fields, projected_fields

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.auth import ADMIN, READ
-from touchbase.clients import Client, ListClientPage
-from touchbase.history import COMPANY, CONTACT
+from touchbase.auth.authentication import ADMIN, READ
+from touchbase.clients.commands import ListClientPage
+from touchbase.clients.models import Client
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response

@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import CONTACT, REPLY, SENT
+from touchbase.history.events import CONTACT
+from touchbase.history.status import REPLY, SENT
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import COUNTS, order_of
 from touchbase.reports.queries import MOST_ROWS, ReportCampaigns, ReportTooLarge

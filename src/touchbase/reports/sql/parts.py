@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from touchbase.common.timestamps import DAY, LATEST, SECOND, Micros
-from touchbase.history import REPLY
+from touchbase.history.status import REPLY
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER, EventRow, Part, PartBuilder, Union, packed, unpacked
 from touchbase.reports.queries import MOST_ROWS, CountedPart, ReportCampaigns, Reported, ReportTooLarge, StoreParts, Stretch

@@ -11,10 +11,12 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.queries import settings_of
 from touchbase.common.timestamps import DAY, Micros
-from touchbase.history import CONTACT, StatusWords, path_of
+from touchbase.history.events import CONTACT
+from touchbase.history.status import path_of
+from touchbase.history.status_words import StatusWords
 from touchbase.reports.models import StatusCounts
 from touchbase.reports.queries import MOST_ROWS, ReportStatuses, ReportTooLarge
 from touchbase.sql.statement import Plan, Row, Select

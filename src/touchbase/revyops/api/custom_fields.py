@@ -9,17 +9,20 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, Overloaded, PreconditionFailed
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import record_id
 from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
-from touchbase.records import Change, CustomField, Record, UpdateRecord, get_record, update_command
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CustomFieldChange, CustomFieldInput
 from touchbase.records.api.serializers import custom_fields_out
+from touchbase.records.commands import UpdateRecord
+from touchbase.records.models import CustomField, Record
+from touchbase.records.read_records import get_record
+from touchbase.records.update import Change, update_command
 from touchbase.revyops.api.schemas import CustomFieldValue
 from touchbase.sql.store import Writes
 

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from functools import partial
 
-from touchbase.auth import READ, WRITE
-from touchbase.clients import Client
+from touchbase.auth.authentication import READ, WRITE
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.normalize import find_email_key
 from touchbase.errors import Fault, Invalid, NotFound
-from touchbase.history import CONTACT
+from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import Parameter, record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, fitting
-from touchbase.messages import (
-    EMAIL,
+from touchbase.messages.api.resource import contact_of
+from touchbase.messages.api.schemas import NewMessage, new_message, with_text
+from touchbase.messages.commands import (
     AddCustomField,
     CreateMessage,
     DeleteMessage,
     GetMessages,
     ListMessages,
-    Message,
     RemoveCustomField,
     SetInterested,
 )
-from touchbase.messages.api.resource import contact_of
-from touchbase.messages.api.schemas import NewMessage, new_message, with_text
-from touchbase.records import ListContacts, new_write_key
+from touchbase.messages.models import EMAIL, Message
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
+from touchbase.records.commands import ListContacts, new_write_key
 from touchbase.revyops.api.email_schemas import (
     DISPOSITION,
     EmailOut,

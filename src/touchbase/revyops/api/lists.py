@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode, fitting
-from touchbase.records import FindOwner, Record, get_record
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.commands import FindOwner
+from touchbase.records.models import Record
+from touchbase.records.read_records import get_record
 from touchbase.revyops.api.parameters import LOOKUP, NUMBERED, PAGE_NUMBER, PAGE_SIZE, RecordFilter, filter_of, lookup_of
 from touchbase.revyops.numbered_pages import LONGEST_PAGE, read_page
-from touchbase.search import SearchFor, records_across
+from touchbase.search.across_clients import SearchFor, records_across
 from touchbase.search.api.all_clients import clients_shown, first_of, record_of_client
 
 V2: tuple[Parameter[Any], ...] = (FLAT, *NUMBERED)

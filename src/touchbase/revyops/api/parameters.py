@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import NAME
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
@@ -14,9 +14,10 @@ from touchbase.http import query_parameters as query
 from touchbase.http.query_parameters import Parameter, Parameters
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.revyops.numbered_pages import LONGEST_PAGE
-from touchbase.search import SearchRecords, SearchRequest, prepare
 from touchbase.search.api.all_clients import ORDER
 from touchbase.search.api.parameters import filters_of
+from touchbase.search.queries import SearchRecords
+from touchbase.search.service import SearchRequest, prepare
 
 LAST_PAGE = 10_000_000
 _OLD = {"deprecated": True}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from touchbase.auth import ADMIN, READ, WRITE
+from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.bin.api import COMPANY_BIN, CONTACT_BIN, BinResource
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
 from touchbase.http.routing import Route, Success, Tag

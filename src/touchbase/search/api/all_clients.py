@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from touchbase.auth import ADMIN
-from touchbase.clients import DELETING, Client, ClientSettings
+from touchbase.auth.authentication import ADMIN
+from touchbase.clients.models import DELETING, Client, ClientSettings
 from touchbase.errors import Fault
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
@@ -17,10 +17,10 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, encode, example, fitting
 from touchbase.inbox.api.deliveries import CLIENT, client_number
-from touchbase.records import Record
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
+from touchbase.records.models import Record
 from touchbase.search.across_clients import Place, SearchFor, records_across
 from touchbase.search.api.parameters import FILTERS, filters_of
 from touchbase.search.queries import SearchRecords

@@ -8,13 +8,14 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.clients import Client
+from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.http.asgi_types import Scope
 from touchbase.http.preferences import described, preferences
 from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, text
 from touchbase.http.schemas import example
-from touchbase.records import Company, Contact, RecordType
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import RecordType
 from touchbase.search.parse import LONGEST_VALUE
 from touchbase.search.queries import ESTIMATED, EXACT, SearchRecords
 from touchbase.search.service import SearchRequest, prepare

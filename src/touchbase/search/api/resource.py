@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from touchbase.auth import READ
-from touchbase.clients import Client
+from touchbase.auth.authentication import READ
+from touchbase.clients.models import Client
 from touchbase.common.field_limits import NAME
 from touchbase.common.timestamps import to_text
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
@@ -18,9 +18,9 @@ from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import page_body
-from touchbase.records import raise_if_any
 from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, get_options
 from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.validation import raise_if_any
 from touchbase.search.api.parameters import COUNT, FIELDS, SEARCH, SEARCH_HEADERS, SORT, Q, SearchBody, count_of, filters_of, joined
 from touchbase.search.fields import SearchFields
 from touchbase.search.queries import ESTIMATED, EXACT, Count

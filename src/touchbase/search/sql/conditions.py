@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from touchbase.history import COMPANY
+from touchbase.history.events import COMPANY
 from touchbase.search.fields import FieldKind, Flag, SearchField, spellings
 from touchbase.search.sorting import Position, SortKey
 from touchbase.search.tree import ORDERED, All, Condition, Node, Not, Op

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from touchbase.clients.sql.removal import DELETE_WORDS
-from touchbase.history import COMPANY, CONTACT
-from touchbase.records import Record
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.models import Record
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.history import COMPANY, CONTACT
-from touchbase.records import Company, Contact
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.models import Company, Contact
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of

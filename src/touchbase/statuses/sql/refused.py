@@ -12,17 +12,23 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients import ClientSettings
+from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.commands import locked
 from touchbase.common.timestamps import Micros
-from touchbase.event_log import JOB, LoggedEvent, log_events
-from touchbase.history import COMPANY, CONTACT, EXTERNAL, STATUS_REFUSED, StatusWords, StoredEvent
+from touchbase.event_log.models import JOB, LoggedEvent
+from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.sql import EVENT, detail_text, event_of
+from touchbase.history.status_words import StatusWords
 from touchbase.inbox.sql.rows import problems_text
-from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.jobs.commands import CreateJob
+from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import create_job
-from touchbase.records import Company, Contact, Record, changes, refold_status, state_of
+from touchbase.records.logged_changes import changes, state_of
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.projection import refold_status
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row
 from touchbase.records.sql.update import save_contacts

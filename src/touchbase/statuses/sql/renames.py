@@ -6,19 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from touchbase.clients import MOST_STATUSES, Client, ClientSettings, StatusSet
+from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
 from touchbase.clients.sql.commands import locked
 from touchbase.clients.sql.queries import settings_of
 from touchbase.clients.sql.statements import store_settings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
-from touchbase.event_log import JOB, EventType, LoggedEvent, by_request, log_events
-from touchbase.history import COMPANY, CONTACT, SERVICE_WORDS, Author, StatusRename, StatusWords, StoredEvent
+from touchbase.event_log.models import JOB, EventType, LoggedEvent, by_request
+from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, Author, StoredEvent
 from touchbase.history.sql import event_of
-from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.history.status_words import SERVICE_WORDS, StatusRename, StatusWords
+from touchbase.jobs.commands import CreateJob
+from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import create_job
-from touchbase.records import RECORD_TYPES, Record, changes, refold_status, state_of
+from touchbase.records.logged_changes import changes, state_of
+from touchbase.records.models import Record
+from touchbase.records.projection import refold_status
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.sql.ids import Ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from touchbase.encryption import DecryptionFailed
+from touchbase.encryption.cipher import DecryptionFailed
 from touchbase.errors import Overloaded
 from touchbase.storage.postgres.connection import retry
 

@@ -14,7 +14,7 @@ import asyncpg
 
 from touchbase.common.seldom import Seldom
 from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.event_log import Noted, with_log, with_log_alone
+from touchbase.event_log.sql.log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.array_params import column_params

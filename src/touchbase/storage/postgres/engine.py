@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 import asyncpg
 
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
-from touchbase.encryption import NO_CIPHER, Cipher
+from touchbase.encryption.cipher import NO_CIPHER, Cipher
 from touchbase.erasure.sql.texts import ERASED_TABLES
 from touchbase.errors import UnusableStore
-from touchbase.events import DryRunResult, InboxBatch, Translate, WorkReport
+from touchbase.events.inbox_batch import InboxBatch
+from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.sql.command import Command, Query
 from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.sql.store import Vacuumed

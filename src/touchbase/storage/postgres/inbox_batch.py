@@ -9,24 +9,14 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
-from touchbase.event_log import LOGGED, with_log
-from touchbase.events import (
-    DryRunResult,
-    FailedDelivery,
-    InboxBatch,
-    LargeWork,
-    NormalizedDelivery,
-    Translate,
-    WorkReport,
-    compare,
-    dry_run,
-    failure_reason,
-    load_deliveries,
-    merge_reports,
-    snapshot,
-    transaction_groups,
-)
-from touchbase.inbox import Delivery
+from touchbase.event_log.signal import LOGGED
+from touchbase.event_log.sql.log import with_log
+from touchbase.events.dry_runs import compare, dry_run, load_deliveries, snapshot
+from touchbase.events.event_normalization import NormalizedDelivery
+from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports, transaction_groups
+from touchbase.events.large_delivery import LargeWork
+from touchbase.events.work import DryRunResult, Translate, WorkReport
+from touchbase.inbox.delivery import Delivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure

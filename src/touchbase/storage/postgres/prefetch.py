@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from touchbase.common.threads import on_thread
-from touchbase.events import InboxBatch, NormalizedDelivery, Translate, read_batch, split_large, translate_batch
-from touchbase.inbox import Delivery
+from touchbase.events.event_normalization import NormalizedDelivery
+from touchbase.events.inbox_batch import InboxBatch, read_batch, split_large, translate_batch
+from touchbase.events.work import Translate
+from touchbase.inbox.delivery import Delivery
 from touchbase.storage.command_handlers import claim, claim_if_unchanged, peek
 from touchbase.storage.postgres.connection import read, run
 from touchbase.storage.postgres.row_level_security import Connection

@@ -14,21 +14,17 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.auth import AnyKey, FindKey, IsSessionEnded
-from touchbase.clients import FindClient, FindClientByNumber
+from touchbase.auth.commands import AnyKey, FindKey, IsSessionEnded
+from touchbase.clients.commands import FindClient, FindClientByNumber
 from touchbase.common.fair_quota import FairQuota
 from touchbase.common.threads import on_thread
-from touchbase.connections import ListConnections
-from touchbase.custom_fields import FindUses
-from touchbase.encryption import NO_CIPHER, Cipher
+from touchbase.connections.commands import ListConnections
+from touchbase.custom_fields.commands import FindUses
+from touchbase.encryption.cipher import NO_CIPHER, Cipher
 from touchbase.errors import UnusableStore
-from touchbase.events import (
-    DryRunResult,
+from touchbase.events.dry_runs import load_deliveries
+from touchbase.events.inbox_batch import (
     InboxBatch,
-    LargeWork,
-    Translate,
-    WorkReport,
-    load_deliveries,
     merge_reports,
     read_batch,
     read_batches,
@@ -36,10 +32,13 @@ from touchbase.events import (
     transaction_groups,
     translate_batch,
 )
-from touchbase.idempotency import FindResponse
-from touchbase.inbox import Delivery, FindTraces
-from touchbase.records import FindCompanies, GetCompany, GetContact, GetRecords, ListCompanies, ListContacts
-from touchbase.reports import ReportStatuses
+from touchbase.events.large_delivery import LargeWork
+from touchbase.events.work import DryRunResult, Translate, WorkReport
+from touchbase.idempotency.commands import FindResponse
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import FindTraces
+from touchbase.records.commands import FindCompanies, GetCompany, GetContact, GetRecords, ListCompanies, ListContacts
+from touchbase.reports.queries import ReportStatuses
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

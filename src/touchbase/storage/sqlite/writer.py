@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.clients import EnsureClient
+from touchbase.clients.commands import EnsureClient
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded, TouchbaseError
-from touchbase.inbox import CountRepeat, StoreDelivery
-from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
+from touchbase.inbox.commands import CountRepeat, StoreDelivery
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan, SerializationConflict

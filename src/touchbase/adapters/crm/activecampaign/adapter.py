@@ -17,7 +17,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_text
 from touchbase.adapters.kit.extract import items, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time
-from touchbase.history import Change, Event
+from touchbase.history.events import Change, Event
 
 PERSON = Shape(
     CONTACT, email=("email",), first_name=("first_name", "firstName"), last_name=("last_name", "lastName"), linkedin=(LINKEDIN,),

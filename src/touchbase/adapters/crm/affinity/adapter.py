@@ -16,7 +16,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_text, status_text
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 PERSON, ORGANIZATION = "person", "organization"
 SHAPES = {

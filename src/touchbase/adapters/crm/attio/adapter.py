@@ -18,8 +18,9 @@ from touchbase.adapters.kit.crm_values import as_dict, query_parameter
 from touchbase.adapters.kit.extract import dig, first, objects, text
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import IGNORE, Fetcher
-from touchbase.history import Event
+from touchbase.connections.models import IGNORE
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 KINDS = {"people": CONTACT, "person": CONTACT, "contact": CONTACT, "companies": COMPANY, "company": COMPANY}
 OBJECTS = {CONTACT: "people", COMPANY: "companies"}

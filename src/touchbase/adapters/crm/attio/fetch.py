@@ -15,8 +15,8 @@ from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget, build_path, single_record
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
-from touchbase.connections import ApiRequest
-from touchbase.history import Event
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 SHAPES = {
     CONTACT: Shape(

@@ -32,7 +32,7 @@ from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin, with_linkedin_of_fields
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {"date_updated", "date_created", "updated_by", "updated_by_name", "created_by", "created_by_name", "html_url", "status_type"}

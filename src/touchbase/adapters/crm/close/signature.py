@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit.signatures import HEX, WINDOW, Scheme, constant_time_equal, hmac_digest, is_recent, window_of
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:

@@ -19,8 +19,8 @@ from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin_of_fields
 from touchbase.adapters.kit.signatures_body import ANY_FIELD
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import Fetcher
-from touchbase.history import Event
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
 _PERSON = Shape(

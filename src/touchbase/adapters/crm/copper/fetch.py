@@ -15,8 +15,8 @@ from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget
 from touchbase.adapters.kit.linkedin import with_linkedin_of_fields
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import ApiRequest
-from touchbase.history import Event
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 _OF_ALL = frozenset({"interaction_count", "assignee_id", "date_created", "custom_fields"})
 _PLACES = {"person": "people", "lead": "leads", "company": "companies"}

@@ -20,8 +20,8 @@ from touchbase.adapters.kit.crm_values import as_dict, email_address, first_of, 
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.connections import MAX_SECRETS
-from touchbase.history import Event
+from touchbase.connections.models import MAX_SECRETS
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from touchbase.adapters.kit.signatures import Scheme, equals_any, hmac_digest, unbase64
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 _HEADERS = ("signature", "x-signature")
 _BOUND = re.compile(r"([0-9a-z]{10,24}):(.{8,})")

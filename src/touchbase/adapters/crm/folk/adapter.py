@@ -17,8 +17,8 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.signatures import standard_webhooks
 from touchbase.adapters.kit.times import first_time
-from touchbase.connections import Fetcher
-from touchbase.history import Event
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 SHAPES = {
     "person": Shape(

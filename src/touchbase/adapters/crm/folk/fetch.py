@@ -14,8 +14,8 @@ from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget, build_path, single_record
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import ApiRequest
-from touchbase.history import Event
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 _PLACES = {"person": "people", "company": "companies"}
 

@@ -26,7 +26,7 @@ from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.common.timestamps import to_text
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 from touchbase.adapters.kit.signatures import Scheme, constant_time_equal, hmac_digest
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:

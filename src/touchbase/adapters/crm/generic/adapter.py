@@ -39,7 +39,7 @@ from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.times import first_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 
 class Subject(NamedTuple):

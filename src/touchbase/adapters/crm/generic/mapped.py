@@ -9,8 +9,8 @@ from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
 from touchbase.adapters.kit.crm_values import at_path, query_parameter
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import IGNORE
-from touchbase.history import Event
+from touchbase.connections.models import IGNORE
+from touchbase.history.events import Event
 
 SHAPES = {
     CONTACT: Shape(

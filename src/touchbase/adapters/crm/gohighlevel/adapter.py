@@ -21,7 +21,7 @@ from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 PERSON = Shape(
     CONTACT, email=("email",), first_name=("firstName", "first_name"), last_name=("lastName", "last_name"),

@@ -13,7 +13,7 @@ from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.signatures_body import parsed_webhook
 from touchbase.adapters.kit.signatures_public_key import ED25519_KEY, ed25519_body, rsa_body
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 
 def _bound(signed: Scheme) -> Scheme:

@@ -23,8 +23,8 @@ from touchbase.adapters.kit.crm_values import as_list, email_address
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import Fetcher
-from touchbase.history import Event
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 KINDS = {"contact": CONTACT, CONTACT_ID: CONTACT, "company": COMPANY, COMPANY_ID: COMPANY}
 NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "createdate", "hs_all_owner_ids"})

@@ -18,8 +18,8 @@ from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget, build_path
 from touchbase.adapters.kit.linkedin import LINKEDIN
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.connections import ApiRequest
-from touchbase.history import Event
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 STATUS: Mapping[str, tuple[str, ...]] = {
     "contact": ("lifecyclestage", "hs_lead_status"),

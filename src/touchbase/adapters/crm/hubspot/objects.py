@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, flag, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 CONTACT_ID = "0-1"
 COMPANY_ID = "0-2"

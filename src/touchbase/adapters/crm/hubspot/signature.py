@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from touchbase.adapters.kit.signatures import WINDOW, Scheme, constant_time_equal, hmac_digest, is_recent, window_of
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 _MILLISECOND: Micros = 1_000
 # Version 3 signs the query with exactly these characters decoded.

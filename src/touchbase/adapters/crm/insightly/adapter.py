@@ -18,7 +18,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list, linkedin_from, o
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _PERSON = Shape(
     CONTACT, email=("EMAIL_ADDRESS", "EMAIL"), first_name=("FIRST_NAME",), last_name=("LAST_NAME",),

@@ -29,7 +29,7 @@ from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.history import Change, Event
+from touchbase.history.events import Change, Event
 
 _LINKED = "linked company id"
 """The property for the id of a contact's company."""

@@ -17,7 +17,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_text, option_text
 from touchbase.adapters.kit.extract import address, dig, first, items, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

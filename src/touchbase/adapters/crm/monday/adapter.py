@@ -21,8 +21,8 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, linkedin_from, query_parameter, status_text
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.times import first_time
-from touchbase.connections import Fetcher
-from touchbase.history import Event
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 SHAPES = {
     CONTACT: Shape(CONTACT, email=("email",), full_name=("name",), linkedin=("link",)),

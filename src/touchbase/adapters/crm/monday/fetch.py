@@ -18,8 +18,8 @@ from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
-from touchbase.connections import ApiRequest, FetchFailed
-from touchbase.history import Event
+from touchbase.connections.tools import ApiRequest, FetchFailed
+from touchbase.history.events import Event
 
 QUERY = (
     "query ($ids: [ID!]) { items (ids: $ids, limit: 100) { id name state updated_at board { id } group { title } "

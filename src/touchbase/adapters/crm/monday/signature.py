@@ -9,7 +9,7 @@ import msgspec
 
 from touchbase.adapters.kit.signatures import WINDOW, Scheme, constant_time_equal, hmac_digest, unbase64
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 
 class _Head(msgspec.Struct):

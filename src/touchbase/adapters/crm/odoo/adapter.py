@@ -23,7 +23,7 @@ from touchbase.adapters.kit.extract import address, first, flag, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time
 from touchbase.common.timestamps import Micros
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

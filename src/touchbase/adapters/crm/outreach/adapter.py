@@ -17,7 +17,7 @@ from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.times import first_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

@@ -17,7 +17,7 @@ from touchbase.adapters.crm.salesforce.selected_fields import read_selected_fiel
 from touchbase.adapters.interface import ParsedWebhook, ProtocolResponse
 from touchbase.adapters.kit.crm import other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _SIGNS = records.SIGNS | stream.SIGNS | frozenset(PLACES)
 

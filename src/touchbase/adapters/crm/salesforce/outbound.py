@@ -16,7 +16,7 @@ from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.times import first_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 NAMESPACE = b"soap.sforce.com/2005/09/outbound"
 _OBJECTS = b"urn:sobject."

@@ -9,7 +9,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
 from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 PLACES = ("payload", "data", "record", "sobject", "sObject", "object")
 _VERSIONS = frozenset({"new", "old", "New", "Old"})

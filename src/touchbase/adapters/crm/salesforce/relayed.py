@@ -12,7 +12,7 @@ from touchbase.adapters.crm.salesforce.outbound import NAMESPACE, read_notificat
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import text
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 PLACES = ("body", "payload", "data", "xml", "rawBody", "raw")
 _MAX_DEPTH = 6

@@ -10,7 +10,7 @@ from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import first, flag, text
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _ID = re.compile(r"[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?")
 _FIELDS = frozenset({"FirstName", "LastName", "Email", "Name", "Company", "Website", "Status", "LastModifiedDate", "AccountId", "OwnerId"})

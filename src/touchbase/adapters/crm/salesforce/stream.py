@@ -17,7 +17,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 HEADER = "ChangeEventHeader"
 CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": UPDATED}

@@ -20,7 +20,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 NOISE = frozenset({"id", "createdAt", "updatedAt", "deletedAt", "createdBy", "updatedBy", "position", "searchVector"})
 SHAPES = {

@@ -22,8 +22,8 @@ from touchbase.adapters.kit.event_name_parser import parse_event_name
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.signatures_body import body_field
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.connections import Fetcher
-from touchbase.history import Event
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 _IDS = (
     "Lead_Id", "Contact_Id", "Account_Id", "Record_Id", "Lead_ID", "Contact_ID", "Account_ID", "lead_id", "contact_id", "account_id",

@@ -15,8 +15,8 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import ApiRequest
-from touchbase.history import Event
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 _PERSON = ("Email", "First_Name", "Last_Name", "Full_Name", "Phone", "Mobile", "Lead_Source", "Modified_Time")
 FIELDS = {

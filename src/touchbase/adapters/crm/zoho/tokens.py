@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import parse_json
-from touchbase.connections import ApiRequest, ApiResponse, FetchFailed, Grant
+from touchbase.connections.oauth import Grant
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 
 _API = re.compile(r"https://\w+\.zohoapis\.((?:com\.)?[a-z]{2,3})/?", re.ASCII)
 _ELSEWHERE = {"ca": "https://accounts.zohocloud.ca"}

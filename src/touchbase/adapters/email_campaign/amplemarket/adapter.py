@@ -18,7 +18,7 @@ from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events
 from touchbase.adapters.kit.extract import address, flag, personal_address, text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of, words
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _STAGE = paths("sequence_stage.type sequence_step.type")
 _WRITER = paths("from email_message.from")

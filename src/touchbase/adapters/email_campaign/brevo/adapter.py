@@ -15,7 +15,7 @@ from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_eve
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.messages import MessagePaths
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
 _BLACKLISTED = ("content", 0, "emailBlacklist")

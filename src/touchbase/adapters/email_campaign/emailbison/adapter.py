@@ -14,7 +14,7 @@ from touchbase.adapters.kit.body_paths import paths, pick
 from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.extract import personal_address, text
 from touchbase.adapters.kit.messages import MessagePaths
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _WORKSPACE = paths("event.workspace_id workspace_id")
 _MAIL = paths("data.scheduled_email.id scheduled_email_id")

@@ -10,8 +10,8 @@ from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import linkedin, split_name, text
 from touchbase.adapters.kit.status_labels import status_of
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections import ConnectionSettings, folded
-from touchbase.history import Event
+from touchbase.connections.models import ConnectionSettings, folded
+from touchbase.history.events import Event
 
 _STATUS = "lead_status_changed"
 _VAGUE = frozenset({"unknown", "other", "campaign_completed", "account_event", _STATUS})

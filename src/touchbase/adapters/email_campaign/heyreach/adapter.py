@@ -17,7 +17,7 @@ from touchbase.adapters.kit.extract import flag
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 
 class HeyReach(Table):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from touchbase.adapters.kit.signatures import Scheme, hmac_body
 from touchbase.adapters.kit.signatures_body import fields
 from touchbase.common.timestamps import Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 _PRINTED = "test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G"
 _TEST = "webhook.test"

@@ -12,7 +12,7 @@ from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.signatures import Scheme, equals_any, hmac_digest, is_recent, window_of
 from touchbase.adapters.kit.signatures_body import fields
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 RETRIED: Micros = 12 * 3600 * SECOND
 """Maximum age of a signature: 10 + 10 + 15 + 30 minutes and 1 + 2 + 4 hours of retries, plus transmission."""

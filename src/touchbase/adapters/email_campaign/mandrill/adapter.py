@@ -13,7 +13,7 @@ from touchbase.adapters.kit.declarative import Shape, Table, events_of
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.parse import unquoted
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 
 class Mandrill(Table):

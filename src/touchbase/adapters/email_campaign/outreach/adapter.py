@@ -17,7 +17,7 @@ from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.status_labels import label_of
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 
 class Outreach(Table):

@@ -16,7 +16,7 @@ from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import personal_address
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _MARKED, _MARKED_BESIDE = "lead_marked_as_", "lead_marked_as"
 _WRITER, _WRITTEN_TO = paths("from_email"), paths("to_email")

@@ -13,7 +13,7 @@ from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_na
 from touchbase.adapters.kit.extract import personal_address
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _FROM, _TO = paths("data.from_email data.email"), paths("data.to_email data.email")
 _ABOUT_AN_ANSWER = frozenset({"reply_archived", "reply_categorized", "reply_forwarded"})

@@ -14,7 +14,7 @@ from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import standard_webhooks
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _UNSUBSCRIBED, _ORIGIN = paths("data.unsubscribed"), paths("data.origin")
 _SUPPRESSED = {"bounce": m.HARD_BOUNCED, "complaint": m.COMPLAINED}

@@ -13,7 +13,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _ABOUT_NOBODY = {
     "email_account_disconnected": m.ACCOUNT,

@@ -16,7 +16,7 @@ from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, objects, text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _RECIPIENT = paths("recipient.id person.id person_id recipient_id")
 _API = "https://api.salesloft.com/"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit.signatures import Scheme, constant_time_equal, hmac_digest, is_recent, window_of
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections import Arrival
+from touchbase.connections.models import Arrival
 
 RETRIED: Micros = 2 * 3600 * SECOND
 """Maximum age of a signature: 5 seconds to an hour between retries, plus transmission."""

@@ -21,7 +21,7 @@ from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.signatures_body import body_field
 from touchbase.adapters.kit.status_labels import status_of
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _BY_TIME = {
     "time_replied": "EMAIL_REPLY",

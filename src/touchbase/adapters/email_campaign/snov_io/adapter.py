@@ -13,7 +13,7 @@ from touchbase.adapters.kit.body_paths import paths, pick
 from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.extract import personal_address, text
 from touchbase.adapters.kit.messages import MessagePaths
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _LEAD = (
     "email email.email prospect.email recipient.email data.email recipient_email prospect_email prospectEmail data.prospect.email"

@@ -12,7 +12,7 @@ from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import objects, text
 from touchbase.adapters.kit.messages import MessagePaths
-from touchbase.history import Event
+from touchbase.history.events import Event
 
 _CLASSES = {
     **dict.fromkeys(("10", "30"), m.HARD_BOUNCED),
