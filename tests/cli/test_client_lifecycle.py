@@ -170,7 +170,7 @@ def test_clients_delete__shows_its_progress(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_clients_delete__resumes_after_an_interruption(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from touchbase import clients
+    from touchbase.clients import removal as clients
 
     monkeypatch.setattr("touchbase.clients.sql.removal.DELETION_DELAY", 0)
     store("clients", "add", "acme")

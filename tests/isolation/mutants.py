@@ -57,10 +57,10 @@ def _mutated_op(op: Statement) -> Iterator[None]:
 def _mutated_questions(names: set[str]) -> Iterator[None]:
     init = Select.__init__
 
-    def forgetting(self: Select, sql: str, params: Any, postgres: str = "") -> None:
+    def forgetting(self: Select, sql: str, params: Any, postgres: str = "", budget: Any = None) -> None:
         code = sys._getframe(1).f_code
         forgets = f"{module_at(code.co_filename)}.{code.co_name}" in names
-        init(self, forgetful(sql) if forgets else sql, params, forgetful(postgres) if forgets else postgres)
+        init(self, forgetful(sql) if forgets else sql, params, forgetful(postgres) if forgets else postgres, budget)
 
     try:
         Select.__init__ = forgetting  # type: ignore[method-assign]

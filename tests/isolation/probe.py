@@ -127,7 +127,7 @@ def _value(name: str, value: Any) -> Any:
 def asked(client: int, known: Known) -> Iterator[Any]:
     """Every question that names its client, about everything of A's, with every choice of its filters."""
     usual: dict[str, list[Any]] = {
-        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "after": [0], "id": known.ids,
+        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "id": known.ids,
         "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
         "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS], "sort": [default_sort(CONTACT)],
         "absorbed": [known.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
@@ -142,7 +142,8 @@ def asked(client: int, known: Known) -> Iterator[Any]:
             continue
         choices: list[list[Any]] = []
         for field in fields(kind):
-            given = usual.get(field.name) or [each for each in (0, "hubspot", b"", (0, 0)) if _is(hints[field.name], each)]
+            first = (0, "", b"", (0, 0)) if field.name == "after" else (0, "hubspot", b"", (0, 0))
+            given = usual.get(field.name) or [each for each in first if _is(hints[field.name], each)]
             if field.default is MISSING or field.name == "client":
                 choices.append(given)
             else:

@@ -19,7 +19,7 @@ MANY = 10**9
 WRITER = """
 import sys
 from pathlib import Path
-from touchbase.spool import SpoolFiles
+from touchbase.spool.files import SpoolFiles
 files = SpoolFiles(Path(sys.argv[1]), 10**9)
 number = 0
 while True:
@@ -30,7 +30,7 @@ while True:
 FULL = """
 import resource, sys
 from pathlib import Path
-from touchbase.spool import SpoolFiles
+from touchbase.spool.files import SpoolFiles
 files = SpoolFiles(Path(sys.argv[1]), 10**9)
 files.append([b"first"])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
