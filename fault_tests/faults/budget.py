@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 from fault_tests.bodies import BODIES, WEBHOOK, HostileBody
 from fault_tests.calls import ApiClient, NoResponse, Response
@@ -54,8 +55,9 @@ def run(plan: Plan, engine: str) -> None:
             )
             if plan.long:
                 print(f"          {body.name}: {status}, {usage}", flush=True)
-        if ApiClient(server.address, "warm").call("GET", "/health/live").status != 200:
-            findings.fault("the server is not in service afterwards")
+        with closing(ApiClient(server.address, "warm")) as client:
+            if client.call("GET", "/health/live").status != 200:
+                findings.fault("the server is not in service afterwards")
     finally:
         server.kill()
     plan.report.add(

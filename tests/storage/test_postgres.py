@@ -15,6 +15,7 @@ from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, Unusa
 from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
 from touchbase.records.models import Company
 from touchbase.sql.migrations import Migration, packaged
+from touchbase.sql.store import Vacuumed
 from touchbase.storage import open_store
 from touchbase.storage.postgres import connection, engine, serving_connection
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
@@ -434,3 +435,17 @@ async def test_check__does_not_wait_for_another_process_that_stopped_in_the_midd
     await frozen.execute("ROLLBACK")
     await frozen.close()
     await store.close()
+
+
+async def test_vacuum__is_blocked_while_the_disk_is_full(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(url: str, tables: object = ()) -> None:
+        raise asyncpg.DiskFullError("could not extend file")
+
+    store = await open_store(postgres_url)
+    with monkeypatch.context() as full:
+        full.setattr(engine, "vacuum", fails)
+        blocked = await store.vacuum()
+    clean = await store.vacuum()
+    await store.close()
+
+    assert (blocked, clean) == (Vacuumed.BLOCKED, Vacuumed.CLEAN)

@@ -29,6 +29,7 @@ from touchbase.storage.postgres.connection import (
     ReconnectingConnection,
     connect,
     connect_or_explain,
+    is_unavailable,
     open_pool,
     read,
     refuse_unsafe,
@@ -170,8 +171,13 @@ class PostgresStore:
                 await connection.close()
 
     async def vacuum(self, *, whole: bool = False) -> Vacuumed:
-        """Vacuum all tables with `whole`; else those that an erasure deletes from."""
-        await vacuum(self._url, () if whole else ERASED_TABLES)
+        """Vacuum all tables with `whole`; else those that an erasure deletes from. `BLOCKED` while the server cannot, as on a full disk."""
+        try:
+            await vacuum(self._url, () if whole else ERASED_TABLES)
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            return Vacuumed.BLOCKED
         return Vacuumed.CLEAN
 
     async def analyze(self) -> list[str]:
