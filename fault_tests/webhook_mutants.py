@@ -43,11 +43,12 @@ def no_refused_results() -> None:
     whole = Results._store_one
 
     async def store_one(self: Any, line: Any) -> bool:
-        before = line.unstored(self._clock())
+        now = self._clock()
+        before = line.unstored(now)
         try:
             stored: bool = await whole(self, line)
         except Overloaded:
-            line.was_stored(before)
+            line.was_stored(before, now)
             return True
         return stored
 
