@@ -20,6 +20,14 @@ pytestmark = pytest.mark.slow
 OF_ALL: dict[str, str] = {
     "clients.sql.queries._deleting": "clients themselves",
     "clients.sql.queries.every": "as above",
+    "auth.sql._is_ended": "sessions of the console, of no client",
+    "auth.sql.end_session": "as above",
+    "clients.sql.queries._by_handle": "clients themselves; a session shows one only to a key that may see it",
+    "erasure.sql.queries.clients_with_erasures": "numbers of clients, for a restored backup",
+    "jobs.sql.jobs_at_work": "counts over all, for the metrics",
+    "outgoing.sql.dispatch.list_mail_endpoints": "endpoints of all, for the operator",
+    "clients.sql.stored_bytes.count_stored": "sums over all, for the metrics",
+    "clients.sql.stored_bytes.list_near_limit": "clients near their limit, for the operator",
     "clients.sql.statements.ensure_clients": "whether anybody has made a client by hand",
     "erasure.sql.queries.open_erasures": "erasures of all clients that go on",
     "erasure.sql.commands.add_erasures": "whether this store has erased anybody; an operator's",
@@ -60,12 +68,15 @@ BESIDE_THE_WALL: dict[str, str] = {
     "clients.sql.queries.find": "a client is found by its id in a scope that shows all clients, and whether any has erased "
     "somebody: one that "
     "forgets would look for an erased person in vain, and tells nothing of it",
+    "clients.sql.statements.CLIENT_BY_CLIENT_ID": "as above; the scope shows how many bytes each client stores",
+    "clients.sql.statements.FORMER_OWNER": "as above",
 }
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
 _FOUND = "asked about a record or job that was found as this client's just before"
 _DUE = "the oldest of B, for housekeeping; what is A's is not due at the time of the probe"
 GROWING = (
     "CountClientRows(",
+    "MeasurePage(",
     "FileSizes(",
     "ListLoggedEvents(",
     "ListLatestEvents(",
@@ -145,9 +156,14 @@ UNNOTICED: dict[str, str] = {
     "erasure.sql.queries.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
     "storage.query_handlers._united": "asks what became of an id that B gives, and no record of A's was united with another; an "
     "id is no other client's",
+    "clients.sql.stored_bytes.store_count": "whether B was warned; no probe comes near a limit",
+    "inbox.sql.refused_bodies.drop_refused": _DUE,
+    "erasure.sql.texts.strike_texts": "strikes rows of a page that was read as this client's just before; A has none with their keys",
+    "inbox.sql.refused_bodies.TRIM_BODIES": "removes what is beyond the newest of a client, and A has one refused body",
+    "inbox.sql.refused_bodies.get_refused_body": "a body is found by the hash of a whole call, and encrypted for its client",
+    "jobs.sql.create_limited_job": "counts the client's own uploads; the probes do not come near the limit",
     "inbox.sql.refused.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is tried in tests/storage/test_contract_refused.py",
-    "clients.sql.statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to "
     "look for, so that creates look for an erased person in vain",
     "inbox.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
     "inbox.sql.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
