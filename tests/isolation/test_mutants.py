@@ -24,7 +24,6 @@ OF_ALL: dict[str, str] = {
     "auth.sql.end_session": "as above",
     "clients.sql.queries._by_handle": "clients themselves; a session shows one only to a key that may see it",
     "erasure.sql.queries.clients_with_erasures": "numbers of clients, for a restored backup",
-    "jobs.sql.jobs_at_work": "counts over all, for the metrics",
     "outgoing.sql.dispatch.list_mail_endpoints": "endpoints of all, for the operator",
     "clients.sql.stored_bytes.count_stored": "sums over all, for the metrics",
     "clients.sql.stored_bytes.list_near_limit": "clients near their limit, for the operator",
@@ -161,10 +160,10 @@ UNNOTICED: dict[str, str] = {
     "erasure.sql.texts.strike_texts": "strikes rows of a page that was read as this client's just before; A has none with their keys",
     "inbox.sql.refused_bodies.TRIM_BODIES": "removes what is beyond the newest of a client, and A has one refused body",
     "inbox.sql.refused_bodies.get_refused_body": "a body is found by the hash of a whole call, and encrypted for its client",
+    "jobs.sql.jobs_at_work": "whether a job of the client is at work; B has one too",
     "jobs.sql.create_limited_job": "counts the client's own uploads; the probes do not come near the limit",
     "inbox.sql.refused.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is tried in tests/storage/test_contract_refused.py",
-    "look for, so that creates look for an erased person in vain",
     "inbox.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
     "inbox.sql.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
     "such; its id is no "
