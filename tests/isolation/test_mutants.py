@@ -25,6 +25,7 @@ OF_ALL: dict[str, str] = {
     "clients.sql.queries._by_handle": "clients themselves; a session shows one only to a key that may see it",
     "erasure.sql.queries.clients_with_erasures": "numbers of clients, for a restored backup",
     "outgoing.sql.dispatch.list_mail_endpoints": "endpoints of all, for the operator",
+    "clients.sql.stored_bytes.due_counts": "whose bytes of all are to be counted",
     "clients.sql.stored_bytes.count_stored": "sums over all, for the metrics",
     "clients.sql.stored_bytes.list_near_limit": "clients near their limit, for the operator",
     "clients.sql.statements.ensure_clients": "whether anybody has made a client by hand",
@@ -68,6 +69,7 @@ BESIDE_THE_WALL: dict[str, str] = {
     "somebody: one that "
     "forgets would look for an erased person in vain, and tells nothing of it",
     "clients.sql.statements.CLIENT_BY_CLIENT_ID": "as above; the scope shows how many bytes each client stores",
+    "clients.sql.statements.CLIENT_BY_NUMBER": "as above",
     "clients.sql.statements.FORMER_OWNER": "as above",
 }
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
