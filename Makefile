@@ -48,10 +48,10 @@ IN_PARALLEL := -n auto --dist worksteal
 # Where bytecode is not written, every process compiles the service again: a second of the processor for each server that a test starts.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
-test: setup ## Run the tests, but for the slow ones: under 4 minutes on two cores
+test: setup ## Run the tests, but for the slow ones: 6 to 8 minutes on two cores
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not slow and not serial"
 
-test-all: setup ## Run every test, as CI does: under 15 minutes on two cores
+test-all: setup ## Run every test, as CI does: about 50 minutes on two cores
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial"
 	.venv/bin/python -m pytest -m serial
 
