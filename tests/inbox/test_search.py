@@ -89,6 +89,24 @@ async def test_search_by_email__finds_the_history_and_the_bodies_that_made_no_ev
     assert page["search"] == {"complete": True, "back_to": to_text(NOON), "not_searchable": []}
 
 
+async def test_search_by_email__finds_a_delivery_that_is_applied_while_bodies_are_searched(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await house.call.settings(house.client_id)
+    await house.hook("camp", REPLY, apply=False)
+    sandbox = house.call.parts.sandbox
+    search_bodies = sandbox.call
+
+    async def apply_first(task: Any, *args: Any) -> Any:
+        await InboxWorker(house.call.parts.store, read, house.call.clock).drain()
+        return await search_bodies(task, *args)
+
+    monkeypatch.setattr(sandbox, "call", apply_first)
+    (row,) = (await page_of(house, email=JANE))["data"]
+
+    assert (row["state"], row["found_in"]) == ("applied", "history")
+
+
 async def test_search_by_contact_id__finds_the_same_as_by_each_of_its_addresses(inbox: House) -> None:
     (jane,) = await inbox.listed(query=f"email={JANE}")
     await inbox.request("PATCH", f"/public/v2/contacts/{jane['id']}", {"linkedin_url": "https://linkedin.com/in/jane"})

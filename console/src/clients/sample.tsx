@@ -23,6 +23,7 @@ export function Sample({ id, channel, tool, connection }: Props) {
   const [secret, setSecret] = useState('');
   const [sent, setSent] = useState('');
   const [call, setCall] = useState<ListedDelivery | null>(null);
+  const [asked, setAsked] = useState(0);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [erased, setErased] = useState(false);
   const as = tool !== '' && hasSample(channel, tool) ? tool : 'generic';
@@ -46,12 +47,15 @@ export function Sample({ id, channel, tool, connection }: Props) {
     if (!sent || (call && call.state !== 'received')) return undefined;
     const timer = setTimeout(() => {
       callsOf(id, { channel, email: sent, limit: '1' }).then(
-        (found) => setCall((old) => found[0] ?? (old ? { ...old } : null)),
+        (found) => {
+          setCall(found[0] ?? null);
+          setAsked(asked + 1);
+        },
         (error: unknown) => setProblem(asProblem(error)),
       );
     }, 400);
     return () => clearTimeout(timer);
-  });
+  }, [sent, call, asked]);
 
   const contact = call?.people.find((each) => each.contact_id !== null)?.contact_id ?? null;
   async function erase() {

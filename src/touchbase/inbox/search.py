@@ -110,60 +110,64 @@ async def search_deliveries(
     assert client is not None
     addresses = [] if search.address is None else [search.address]
     mentioned = sorted(find_identities({}, "", search.text.encode("utf-8", "replace"))) if search.text else []
-    sought = await store.read(FindSoughtPerson(client, addresses, search.contact_id, mentioned))
-    if sought.erased:
-        return FoundPage()
-    return await _Search(store, sandbox, search, limit, sought, monotonic).page(place or START)
+    find_person = FindSoughtPerson(client, addresses, search.contact_id, mentioned)
+    return await _Search(store, sandbox, search, limit, find_person, monotonic).page(place or START)
 
 
 class _Search:
     """One page of a search."""
 
     def __init__(
-        self, store: Store, sandbox: Sandbox, search: DeliverySearch, limit: int, sought: SoughtPerson, monotonic: Callable[[], float]
+        self, store: Store, sandbox: Sandbox, search: DeliverySearch, limit: int, person: FindSoughtPerson, monotonic: Callable[[], float]
     ) -> None:
         self._store = store
         self._sandbox = sandbox
         self._search = search
         self._limit = limit
-        self._sought = sought
+        self._person = person
         self._monotonic = monotonic
         self._until = 0.0
         self._page = FoundPage()
 
     async def page(self, place: Place) -> FoundPage:
         """Return the page from this place on."""
-        page, search, sought = self._page, self._search, self._sought
+        page, search = self._page, self._search
+        sought = await self._store.read(self._person)
+        if sought.erased:
+            return page
         if search.text is not None or sought.addresses:
             # A process may have to be started, which takes longer than to examine many bodies.
             await self._sandbox.call(MATCH_BODIES, [], LARGEST_SEARCHED, None, None, MOST_SECONDS)
         self._until = self._monotonic() + MOST_SECONDS
         history, inbox = place
+        if not search.is_about_a_person:
+            found, inbox = await self._examine(inbox, search.text is not None)
+            self._add(found, None if search.text is None else IN_BODY)
+        elif sought.addresses:
+            found, inbox = await self._examine(inbox, True, about=sought)
+            self._add(found, IN_BODY)
+            # The history comes second and the person is read again: a delivery that is applied while its body is searched is in one of both.
+            sought = await self._store.read(self._person)
+        else:
+            inbox = 0
         if sought.contacts:
             found, history = await self._examine(history, search.text is not None, of_contacts=sought.contacts)
             self._add(found, IN_HISTORY)
         else:
             history = 0
-        if not search.is_about_a_person:
-            found, inbox = await self._examine(inbox, search.text is not None)
-            self._add(found, None if search.text is None else IN_BODY)
-        elif sought.addresses:
-            found, inbox = await self._examine(inbox, True, not_of_contacts=sought.contacts)
-            self._add(found, IN_BODY)
-        else:
-            inbox = 0
         page.deliveries.sort(key=lambda each: -each.id)
         page.cursor = (history, inbox) if history or inbox else None
         page.end_after(self._limit)
         return page
 
     def _add(self, found: Sequence[Delivery], where: str | None) -> None:
-        self._page.deliveries += found
+        by_id = {each.id: each for each in (*self._page.deliveries, *found)}
+        self._page.deliveries = list(by_id.values())
         if where is not None:
             self._page.found_in.update((each.id, where) for each in found)
 
     async def _examine(
-        self, below: int, bodies: bool, *, of_contacts: list[int] | None = None, not_of_contacts: list[int] | None = None
+        self, below: int, bodies: bool, *, of_contacts: list[int] | None = None, about: SoughtPerson | None = None
     ) -> tuple[list[Delivery], int]:
         """Examine deliveries below an id until the page is full or the budget is spent; return the found ones, and where to go on."""
         filters, found, examined = self._search.filters, list[Delivery](), 0
@@ -172,12 +176,13 @@ class _Search:
             step = await self._store.read(
                 StepThroughDeliveries(
                     filters.client, below, STEP, filters.channel, filters.tool, filters.state, filters.received_since_us,
-                    filters.received_until_us, filters.problems, self._search.event, of_contacts, not_of_contacts, bodies,
+                    filters.received_until_us, filters.problems, self._search.event, of_contacts,
+                    None if about is None else about.contacts, bodies,
                 )
             )  # fmt: skip
             examined += step.examined
             found += [] if bodies else step.found
-            last = await self._look_into(step, found, not_of_contacts is not None) if bodies else None
+            last = await self._look_into(step, found, None if about is None else about.addresses) if bodies else None
             if len(found) > self._limit:
                 del found[self._limit :]
                 last = found[-1]
@@ -188,9 +193,8 @@ class _Search:
                 break
         return found, below
 
-    async def _look_into(self, step: DeliveryStep, found: list[Delivery], by_address: bool) -> Delivery | None:
+    async def _look_into(self, step: DeliveryStep, found: list[Delivery], addresses: Collection[Ref] | None) -> Delivery | None:
         """Add the deliveries of a step whose bodies match; return the last examined one if the page is full or the time is up."""
-        addresses = self._sought.addresses if by_address else None
         waiting = step.found
         while waiting:
             matches = await self._match(waiting, addresses)
