@@ -25,7 +25,7 @@ from touchbase.encryption.keys import EncryptionKeys
 from touchbase.event_log.commands import ListLoggedEvents
 from touchbase.outgoing.commands import ListAttempts, ReadServed
 from touchbase.outgoing.models import TIMEOUT
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 from touchbase.sql.statement import T
 from touchbase.storage import open_store
 

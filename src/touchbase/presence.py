@@ -19,7 +19,7 @@ import msgspec
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
 from touchbase.outgoing.sql.statements import DROP_LEASE, SAVE_LEASE
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.statement import Execute, Plan, Select
 from touchbase.sql.store import Store
 

@@ -30,8 +30,8 @@ from touchbase.doctor import clock_finding
 from touchbase.encryption.keys import encode_key, new_key
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.presence import NotePresence, ServerFacts
-from touchbase.sql.command import Command
 from touchbase.sql.migrations import packaged
+from touchbase.sql.operation import Command
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.schema import migrate
 

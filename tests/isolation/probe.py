@@ -30,8 +30,8 @@ from touchbase.inbox.commands import DropUnrecognised, PruneBodies
 from touchbase.inbox.search_queries import FindSoughtPerson, GetEffects, StepThroughDeliveries
 from touchbase.search.queries import CountFound, FindPosition, SearchContacts
 from touchbase.search.sorting import default_sort
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan
 from touchbase.sql.store import Store

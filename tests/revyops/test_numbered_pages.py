@@ -18,7 +18,7 @@ from touchbase.records.models import Contact
 from touchbase.revyops.numbered_pages import MOST_LISTS, MOST_PLACES, REMEMBERED, NumberedPage, PagesRead, read_page
 from touchbase.search.queries import CountFound, FindPosition, Found, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort, position_of
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 LIST = "/public/v2/contacts"
 

@@ -15,8 +15,8 @@ from touchbase.errors import NotFound, Overloaded
 from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.records.write_batch import WriteBatch
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
 from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, take_batch
 from touchbase.storage.command_handlers import COMMANDS, Handler

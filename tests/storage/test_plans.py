@@ -22,8 +22,8 @@ from touchbase.inbox.sql.queries import STUCK
 from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
 from touchbase.search.queries import FindPosition, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort
-from touchbase.sql.command import Query
 from touchbase.sql.migrations import packaged
+from touchbase.sql.operation import Query
 from touchbase.sql.statement import Select, Statement, for_sqlite
 from touchbase.storage.query_handlers import HANDLERS
 from touchbase.storage.sqlite.connection import open_writer

@@ -50,8 +50,8 @@ from touchbase.reports.queries import CountedPart, StoreParts
 from touchbase.search.commands import IndexRecords
 from touchbase.search.queries import SearchCompanies
 from touchbase.search.sorting import default_sort
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
 from touchbase.sql.store import Store
 from touchbase.storage import open_store

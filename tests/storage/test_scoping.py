@@ -118,9 +118,9 @@ from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import CountFound, FindPosition, MatchesFilter, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
+from touchbase.sql.operation import Command
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.commands import ApplyRefused, DefineStatus, RemoveStatus
 from touchbase.storage import open_store, rls_scope

@@ -11,7 +11,7 @@ import pytest
 
 from touchbase.clients.commands import EnsureClient, ListClients
 from touchbase.reports.queries import ReportStatuses
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 from touchbase.sql.statement import Plan
 from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.sqlite import engine

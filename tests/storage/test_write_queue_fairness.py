@@ -13,7 +13,7 @@ from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.storage.batch import client_of
 
 LOUD, QUIET = 1, 2

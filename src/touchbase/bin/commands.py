@@ -8,7 +8,7 @@ from touchbase.bin.models import DeletedRecord
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.records.models import Company, Contact
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(slots=True)

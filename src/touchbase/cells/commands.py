@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from touchbase.cells.models import Cell, Directory, Place
 from touchbase.common.timestamps import Micros
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(slots=True)

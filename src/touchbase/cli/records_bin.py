@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from touchbase.clients.models import Client
     from touchbase.merging.models import Merge
     from touchbase.records.api.resource_type import ResourceType
-    from touchbase.sql.command import Command
+    from touchbase.sql.operation import Command
     from touchbase.sql.store import Store
 
 Record = Literal["contact", "company"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from touchbase.clients.models import BY_CALL, Client, ClientSettings, FormerId
 from touchbase.common.timestamps import Micros
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 Position = tuple[int, tuple[object, ...]]
 """Progress of a removal: a table, and the key of the last removed row."""

@@ -21,7 +21,7 @@ from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import NotFound, WrongState
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store, Writes
 
 LOG = logging.getLogger("touchbase.clients")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
 from touchbase.errors import Overloaded, StorageFull
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.clients")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
 from touchbase.connections.rhythm import HOUR, CallStatistics, Silence, per_day
 from touchbase.errors import Overloaded
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.connections")

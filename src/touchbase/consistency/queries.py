@@ -9,7 +9,7 @@ from touchbase.history.events import StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.status_words import StatusWords
 from touchbase.records.models import Company, Contact
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.history.events import Author
 from touchbase.jobs.models import Job
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.models import Addresses, Entry, NewEntry, Saved, Suppressed
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(slots=True)

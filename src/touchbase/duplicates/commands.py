@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.records.models import Company, Contact
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 Place = tuple[str, str, int]
 """The place of a record in a block's order: its two sort keys and its id."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 SecretLocation = tuple[object, ...]
 """Table, column and row key of a secret; the row key begins with the client's number."""

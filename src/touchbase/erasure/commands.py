@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 RECORDS_FIRST = -1
 """`swept_to` of an erasure taken over from another store: records are searched before the inbox."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.event_log.models import LoggedEvent
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.records.commands import ListCompanies, ListContacts
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Generic
 
 from touchbase.common.timestamps import Micros
 from touchbase.idempotency.models import KnownResponse, RequestKey, StoredResponse
-from touchbase.sql.command import Command, Query, T
+from touchbase.sql.operation import Command, Query, T
 
 
 @dataclass(slots=True)

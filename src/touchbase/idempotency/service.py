@@ -16,7 +16,7 @@ from touchbase.common.timestamps import SECOND, Micros, has_passed
 from touchbase.errors import Conflict, KeyReused, RequestInProgress, TouchbaseError
 from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse, Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 T = TypeVar("T")

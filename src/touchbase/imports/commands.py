@@ -11,7 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.imports.rows import ValidRow
 from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 Mode = Literal["create", "update", "upsert"]
 MODES: tuple[Mode, ...] = ("create", "update", "upsert")

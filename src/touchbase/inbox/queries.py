@@ -8,7 +8,7 @@ from touchbase.cells.pages import Before
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.delivery import Delivery
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from touchbase.inbox.refused_bodies import (
     may_be_secret,
 )
 from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
 from touchbase.suppression.pii_scan import Unsearchable
 

@@ -17,7 +17,7 @@ from touchbase.inbox.delivery import UNRECOGNISED, Delivery
 from touchbase.inbox.receive import receive_webhook, stored_headers
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
 from touchbase.suppression.pii_scan import find_identities
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 
 @dataclass(frozen=True, slots=True)

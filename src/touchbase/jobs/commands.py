@@ -9,7 +9,7 @@ from typing import Any
 from touchbase.cells.pages import Before
 from touchbase.common.timestamps import Micros
 from touchbase.jobs.models import Checkpoint, Job, Json
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(slots=True)

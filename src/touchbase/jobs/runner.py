@@ -16,7 +16,7 @@ from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.jobs.commands import JobStep, ReadPiece
 from touchbase.jobs.models import Checkpoint, Job
 from touchbase.sandbox.pool import Sandbox
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 LEASE: Micros = 30 * SECOND

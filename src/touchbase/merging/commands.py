@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.merging.models import Merge, Policy, Undone
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.history.identity_links import Ref
 from touchbase.messages.models import Message
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 EventKey = tuple[str, Micros]
 """The key and the time of an event in a history."""

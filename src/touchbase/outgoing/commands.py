@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending, Progress, Secret, Served
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.records.commands import ListRecords, UpdateRecord
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
 
 MAX_AFFECTED = 10_000

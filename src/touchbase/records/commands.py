@@ -14,7 +14,7 @@ from touchbase.history.events import NO_AUTHOR, Author, StoredEvent
 from touchbase.history.last_writer_wins import API_KEY
 from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.records.models import Company, Contact, Record
-from touchbase.sql.command import Command, Query, T_co
+from touchbase.sql.operation import Command, Query, T_co
 
 R = TypeVar("R", Contact, Company)
 

@@ -15,7 +15,7 @@ from touchbase.records.commands import CreateContact, Created, CreateRecord, Upd
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType, type_of
 from touchbase.records.validation import NamedValue
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Writes
 
 R = TypeVar("R", Contact, Company)

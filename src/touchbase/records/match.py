@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 Key = tuple[str, str]
 """Key column and key."""

@@ -9,7 +9,7 @@ from typing import Any
 from touchbase.errors import BatchFailed, Fault, Invalid, TouchbaseError
 from touchbase.records.commands import Created
 from touchbase.records.models import Company, Contact, Record
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 
 MAX_COMMANDS = 1_000
 """Commands in one batch: one transaction, for which all other writes wait on SQLite."""

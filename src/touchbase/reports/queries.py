@@ -9,7 +9,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.reports.models import CampaignCounts, StatusCounts
 from touchbase.reports.parts import Part
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 MOST_ROWS = 10_000
 """Rows of one client's report."""

@@ -15,7 +15,7 @@ from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
 from touchbase.events.work import ProcessingStore
 from touchbase.idempotency.commands import FindResponse, Idempotent
 from touchbase.routing.placement import Placement
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 
 
 class Cells(Protocol):

@@ -21,7 +21,7 @@ from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
 from touchbase.routing.everywhere import DIVIDED, MERGES, first, for_cell
 from touchbase.routing.placement import Placement
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.rls_scope import clients_of

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from touchbase.records.models import Company, Contact
 from touchbase.search.sorting import Position, SortKey
 from touchbase.search.tree import EVERY, Node
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 R = TypeVar("R", Contact, Company)
 

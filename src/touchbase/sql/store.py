@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Protocol, TypeVar
 
 from touchbase.errors import Overloaded
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 
 T = TypeVar("T")
 

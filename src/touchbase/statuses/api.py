@@ -20,7 +20,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.statuses.commands import Changed, DefineStatus, ListStatuses, PreviewRename, RemoveStatus, RenameStatus
 from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, RenamePreview, StatusInfo, listed
 from touchbase.statuses.service import previewed

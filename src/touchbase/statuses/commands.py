@@ -9,7 +9,7 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.jobs.models import Job
-from touchbase.sql.command import Command, Query
+from touchbase.sql.operation import Command, Query
 from touchbase.statuses.models import RenamePreview, StatusInfo
 
 

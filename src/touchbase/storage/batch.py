@@ -18,8 +18,8 @@ from touchbase.imports.commands import ImportRows
 from touchbase.merging.commands import MergeRecords, UndoMerge
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement
 from touchbase.storage.command_handlers import RESERVE_IDS, Handler
 

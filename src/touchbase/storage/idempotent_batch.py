@@ -12,8 +12,8 @@ from typing import Any
 
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict
 from touchbase.storage.batch import Handlers, needs_of, plan_of
 from touchbase.storage.command_handlers import Handler

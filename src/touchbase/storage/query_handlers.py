@@ -115,8 +115,8 @@ from touchbase.search.queries import CountFound, FindPosition, MatchesFilter, Se
 from touchbase.search.sql import plans as search_plans
 from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
-from touchbase.sql.command import Query
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import Query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.statuses.sql import renames as statuses_sql

@@ -18,8 +18,8 @@ from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
 from touchbase.storage.batch import Handlers, needs_of, plan_of
 from touchbase.storage.command_handlers import Handler

@@ -22,7 +22,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 
 KEEP_OLD_SECONDS = 7 * DAY // SECOND
 LONGEST_KEPT_SECONDS = 90 * DAY // SECOND

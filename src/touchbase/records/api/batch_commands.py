@@ -26,7 +26,7 @@ from touchbase.records.commands import CreateContact, UpdateRecord, UpsertRecord
 from touchbase.records.create import create_command, in_one_step
 from touchbase.records.models import Company, Contact
 from touchbase.records.update import update_command
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 A = TypeVar("A", ContactRequest, CompanyRequest)

@@ -28,7 +28,7 @@ from touchbase.records.update import update_command
 from touchbase.search.api.parameters import FILTERS, Q, search_for
 from touchbase.search.queries import CountFound
 from touchbase.search.service import index_all
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)

@@ -17,7 +17,7 @@ from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.commands import Created
 from touchbase.records.models import Company, Contact
 from touchbase.records.write_batch import Preview, WriteBatch, record_of
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 
 R = TypeVar("R", Contact, Company)
 

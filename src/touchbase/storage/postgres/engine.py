@@ -15,8 +15,8 @@ from touchbase.erasure.sql.texts import ERASED_TABLES
 from touchbase.errors import UnusableStore
 from touchbase.events.inbox_batch import InboxBatch
 from touchbase.events.work import DryRunResult, Translate, WorkReport
-from touchbase.sql.command import Command, Query
 from touchbase.sql.migrations import out_of_date, packaged, pending
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import PROBES, Handlers, Probe
 from touchbase.storage.change_matching import with_bulk_changes

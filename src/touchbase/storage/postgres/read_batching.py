@@ -15,7 +15,7 @@ from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from touchbase.errors import Overloaded
-from touchbase.sql.command import Query
+from touchbase.sql.operation import Query
 from touchbase.storage import query_handlers
 from touchbase.storage.batch import Waiter, settle
 from touchbase.storage.postgres.batch_results import run_batch

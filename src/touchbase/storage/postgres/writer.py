@@ -15,7 +15,7 @@ from typing import Any
 
 from touchbase.common.fair_quota import FairQuota
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
-from touchbase.sql.command import Command
+from touchbase.sql.operation import Command
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
     Commands,

@@ -39,8 +39,8 @@ from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import FindTraces
 from touchbase.records.commands import FindCompanies, GetCompany, GetContact, GetRecords, ListCompanies, ListContacts
 from touchbase.reports.queries import ReportStatuses
-from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command, Query
 from touchbase.sql.statement import Plan
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import PROBES, Handlers, Probe

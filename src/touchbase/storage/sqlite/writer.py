@@ -22,8 +22,8 @@ from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded, TouchbaseError
 from touchbase.inbox.commands import CountRepeat, StoreDelivery
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
-from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
 from touchbase.sql.statement import Plan, SerializationConflict
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import (
