@@ -22,9 +22,10 @@ from touchbase.exports.writer import ExportFormat
 from touchbase.imports.file_tasks import RowSource, preview_file
 from touchbase.imports.job import KINDS, ImportSettings
 from touchbase.imports.preview import new_file_sandbox
-from touchbase.jobs.commands import AppendToFile, ChangeJob, CreateJob, GetJob
+from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import INPUT, QUEUED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE
+from touchbase.jobs.sql import append_to_file, change_job, get_job
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.commands import CreateContact
 from touchbase.server.server import freeze_gc
@@ -113,12 +114,12 @@ async def _import(store: Store, client: Client, data: bytes, settings: ImportSet
     at = clock()
     job = await store.write(CreateJob(Job(client.number, 0, KINDS[0].name, UPLOADING, at, at, msgspec.to_builtins(settings))))
     for start in range(0, len(data), PIECE):
-        await store.write(AppendToFile(job.client, job.id, INPUT, data[start : start + PIECE], clock()))
-    await store.write(ChangeJob(job.client, job.id, (UPLOADING,), QUEUED, clock()))
+        await store.write(append_to_file(job.client, job.id, INPUT, data[start : start + PIECE], clock()))
+    await store.write(change_job(job.client, job.id, (UPLOADING,), QUEUED, clock()))
     began, used = time.perf_counter(), time.process_time()
     await JobWorker(store, clock, KINDS, sandbox=new_file_sandbox()).run_job(job.client, job.id)
     rate = Rate(0, time.perf_counter() - began, time.process_time() - used)
-    found: Job | None = await store.read(GetJob(job.client, job.id))
+    found: Job | None = await store.read(get_job(job.client, job.id))
     assert found is not None
     assert found.state == "succeeded", found
     rate.rows = found.progress["rows"]

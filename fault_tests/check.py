@@ -14,7 +14,8 @@ from fault_tests.calls import ApiClient
 from fault_tests.journal import Journal
 from touchbase.clients.commands import FindClient
 from touchbase.consistency import service as consistency_service
-from touchbase.consistency.queries import AuditDeliveries, AuditRecords
+from touchbase.consistency.queries import AuditRecords
+from touchbase.consistency.sql import audit_deliveries
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
@@ -212,7 +213,7 @@ async def _deliveries(store: Store, client: int) -> Counter[str]:
     states: Counter[str] = Counter()
     after: int | None = 0
     while after is not None:
-        page = await store.read(AuditDeliveries(client, after, PAGE))
+        page = await store.read(audit_deliveries(client, after, PAGE))
         states.update(each.state for each in page.deliveries)
         after = page.last
     return states

@@ -23,8 +23,8 @@ from fault_tests.plan import Plan
 from touchbase.clients.commands import FindClient
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.event_log.commands import ListLoggedEvents
-from touchbase.outgoing.commands import ListAttempts, ReadServed
 from touchbase.outgoing.models import TIMEOUT
+from touchbase.outgoing.sql.dispatch import list_attempts, read_served
 from touchbase.sql.operation import Query
 from touchbase.sql.statement import T
 from touchbase.storage import open_store
@@ -185,14 +185,14 @@ def wait_until_sent(plan: Plan, api: ApiClient, endpoint: int, receiver: Receive
 
 def stored_as_delivered(database: str, client: str, endpoint: int) -> set[int]:
     """Return the events that are stored as delivered to an endpoint."""
-    [served] = _read(database, client, lambda number: ReadServed(number, [endpoint]))
+    [served] = _read(database, client, lambda number: read_served(number, [endpoint]))
     waiting = {one.sequence for one in served.pending}
     return {*range(served.progress.start + 1, served.progress.position + 1)} - waiting
 
 
 def timed_out(database: str, client: str) -> Counter[int]:
     """Return the events of which the sender noted time-outs, with their number."""
-    attempts = _read(database, client, lambda number: ListAttempts(number, MOST_ATTEMPTS, outcome=TIMEOUT))
+    attempts = _read(database, client, lambda number: list_attempts(number, MOST_ATTEMPTS, outcome=TIMEOUT))
     return Counter(one.sequence for one in attempts)
 
 

@@ -16,8 +16,8 @@ from touchbase.common.timestamps import SECOND, from_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.sql.store import Store
 
 CLIENT = 1
@@ -132,7 +132,7 @@ class House:
     async def replay(self) -> None:
         """Replay all webhooks."""
         known = sorted(each.id for each in await self.call.parts.store.read(ListDeliveries(200, self.number)))
-        await self.call.parts.store.write(ReplayDeliveries(self.number, known, self.call.clock()))
+        await self.call.parts.store.write(replay_deliveries(self.number, known, self.call.clock()))
         await self.work()
 
     async def states(self) -> list[str]:

@@ -28,7 +28,7 @@ from fault_tests.process import Process
 from fault_tests.senders import Senders
 from fault_tests.verify import verify_twice
 from touchbase.clients.commands import FindClient
-from touchbase.consistency.queries import AuditBodies
+from touchbase.consistency.sql import audit_bodies
 from touchbase.storage import open_store
 
 BEFORE_SECONDS = (0.2, 0.6)
@@ -216,7 +216,7 @@ async def _received(database: str, client_id: str) -> dict[str, list[int]]:
         after: int | None = 0
         assert client is not None, "the client itself is gone"
         while after is not None:
-            page = await store.read(AuditBodies(client.number, after, PAGE))
+            page = await store.read(audit_bodies(client.number, after, PAGE))
             for each in page.bodies:
                 found.setdefault(msgspec.json.decode(each.body or b"{}").get("lead_email", ""), []).append(each.received_us)
             after = page.last

@@ -8,23 +8,27 @@ from dataclasses import dataclass
 from touchbase.auth.api_key import ACTIVE as ACTIVE_KEY
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.service import list_keys
-from touchbase.clients.commands import ListClients
 from touchbase.clients.models import ACTIVE, Client
-from touchbase.clients.stored_bytes import WARNING_PERCENT, ListNearLimit, is_above, percent_of
+from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.stored_bytes import list_near_limit
+from touchbase.clients.stored_bytes import WARNING_PERCENT, is_above, percent_of
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
-from touchbase.connections.commands import ListConnections, ListFetching
+from touchbase.connections.commands import ListConnections
 from touchbase.connections.fetch_state import fetching_state
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import CallStatistics
-from touchbase.connections.silence import ListCalls, duration, usual_text
-from touchbase.encryption.commands import CheckEncryption
-from touchbase.erasure.commands import OpenErasures
+from touchbase.connections.silence import duration, usual_text
+from touchbase.connections.sql.encrypted_columns import check_encryption
+from touchbase.connections.sql.fetching import list_fetching
+from touchbase.connections.sql.silence import list_calls
+from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
 from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
-from touchbase.outgoing.commands import ListMailEndpoints, ListTroubles
+from touchbase.outgoing.commands import ListTroubles
 from touchbase.outgoing.mail_client import recipients, why_not_mailed
 from touchbase.outgoing.models import ACTIVE as ACTIVE_ENDPOINT
+from touchbase.outgoing.sql.dispatch import list_mail_endpoints
 from touchbase.sql.store import Store
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -62,7 +66,7 @@ async def diagnose(
 
     `silent`: how long a connection may receive nothing; `mail_domains`: where e-mail may be sent, empty if that is not known.
     """
-    clients = [client for client in await store.read(ListClients()) if client.state == ACTIVE]
+    clients = [client for client in await store.read(list_clients()) if client.state == ACTIVE]
     for name, check in (
         ("clock", _clock(store, now)),
         ("encryption", _encryption(store)),
@@ -102,7 +106,7 @@ async def _clock(store: Store, now: Micros) -> Results:
 
 
 async def _encryption(store: Store) -> Results:
-    found = await store.read(CheckEncryption())
+    found = await store.read(check_encryption())
     if found.lost:
         yield (
             PROBLEM,
@@ -155,13 +159,13 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
             yield PROBLEM, f"the connections of {client.client_id} cannot be read: {error.detail}", "`touchbase encryption-keys check`"
             continue
         many += len(connected)
-        calls = {(one.channel, one.tool): one for one in await store.read(ListCalls(client.number, now))}
+        calls = {(one.channel, one.tool): one for one in await store.read(list_calls(client.number, now))}
         for connection in connected:
             known = calls.get((connection.channel, connection.tool))
             if (found := await _silence(store, client, connection, known, now, silent)) is not None:
                 fine = False
                 yield found
-        for going in await store.read(ListFetching(client.number)):
+        for going in await store.read(list_fetching(client.number)):
             if fetching_state(going) == "stopped":
                 fine = False
                 detail = f"{client.client_id} {going.tool}: fetching records has stopped: {going.error}"
@@ -228,7 +232,7 @@ async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ())
         else:
             detail = f"{named} is {one.state} since {_time(one.state_us)}: {one.reason}"
             yield PROBLEM, detail, f"`touchbase endpoints test {options} {one.endpoint_id}`, then `resume`, or `remove`"
-    for endpoint in await store.read(ListMailEndpoints()) if mail_domains else ():
+    for endpoint in await store.read(list_mail_endpoints()) if mail_domains else ():
         reasons = [why for address in recipients(endpoint.url) if (why := why_not_mailed(address, mail_domains)) is not None]
         if reasons:
             fine = False
@@ -240,7 +244,7 @@ async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ())
 
 async def _storage(store: Store, clients: Sequence[Client]) -> Results:
     names, fine = {client.number: client.client_id for client in clients}, True
-    for share in await store.read(ListNearLimit()):
+    for share in await store.read(list_near_limit()):
         if share.client not in names:
             continue
         fine = False
@@ -254,7 +258,7 @@ async def _storage(store: Store, clients: Sequence[Client]) -> Results:
 
 
 async def _erasures(store: Store, now: Micros) -> Results:
-    late = [each for each in await store.read(OpenErasures()) if (each.searched_us or each.asked_us) < now - MAX_ERASURE_AGE]
+    late = [each for each in await store.read(open_erasures()) if (each.searched_us or each.asked_us) < now - MAX_ERASURE_AGE]
     searching = [each for each in late if each.searched_us is None]
     if searching:
         detail = f"{len(searching)} erasures of people are still searched for, the oldest since {_time(searching[0].asked_us)}"

@@ -7,16 +7,16 @@ import contextlib
 import logging
 
 from touchbase.auth.last_used import KeyUsage
-from touchbase.clients.commands import DeletingClients
 from touchbase.clients.models import Client
 from touchbase.clients.removal import removal_of
+from touchbase.clients.sql.queries import deleting_clients
 from touchbase.clients.stored_bytes import StorageCounter
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.errors import Overloaded
 from touchbase.inbox.refused import RefusedWebhooks
-from touchbase.jobs.commands import DueJobFiles, RemoveJobFiles
-from touchbase.outgoing.commands import ForgetAttempts, OldAttempts
+from touchbase.jobs.sql import due_job_files, remove_job_files
+from touchbase.outgoing.sql.dispatch import forget_attempts, old_attempts
 from touchbase.search.service import index_waiting
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -104,7 +104,7 @@ class Maintenance:
         await self._store.analyze()
         await index_waiting(self._store, lambda: self._stopping)
         if self._removes:
-            for client in await self._store.read(DeletingClients()):
+            for client in await self._store.read(deleting_clients()):
                 await self._remove(client)
             await self._remove_job_files()
             await self._forget_attempts()
@@ -113,10 +113,10 @@ class Maintenance:
 
     async def _remove_job_files(self) -> None:
         """Remove the files of jobs that are due, a few pieces at a time."""
-        for client, job_id in await self._store.read(DueJobFiles(self._clock(), PIECES)):
+        for client, job_id in await self._store.read(due_job_files(self._clock(), PIECES)):
             removed = PIECES
             while removed == PIECES and not self._stopping:
-                removed = await self._store.write(RemoveJobFiles(client, job_id, PIECES, self._clock()))
+                removed = await self._store.write(remove_job_files(client, job_id, PIECES, self._clock()))
 
     async def _forget_attempts(self) -> None:
         """Remove old attempts of outgoing webhooks, once in a while."""
@@ -124,10 +124,10 @@ class Maintenance:
         if not self._attempts_us or now - self._forgot_us < FORGET_INTERVAL:
             return
         self._forgot_us, before = now, now - self._attempts_us
-        for client in await self._store.read(OldAttempts(before)):
+        for client in await self._store.read(old_attempts(before)):
             removed = FORGOTTEN
             while removed == FORGOTTEN and not self._stopping:
-                removed = await self._store.write(ForgetAttempts(client, before, FORGOTTEN))
+                removed = await self._store.write(forget_attempts(client, before, FORGOTTEN))
 
     async def _remove(self, client: Client) -> None:
         began = self._clock()

@@ -11,7 +11,6 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from secrets import token_hex
 
 import msgspec
@@ -19,7 +18,7 @@ import msgspec
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
 from touchbase.outgoing.sql.statements import DROP_LEASE, SAVE_LEASE
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Execute, Plan, Select
 from touchbase.sql.store import Store
 
@@ -42,35 +41,20 @@ class ServerFacts(msgspec.Struct, frozen=True):
     started_us: Micros
 
 
-@dataclass(slots=True)
-class NotePresence(Command[None]):
+@command
+def note_presence(token: str, facts: ServerFacts, at: Micros, until_us: Micros) -> Plan[None]:
     """Store a server's facts until a time, and remove rows that have ended; a time that has passed removes its own."""
-
-    token: str
-    facts: ServerFacts
-    at: Micros
-    until_us: Micros
-
-
-@dataclass(slots=True)
-class ListServers(Query[list[ServerFacts]]):
-    """The servers that run at this time, in the order of their addresses."""
-
-    at: Micros
-
-
-def note_presence(command: NotePresence) -> Plan[None]:
-    """Run `NotePresence`."""
-    name = _NAMED + command.token
-    yield Execute(SAVE_LEASE, [(name, msgspec.json.encode(command.facts).decode(), command.until_us)])
-    ended = yield Select("SELECT name FROM dispatch_lease WHERE name LIKE ? AND until_us <= ?", (f"{_NAMED}%", command.at))
+    name = _NAMED + token
+    yield Execute(SAVE_LEASE, [(name, msgspec.json.encode(facts).decode(), until_us)])
+    ended = yield Select("SELECT name FROM dispatch_lease WHERE name LIKE ? AND until_us <= ?", (f"{_NAMED}%", at))
     if ended:
         yield Execute(DROP_LEASE, sorted((row[0],) for row in ended))
 
 
-def list_servers(query: ListServers) -> Plan[list[ServerFacts]]:
-    """Run `ListServers`."""
-    rows = yield Select("SELECT token FROM dispatch_lease WHERE name LIKE ? AND until_us > ?", (f"{_NAMED}%", query.at))
+@query
+def list_servers(at: Micros) -> Plan[list[ServerFacts]]:
+    """The servers that run at this time, in the order of their addresses."""
+    rows = yield Select("SELECT token FROM dispatch_lease WHERE name LIKE ? AND until_us > ?", (f"{_NAMED}%", at))
     servers: dict[tuple[str, str, int], ServerFacts] = {}
     for facts in sorted((msgspec.json.decode(token, type=ServerFacts) for (token,) in rows), key=lambda server: server.started_us):
         servers.setdefault((facts.address, facts.host, facts.pid), facts)  # each process of a server has a row
@@ -96,13 +80,13 @@ async def present(store: Store, facts: ServerFacts, clock: Clock) -> AsyncIterat
         with contextlib.suppress(asyncio.CancelledError, Overloaded):
             await renewing
         with contextlib.suppress(Overloaded):
-            await store.write(NotePresence(token, facts, clock(), 0))
+            await store.write(note_presence(token, facts, clock(), 0))
 
 
 async def _renew(store: Store, token: str, facts: ServerFacts, clock: Clock) -> None:
     while True:
         try:
-            await store.write(NotePresence(token, facts, clock(), clock() + LEASE))
+            await store.write(note_presence(token, facts, clock(), clock() + LEASE))
         except Overloaded:
             LOG.debug("the server's row is renewed later")
         except Exception:

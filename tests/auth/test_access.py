@@ -23,9 +23,9 @@ async def client(call: ApiClient, name: str) -> int:
 
 
 async def _all(call: ApiClient) -> list:
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
 
-    return await call.parts.store.read(ListClients())
+    return await call.parts.store.read(list_clients())
 
 
 async def key(call: ApiClient, *scopes: str, of: str | None = None) -> str:

@@ -12,7 +12,7 @@ from tests.cells.conftest import KEY, OPEN
 from tests.cli.conftest import Run, own_logging, run, store
 from tests.conftest import Databases
 
-from touchbase.cells.commands import AddCell
+from touchbase.cells.sql import add_cell
 
 __all__ = ["own_logging", "run", "store"]
 
@@ -102,7 +102,7 @@ def test_add__refuses_what_is_no_database_of_its_own(keyed: Run, address: str, s
 def test_start__is_refused_while_the_directory_names_a_cell_that_earlier_versions_made(keyed: Run, address: str, kind: str) -> None:
     async def add() -> None:
         home = await OPEN("sqlite:///touchbase.db")
-        await home.write(AddCell("old", address, 5))
+        await home.write(add_cell("old", address, 5))
         await home.close()
 
     asyncio.run(add())

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.cells.commands import (
-    AddCell,
-    ConfirmPlace,
-    FindKeyPlace,
-    FindPlace,
-    ForgetPlaces,
-    PlaceKey,
-    RaiseIds,
-    ReadDirectory,
-    ReleasePlace,
-    RemoveCell,
-    ReservePlace,
-    SetCellState,
-)
+from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import DRAINING, OPEN, Cell, Directory, Place
+from touchbase.cells.sql import (
+    add_cell,
+    confirm_place,
+    find_key_place,
+    find_place,
+    forget_places,
+    place_key,
+    raise_ids,
+    release_place,
+    remove_cell,
+    reserve_place,
+    set_cell_state,
+)
 from touchbase.clients.commands import CreateClient, RotateClientId
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.sql.store import Store
@@ -27,11 +27,11 @@ ADDRESS = "postgresql://touchbase:goldfinch@db.example/eu"
 
 
 async def eu(store: Store) -> Cell:
-    return await store.write(AddCell("eu", ADDRESS, 7))
+    return await store.write(add_cell("eu", ADDRESS, 7))
 
 
 async def test_add_cell__numbers_cells_from_one_and_stores_the_address_encrypted(store: Store, execute_sql) -> None:
-    first, second = await eu(store), await store.write(AddCell("us", ADDRESS, 8))
+    first, second = await eu(store), await store.write(add_cell("us", ADDRESS, 8))
 
     listed = (await store.read(ReadDirectory())).cells
 
@@ -50,29 +50,29 @@ async def test_add_cell__refuses_a_second_one_of_the_same_name(store: Store) -> 
 
 async def test_remove_cell__refuses_while_clients_live_there_and_never_gives_the_number_again(store: Store) -> None:
     await eu(store)
-    await store.write(ReservePlace("acme", 1))
+    await store.write(reserve_place("acme", 1))
     with pytest.raises(WrongState, match="clients live in 'eu'"):
-        await store.write(RemoveCell("eu"))
-    await store.write(ReleasePlace("acme"))
+        await store.write(remove_cell("eu"))
+    await store.write(release_place("acme"))
 
-    await store.write(RemoveCell("eu"))
+    await store.write(remove_cell("eu"))
 
     with pytest.raises(NotFound):
-        await store.write(RemoveCell("eu"))
+        await store.write(remove_cell("eu"))
     assert (await eu(store)).number == 2
 
 
 async def test_set_cell_state__of_an_unknown_cell_is_not_found(store: Store) -> None:
     with pytest.raises(NotFound, match="cells list"):
-        await store.write(SetCellState("eu", DRAINING))
+        await store.write(set_cell_state("eu", DRAINING))
 
 
 async def test_read_directory__tells_what_was_written_since_a_revision(store: Store) -> None:
     await eu(store)
     before = await store.read(ReadDirectory())
-    await store.write(ReservePlace("acme", 1))
-    await store.write(ConfirmPlace("acme", 5))
-    await store.write(PlaceKey("0123456789ab", 5))
+    await store.write(reserve_place("acme", 1))
+    await store.write(confirm_place("acme", 5))
+    await store.write(place_key("0123456789ab", 5))
 
     changed = await store.read(ReadDirectory(before.revision))
 
@@ -84,56 +84,56 @@ async def test_read_directory__tells_what_was_written_since_a_revision(store: St
 async def test_reserve_place__keeps_an_id_for_one_client_of_all_cells(store: Store) -> None:
     home = await store.write(CreateClient("home-client", "", 1))
     await store.write(RotateClientId(home.number, "home-client-2", 10**15))
-    await store.write(ReservePlace("acme", 1))
-    await store.write(ConfirmPlace("acme", 5))
+    await store.write(reserve_place("acme", 1))
+    await store.write(confirm_place("acme", 5))
 
     for taken in ("acme", "home-client", "home-client-2"):
         with pytest.raises(Conflict, match="exists already"):
-            await store.write(ReservePlace(taken, 2))
-    assert await store.write(ReservePlace("home-client", 0, home.number)) == Place("home-client", home.number, 0)
+            await store.write(reserve_place(taken, 2))
+    assert await store.write(reserve_place("home-client", 0, home.number)) == Place("home-client", home.number, 0)
 
 
 async def test_reserve_place__goes_on_with_a_client_that_was_never_created(store: Store) -> None:
-    await store.write(ReservePlace("acme", 1))
+    await store.write(reserve_place("acme", 1))
 
-    again = await store.write(ReservePlace("acme", 2))
+    again = await store.write(reserve_place("acme", 2))
 
     assert again == Place("acme", None, 1)
 
 
 async def test_release_place__frees_a_reservation_and_no_client(store: Store) -> None:
-    await store.write(ReservePlace("acme", 1))
-    await store.write(ReservePlace("bolt", 1))
-    await store.write(ConfirmPlace("bolt", 5))
+    await store.write(reserve_place("acme", 1))
+    await store.write(reserve_place("bolt", 1))
+    await store.write(confirm_place("bolt", 5))
 
-    await store.write(ReleasePlace("acme"))
-    await store.write(ReleasePlace("bolt"))
+    await store.write(release_place("acme"))
+    await store.write(release_place("bolt"))
 
-    assert await store.read(FindPlace("acme")) == Place("acme", None, None)
-    assert await store.read(FindPlace("bolt")) == Place("bolt", 5, 1)
+    assert await store.read(find_place("acme")) == Place("acme", None, None)
+    assert await store.read(find_place("bolt")) == Place("bolt", 5, 1)
 
 
 async def test_forget_places__frees_the_ids_and_keys_of_a_deleted_client(store: Store) -> None:
     for client_id in ("acme", "acme-2"):
-        await store.write(ReservePlace(client_id, 1, 5))
-    await store.write(PlaceKey("0123456789ab", 5))
-    assert await store.read(FindKeyPlace("0123456789ab")) is not None
+        await store.write(reserve_place(client_id, 1, 5))
+    await store.write(place_key("0123456789ab", 5))
+    assert await store.read(find_key_place("0123456789ab")) is not None
     before = await store.read(ReadDirectory())
 
-    await store.write(ForgetPlaces(5))
+    await store.write(forget_places(5))
 
     changed = await store.read(ReadDirectory(before.revision))
     assert sorted(changed.places, key=str) == [Place("acme", None, None), Place("acme-2", None, None)]
-    assert await store.read(FindKeyPlace("0123456789ab")) is None
-    assert await store.write(ReservePlace("acme", 2)) == Place("acme", None, 2)
+    assert await store.read(find_key_place("0123456789ab")) is None
+    assert await store.write(reserve_place("acme", 2)) == Place("acme", None, 2)
 
 
 async def test_raise_ids__lets_a_cell_give_out_ids_of_its_own_range(store: Store) -> None:
     cell = await eu(store)
 
-    await store.write(RaiseIds(cell.first_id))
+    await store.write(raise_ids(cell.first_id))
     made = await store.write(CreateClient("acme", "", 1))
-    await store.write(RaiseIds(cell.first_id))
+    await store.write(raise_ids(cell.first_id))
     next_made = await store.write(CreateClient("bolt", "", 1))
 
     assert cell.first_id < made.number < next_made.number < cell.first_id + 2**20

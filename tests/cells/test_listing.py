@@ -10,8 +10,8 @@ from tests.cells.test_routing import houses
 from tests.clients.test_lifecycle import admin, key_of, made
 
 from touchbase.auth.authentication import WRITE
-from touchbase.cells.commands import SetCellState
 from touchbase.cells.models import DRAINING
+from touchbase.cells.sql import set_cell_state
 from touchbase.errors import Overloaded, UnusableStore
 from touchbase.routing.router import CellRouter
 from touchbase.sql.store import Store
@@ -34,7 +34,7 @@ async def listed(call: ApiClient) -> list[tuple[Any, ...]]:
 
 async def test_list_cells__counts_the_clients_of_each(call: ApiClient, router: CellRouter) -> None:
     await houses(call, 5)
-    await router.write(SetCellState("us", DRAINING))
+    await router.write(set_cell_state("us", DRAINING))
     await router.refresh()
 
     assert await listed(call) == [

@@ -8,20 +8,21 @@ from tests.cells.conftest import OPEN
 from tests.conftest import ExecuteSql
 from tests.house import House
 
-from touchbase.cells.commands import FindPlace, ReservePlace, SetCellState
 from touchbase.cells.models import DRAINING, HOME, Place
+from touchbase.cells.sql import find_place, reserve_place, set_cell_state
 from touchbase.cells.unanswered import collecting
-from touchbase.clients.commands import DeletingClients, FindClient
+from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import deleting_clients
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.commands import FindNewEvents
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.maintenance import Maintenance
 from touchbase.routing.everywhere import DIVIDED, MERGES
 from touchbase.routing.names import READS, WRITES
 from touchbase.routing.router import CellRouter
 from touchbase.storage.command_handlers import COMMANDS
-from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
+from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS, get_delivery
 from touchbase.storage.rls_scope import CLIENT_LIST_TYPES, CROSS_CLIENT, CROSS_CLIENT_UNLESS_NAMED
 
 SENT = {"kind": "email_sent", "at": 1, "identities": []}
@@ -49,7 +50,7 @@ async def test_new_clients__live_in_the_cell_with_the_fewest(call: ApiClient, ro
 
 
 async def test_new_clients__live_in_no_cell_that_is_draining(call: ApiClient, router: CellRouter) -> None:
-    await router.write(SetCellState("eu", DRAINING))
+    await router.write(set_cell_state("eu", DRAINING))
     await router.refresh()
 
     assert sorted(cells_of(router, await houses(call))) == [0, 0, 0, 2, 2, 2]
@@ -97,12 +98,12 @@ async def test_create__puts_a_client_into_the_cell_that_it_names(call: ApiClient
 
 
 async def test_create__goes_on_where_a_process_stopped_after_the_reservation(call: ApiClient, router: CellRouter) -> None:
-    await router.home.write(ReservePlace("acme", 2))
+    await router.home.write(reserve_place("acme", 2))
 
     made = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "eu"})
 
     assert made.status == 201, made.body
-    place = await router.home.read(FindPlace("acme"))
+    place = await router.home.read(find_place("acme"))
     assert (place.cell, place.number is not None) == (2, True)
 
 
@@ -221,13 +222,13 @@ async def test_deletion__frees_the_id_of_a_client_in_a_cell(call: ApiClient, rou
     made = (await houses(call, 2))[-1]
     assert router.placement.cell_of(made.number) != HOME
     await call("DELETE", f"/admin/v1/clients/{made.client_id}?confirm={made.client_id}")
-    assert [client.number for client in await router.read(DeletingClients())] == [made.number]
+    assert [client.number for client in await router.read(deleting_clients())] == [made.number]
 
     for _ in range(4):
         call.clock.move(60)
         await Maintenance(router.cells[router.placement.cell_of(made.number) or 1].store, call.clock, installation=router).round()
 
-    assert await router.home.read(FindPlace(made.client_id)) == Place(made.client_id, None, None)
+    assert await router.home.read(find_place(made.client_id)) == Place(made.client_id, None, None)
     assert (await call.post("/admin/v1/clients", {"client_id": made.client_id})).status == 201
 
 
@@ -263,7 +264,7 @@ class TestDown:
 
     async def test_what_may_be_there_is_not_said_to_be_missing(self, router: CellRouter, made: list[House]) -> None:
         with collecting(), pytest.raises(StoreUnavailable):
-            await router.read(GetDelivery(2**50))
+            await router.read(get_delivery(2**50))
 
     async def test_events_of_others_are_noticed(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
         for house in made:

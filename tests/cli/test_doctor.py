@@ -24,12 +24,13 @@ from touchbase.cli import doctor as command
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.connections.commands import AddConnection, ClaimFetch, FinishFetch
+from touchbase.connections.commands import AddConnection, FinishFetch
 from touchbase.connections.models import NO_SETTINGS, Connection
+from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.doctor import clock_finding
 from touchbase.encryption.keys import encode_key, new_key
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.presence import NotePresence, ServerFacts
+from touchbase.presence import ServerFacts, note_presence
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command
 from touchbase.storage import open_store
@@ -322,7 +323,7 @@ def test_doctor__reports_stopped_enrichment(run: Run, engine_url: str) -> None:
         engine_url,
         lambda client: [
             connected(client, now()),
-            ClaimFetch(client.number, "hubspot", 5, 9, 1),
+            claim_fetch(client.number, "hubspot", 5, 9, 1),
             FinishFetch(client.number, "hubspot", 9, 9, 1, stopped=True, error="the token is refused", at=9),
         ],
     )
@@ -355,7 +356,7 @@ def test_doctor__says_of_a_running_server_what_it_says_of_itself(run: Run, engin
     facts = ServerFacts(
         touchbase.__version__, "http://127.0.0.1:8010", open_mode=False, host="here", pid=7, started_us=1_700_000_000_000_000
     )
-    fill(engine_url, lambda client: [NotePresence("a", facts, now(), now() + HOUR), NotePresence("b", facts, now(), now() + HOUR)])
+    fill(engine_url, lambda client: [note_presence("a", facts, now(), now() + HOUR), note_presence("b", facts, now(), now() + HOUR)])
 
     found = look(run, engine_url)
 
@@ -368,14 +369,14 @@ def test_doctor__says_of_a_running_server_what_it_says_of_itself(run: Run, engin
 
 def test_doctor__forgets_a_server_that_has_stopped_or_no_longer_renews_its_row(run: Run, engine_url: str) -> None:
     facts = ServerFacts("0.0.1", "http://127.0.0.1:8010", open_mode=True, host="here", pid=7, started_us=5)
-    fill(engine_url, lambda client: [NotePresence("a", facts, now(), now() - 1), NotePresence("b", facts, now(), 0)])
+    fill(engine_url, lambda client: [note_presence("a", facts, now(), now() - 1), note_presence("b", facts, now(), 0)])
 
     assert "none has said" in look(run, engine_url)["server"][0][1]
 
 
 def test_doctor__notes_a_server_of_another_version(run: Run, sqlite_url: str) -> None:
     facts = ServerFacts("0.0.1", "http://127.0.0.1:8010", open_mode=True, host="here", pid=7, started_us=5)
-    fill(sqlite_url, lambda client: [NotePresence("a", facts, now(), now() + HOUR)])
+    fill(sqlite_url, lambda client: [note_presence("a", facts, now(), now() + HOUR)])
 
     [(level, detail)] = look(run, sqlite_url)["server"]
     assert (level, detail.startswith("version 0.0.1 at")) == ("note", True)

@@ -10,8 +10,8 @@ from tests.cli.conftest import Run
 from touchbase.cli.store import opened
 from touchbase.cli.store import run as run_now
 from touchbase.clients.commands import FindClient
-from touchbase.messages.commands import CreateMessage
 from touchbase.messages.models import Message
+from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 
@@ -25,7 +25,7 @@ async def _fill() -> None:
         contact = (await store.write(CreateContact(Contact(client.number, 0, 5, 5, "j@example.com", "j@example.com")))).record
         for n, direction in enumerate(("sent", "received")):
             message = Message(0, direction, "email", n, f"made{n}", None, n, "api", subject=f"Mail {n}", contact_id=contact.id)
-            await store.write(CreateMessage(client.number, message))
+            await store.write(create_message(client.number, message))
 
 
 def test_messages__are_listed_newest_first_and_shown(store: Run) -> None:
@@ -73,7 +73,7 @@ async def _fill_differently() -> None:
                 0, direction, channel, n * 2_000_000, f"made{n}", None, n, f"t{n}", f"m{n}@our.example", f"Mail {n}",
                 campaign_id=f"c{n}", interested=bool(n), contact_id=contact.id,
             )  # fmt: skip
-            await store.write(CreateMessage(client.number, message))
+            await store.write(create_message(client.number, message))
 
 
 def test_messages__are_copied_to_postgresql_and_back(store: Run, empty_postgres_url: str) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import BeginDeletion, CountClientRows, EnsureClient, FindClientByNumber, RemoveClientRows
+from touchbase.clients.commands import CountClientRows, EnsureClient, FindClientByNumber, RemoveClientRows
 from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import BATCH, removal_of
+from touchbase.clients.sql.commands import begin_deletion
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance
@@ -59,7 +60,7 @@ class Dying:
 async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store) -> None:
     clock = Clock()
     number = await with_contacts(store, 3 * BATCH + 7)
-    await store.write(BeginDeletion(number, clock()))
+    await store.write(begin_deletion(number, clock()))
     seen: list[int] = []
 
     for lives in (0, 1, 2):
@@ -84,7 +85,7 @@ async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store)
 async def test_client_removal__deletes_the_client_row_after_the_delay(store: Store) -> None:
     clock = Clock()
     number = await with_contacts(store, 2)
-    await store.write(BeginDeletion(number, clock()))
+    await store.write(begin_deletion(number, clock()))
     keeper = Maintenance(store, clock)
 
     await keeper.round()
@@ -102,7 +103,7 @@ async def test_client_removal__deletes_the_client_row_after_the_delay(store: Sto
 async def test_maintenance__with_removes_false_removes_no_client(store: Store) -> None:
     clock = Clock()
     number = await with_contacts(store, 2)
-    await store.write(BeginDeletion(number, clock()))
+    await store.write(begin_deletion(number, clock()))
 
     await Maintenance(store, clock, removes=False).round()
 
@@ -118,7 +119,7 @@ async def test_client_removal__completes_when_counting_the_rows_times_out(store:
 
     clock = Clock()
     number = await with_contacts(store, 2)
-    client = await store.write(BeginDeletion(number, clock()))
+    client = await store.write(begin_deletion(number, clock()))
     clock.now += DELETION_DELAY
 
     told = [removal async for removal in removal_of(Busy(store, 9), clock, client, 500)]  # type: ignore[arg-type]

@@ -6,7 +6,8 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL, CountStored, StorageCounter, StoreCount
+from touchbase.clients.sql.stored_bytes import store_count
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL, CountStored, StorageCounter
 from touchbase.common.timestamps import SECOND
 from touchbase.doctor import diagnose
 from touchbase.http.dependencies import Limits
@@ -24,7 +25,7 @@ CSV = {"content_type": "text/csv", "raw": b"email\njoe@example.com\n"}
 async def stored(call: ApiClient, size: int, client_id: str = "default") -> None:
     """Pretend that the last count of the client gave this size, and let the application see it."""
     client = await call.parts.store.write(EnsureClient(client_id, 1))
-    await call.parts.store.write(StoreCount(client.number, size, call.clock(), call.parts.limits.stored_bytes))
+    await call.parts.store.write(store_count(client.number, size, call.clock(), call.parts.limits.stored_bytes))
     call.clock.move(2)
 
 

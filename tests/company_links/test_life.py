@@ -13,9 +13,9 @@ from tests.house import House, read
 
 from touchbase.common.timestamps import DAY
 from touchbase.company_links import job, worker
-from touchbase.company_links.commands import ClientsToLink
+from touchbase.company_links.sql.follow import clients_to_link
 from touchbase.company_links.worker import CompanyLinker
-from touchbase.event_log.commands import TrimLog
+from touchbase.event_log.sql.queries import trim_log
 from touchbase.jobs.worker import JobWorker
 from touchbase.sql.store import Store
 
@@ -198,7 +198,7 @@ async def test_job__another_worker_continues_after_a_kill(house: House, monkeypa
 async def test_trimmed_log__makes_the_worker_look_at_all_contacts(house: House) -> None:
     await turn(house, "create")
     ann = await house.contact(email=ANN)
-    while await house.call.parts.store.write(TrimLog(house.number, house.call.clock() + DAY)):
+    while await house.call.parts.store.write(trim_log(house.number, house.call.clock() + DAY)):
         pass
 
     await link(house)
@@ -268,7 +268,7 @@ async def test_idle_worker__asks_one_query(house: House) -> None:
 
     await CompanyLinker(Counting(), house.call.clock, pause=0).drain()  # type: ignore[arg-type]
 
-    assert asked == [ClientsToLink(worker.CLIENTS)]
+    assert asked == [clients_to_link(worker.CLIENTS)]
 
 
 def linker(house: House) -> CompanyLinker:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from touchbase.clients.commands import FindClientByNumber, SetClientSettings
-from touchbase.company_links.commands import LinkPage, StartLinking
+from touchbase.company_links.commands import LinkPage
+from touchbase.company_links.sql.follow import start_linking
 from touchbase.jobs.commands import ListJobs
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
@@ -19,7 +20,7 @@ async def wait_for_a_company(store: Store, number: int, at: int = 5) -> None:
     settings = client.settings
     await store.write(SetClientSettings(client.client_id, replace(settings, link_companies_by_email="existing")))
     made = await store.write(CreateContact(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com")))
-    await store.write(StartLinking(number, at))
+    await store.write(start_linking(number, at))
     [job, *_] = await store.read(ListJobs(number, 1, kind="contacts.link_companies"))
     await store.write(LinkPage(number, job.id, made.record.id - 1, 1, at))
     await store.write(SetClientSettings(client.client_id, settings))

@@ -12,8 +12,9 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import ClaimFetch, FinishFetch, ListConnections
+from touchbase.connections.commands import FinishFetch, ListConnections
 from touchbase.connections.models import ConnectionSettings
+from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.sql.store import Store
 
@@ -328,7 +329,7 @@ async def test_fetching_state__shows_the_last_error_until_the_connection_is_chan
     await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     client = (await call.parts.store.write(EnsureClient("acme", 1))).number
     now = call.clock()
-    await call.parts.store.write(ClaimFetch(client, "hubspot", now, now + 9, 1))
+    await call.parts.store.write(claim_fetch(client, "hubspot", now, now + 9, 1))
     await call.parts.store.write(FinishFetch(client, "hubspot", now + 9, now, stopped=True, error="hubspot answered 401", at=now))
 
     stopped = (await call.get(f"{HERE}/crm/hubspot")).json()["fetching"]

@@ -19,11 +19,12 @@ from touchbase.errors import Conflict, NotFound, UnrecognisedPayload
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
-from touchbase.inbox.queries import DeliveryEvents, GetDelivery
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import delivery_events, get_delivery
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -122,7 +123,7 @@ async def test_unrecognised_delivery__retains_its_verified_tool(store: Store) ->
 
     await InboxWorker(store, reading, Clock()).drain()
 
-    found = [await store.read(GetDelivery(number)) for number in (proved, other)]
+    found = [await store.read(get_delivery(number)) for number in (proved, other)]
     assert [(one.state, one.tool, one.verified) for one in found if one] == [
         ("unrecognised", "hubspot", True),
         ("unrecognised", None, False),
@@ -140,7 +141,7 @@ async def test_create_unknown__of_the_connection_overrides_the_client(
 
     await worked(store, Translation("instantly", [SENT], of_connection))
 
-    found = await store.read(GetDelivery(number))
+    found = await store.read(get_delivery(number))
     assert len(await store.read(ListContacts(client, 5))) == made
     assert found is not None
     assert found.state == ("applied" if made else "ignored")
@@ -161,13 +162,13 @@ async def test_create_unknown__parks_a_crm_delivery_and_a_replay_applies_it(stor
     number = await keep(store, client, "crm")
     translation = Translation("hubspot", [CRM_UPDATE], False)
     await worked(store, translation)
-    barred = await store.read(GetDelivery(number))
+    barred = await store.read(get_delivery(number))
 
     await store.write(CreateContact(Contact(client, 0, NOON, NOON, email="ann@example.com", email_key="ann@example.com"), []))
-    await store.write(ReplayDeliveries(client, [number], NOON))
+    await store.write(replay_deliveries(client, [number], NOON))
     await worked(store, translation)
 
-    replayed = await store.read(GetDelivery(number))
+    replayed = await store.read(get_delivery(number))
     assert barred is not None
     assert (barred.state, barred.error) == (
         "parked", "about an unknown record, and the settings do not create records: replay this webhook once the record exists"
@@ -198,13 +199,13 @@ async def test_replay__under_ignoring_settings_leaves_an_applied_delivery_applie
     applied = await keep(store, client, "crm")
     await worked(store, Translation("hubspot", [CRM_UPDATE]))
     other = await keep(store, client, "crm")
-    await store.write(ReplayDeliveries(client, [applied], NOON))
+    await store.write(replay_deliveries(client, [applied], NOON))
 
     await worked(store, Translation("hubspot", [Event("ignored", NOON - DAY, source_event="contact.updated")]))
 
-    found = [await store.read(GetDelivery(number)) for number in (applied, other)]
+    found = [await store.read(get_delivery(number)) for number in (applied, other)]
     assert [one.state for one in found if one] == ["applied", "ignored"]
-    assert [len(await store.read(DeliveryEvents(client, number))) for number in (applied, other)] == [1, 0]
+    assert [len(await store.read(delivery_events(client, number))) for number in (applied, other)] == [1, 0]
 
 
 async def test_connection_cache__reads_again_after_a_change_during_a_read(store: Store) -> None:

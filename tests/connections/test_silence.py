@@ -14,30 +14,22 @@ from tests.connections.silent import calls_until
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient, SetClientState
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
+from touchbase.clients.sql.commands import set_client_state
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.commands import AddConnection, RemoveConnection
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import HOUR, Silence
-from touchbase.connections.silence import (
-    CHECK_INTERVAL,
-    MAX_CHECK_GAP,
-    CallCounts,
-    ClaimCheck,
-    CountCalls,
-    CountSilent,
-    JudgeConnection,
-    ListCalls,
-    ListSilences,
-    begin_silences,
-)
+from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, CallCounts, CountCalls, JudgeConnection, begin_silences
+from touchbase.connections.sql.silence import claim_check, count_silent, list_calls, list_silences
 from touchbase.doctor import diagnose
 from touchbase.event_log.commands import ListLoggedEvents
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.maintenance import Maintenance
 from touchbase.server.exposition import store_metrics
 from touchbase.sql.store import Store
@@ -68,7 +60,7 @@ async def noticed(store: Store, at: Micros, since: Micros = 0) -> list[tuple[int
 
 
 async def stored(store: Store, number: int) -> list[tuple[Micros, Micros, Micros | None]]:
-    return [(one.since_us, one.noticed_us, one.ended_us) for one in await store.read(ListSilences(number))]
+    return [(one.since_us, one.noticed_us, one.ended_us) for one in await store.read(list_silences(number))]
 
 
 async def test_silence__begins_once_when_twenty_usual_calls_are_missing(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -106,16 +98,16 @@ async def test_silence__of_an_irregular_or_new_connection_is_not_recognised(stor
     await store.write(CountCalls(number, {(*HUBSPOT, LAST // HOUR - hour): 4 for hour in range(13 * 24)}, {HUBSPOT: LAST}))
 
     assert await noticed(store, LAST + 60 * DAY) == []
-    (known,) = await store.read(ListCalls(number, LAST))
+    (known,) = await store.read(list_calls(number, LAST))
     assert (known.week, known.usual_interval_seconds, known.silent_since_us) == (672, None, None)
 
 
 async def test_silence__of_a_suspended_client_is_not_recognised(store: Store) -> None:
     number = await connected(store)
-    await store.write(SetClientState(number, SUSPENDED, LAST))
+    await store.write(set_client_state(number, SUSPENDED, LAST))
 
     suspended = await noticed(store, LAST + DAY)
-    await store.write(SetClientState(number, ACTIVE, LAST + DAY))
+    await store.write(set_client_state(number, ACTIVE, LAST + DAY))
 
     assert (suspended, await noticed(store, LAST + DAY)) == ([], [(number, LAST)])
 
@@ -141,8 +133,8 @@ async def test_silence__counts_from_the_start_after_an_outage_of_touchbase(store
 async def test_check__is_claimed_by_one_process_and_knows_outages(store: Store) -> None:
     step, later = CHECK_INTERVAL, START + CHECK_INTERVAL + MAX_CHECK_GAP + SECOND
 
-    claimed = await asyncio.gather(*(store.write(ClaimCheck(START)) for _ in range(5)))
-    soon, next_, after_outage = [await store.write(ClaimCheck(at)) for at in (START + step - 1, START + step, later)]
+    claimed = await asyncio.gather(*(store.write(claim_check(START)) for _ in range(5)))
+    soon, next_, after_outage = [await store.write(claim_check(at)) for at in (START + step - 1, START + step, later)]
 
     assert sorted(claimed, key=lambda one: one is None) == [START, None, None, None, None]
     assert (soon, next_, after_outage) == (None, START, later)
@@ -162,7 +154,7 @@ async def test_counts__written_in_parts_at_once_add_up(store: Store) -> None:
 
     await asyncio.gather(*(one_call(store, number, LAST - n * SECOND) for n in range(10)))
 
-    (known,) = await store.read(ListCalls(number, LAST))
+    (known,) = await store.read(list_calls(number, LAST))
     assert (known.week, known.last_us) == (672 + 10, LAST)
 
 
@@ -171,7 +163,7 @@ async def test_counts__of_a_tool_that_is_not_connected_are_left_out(store: Store
 
     await store.write(calls_until(LAST, number))
 
-    assert await store.read(ListCalls(number, LAST)) == []
+    assert await store.read(list_calls(number, LAST)) == []
 
 
 async def test_disconnect__forgets_rhythm_and_silences(store: Store, execute_sql: ExecuteSql) -> None:
@@ -182,7 +174,7 @@ async def test_disconnect__forgets_rhythm_and_silences(store: Store, execute_sql
 
     for table in ("connection_calls", "connection_rhythm", "connection_silence"):
         assert await execute_sql(f"SELECT DISTINCT client FROM {table}") == [(other,)]
-    assert await store.read(CountSilent()) == {HUBSPOT: 1}
+    assert await store.read(count_silent()) == {HUBSPOT: 1}
 
 
 async def test_hours__older_than_six_weeks_are_forgotten(store: Store, execute_sql: ExecuteSql) -> None:
@@ -259,12 +251,12 @@ async def test_worker__counts_webhooks_of_the_tool_but_neither_replays_nor_fetch
     await worker.drain()
     api.clock.move(60)
     known_ids = [one.id for one in await store.read(ListDeliveries(10, number))]
-    assert await store.write(ReplayDeliveries(number, known_ids, api.clock())) == 2
+    assert await store.write(replay_deliveries(number, known_ids, api.clock())) == 2
     assert (await worker.drain()).taken == 2
 
     await keeper.round()
 
-    (known,) = await store.read(ListCalls(number, START))
+    (known,) = await store.read(list_calls(number, START))
     assert (known.last_us, known.week) == (START, 1)
 
 
@@ -291,7 +283,7 @@ async def test_doctor_and_metrics__name_a_silent_connection(store: Store) -> Non
     now = LAST + 26 * HOUR
 
     found = [each async for each in diagnose(store, now, silent=7 * DAY, keys_needed=False)]
-    (quiet,) = [each for each in store_metrics(0, None, await store.read(CountSilent()), now) if "silent" in each.name]
+    (quiet,) = [each for each in store_metrics(0, None, await store.read(count_silent()), now) if "silent" in each.name]
 
     (one,) = [each for each in found if each.check == "connections"]
     assert (one.level, one.detail) == ("problem", "no call from hubspot (crm) for acme for 26 hours; usually every 15 minutes at this hour")

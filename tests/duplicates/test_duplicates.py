@@ -9,8 +9,9 @@ import pytest
 from tests.asgi_client import MakeClient
 from tests.house import House
 
-from touchbase.duplicates.commands import BLOCKS, ReadBlock
+from touchbase.duplicates.commands import BLOCKS
 from touchbase.duplicates.service import NEIGHBOURS, SCANNED
+from touchbase.duplicates.sql import read_block
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.dependencies import Limits
 from touchbase.sql.statement import Select
@@ -131,7 +132,7 @@ async def test_page__is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) 
     store = apsw.Connection(f"{tmp_path}/store.db").cursor()
     for block in BLOCKS[kind]:
         for after in (None, ("a", "b", 3)):
-            asked = next(HANDLERS[ReadBlock](ReadBlock(1, block, 50, after)))
+            asked = next(HANDLERS[read_block](read_block(1, block, 50, after)))
             assert isinstance(asked, Select)
             steps = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {asked.sql}", asked.params).fetchall()]
             assert len(steps) == 1, steps

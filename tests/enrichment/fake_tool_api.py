@@ -13,9 +13,10 @@ from typing import Any
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import AddConnection, ListConnections, ListFetching
+from touchbase.connections.commands import AddConnection, ListConnections
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.sql.fetching import list_fetching
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
 from touchbase.events.worker import InboxWorker
@@ -136,7 +137,7 @@ class FetchSetup:
         return calls
 
     async def fetching(self, tool: str) -> FetchState:
-        (found,) = [one for one in await self.store.read(ListFetching(self.client)) if one.tool == tool]
+        (found,) = [one for one in await self.store.read(list_fetching(self.client)) if one.tool == tool]
         return found
 
 

@@ -19,8 +19,9 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.records.commands import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -174,7 +175,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
             plain = {name: value for name, value in values.items() if name not in of_the_store}
             plain["custom"] = sorted((one.name, one.value, one.stamped_us) for one in record.custom_fields)
             # What has no time of its own counts once for each time that it is told.
-            history = await store.read(GetHistory(client, kind, listed.id))
+            history = await store.read(get_history(client, kind, listed.id))
             plain["timeline"] = sorted({(event.occurred_us, event.event, event.status) for event in history}, key=str)
             seen.append(plain)
     return sorted(seen, key=lambda one: str(one.get("email_key") or one.get("domain")))

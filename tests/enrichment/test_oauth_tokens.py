@@ -13,9 +13,10 @@ from tests.enrichment.fake_tool_api import FakeResponse, FetchSetup, ReceivedReq
 from touchbase.connections.models import Connection
 from touchbase.connections.oauth import grant_of
 from touchbase.enrichment.oauth_tokens import TOKEN_BYTES
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery
 
 CLIENT, SECRET, REFRESH = "1000.CLIENT", "a-clients-secret", "1000.a-refresh.token"
 GRANT = f"refresh:{CLIENT}:{SECRET}:{REFRESH}"
@@ -159,7 +160,7 @@ async def test_oauth_token__appears_in_no_log_error_or_delivery(store: Store, ca
                 await setup.work()
                 told.append((await setup.fetching("zoho")).error or "")
                 setup.clock.move(900)
-        kept = [await store.read(GetDelivery(one.id)) for one in await store.read(ListDeliveries(100))]
+        kept = [await store.read(get_delivery(one.id)) for one in await store.read(ListDeliveries(100))]
 
         assert await emails(setup) == {"person-1@example.com"}
         assert told[0]

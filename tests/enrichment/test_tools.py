@@ -10,10 +10,11 @@ from tests.enrichment.fake_tool_api import ADAPTERS, NOON, TOKEN, FakeApi, Fetch
 
 from touchbase.common.timestamps import DAY, to_text
 from touchbase.history.events import CONTACT
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
-from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery, get_history
 
 YESTERDAY = to_text(NOON - DAY)
 LATER = to_text(NOON - DAY // 2)
@@ -212,7 +213,7 @@ async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(
         await fetched(setup, server, case)
 
         newest, _ = await store.read(ListDeliveries(10, setup.client))
-        whole = await store.read(GetDelivery(newest.id))
+        whole = await store.read(get_delivery(newest.id))
         assert whole is not None
         assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
         assert whole.headers["x-touchbase-fetched"].split(":")[0] in ("company", "contact", "people", "Leads", "lead", "item", "person")
@@ -256,5 +257,5 @@ async def test_fetched_record__has_the_tools_modification_time_or_the_time_of_th
     async with setup_with_api(store, always(case.answer)) as (setup, server):
         ((known,), _) = await fetched(setup, server, case)
 
-        history = await store.read(GetHistory(setup.client, CONTACT, known.id))
+        history = await store.read(get_history(setup.client, CONTACT, known.id))
         assert [event.occurred_us for event in history if event.event == "contact.updated"] == [at]

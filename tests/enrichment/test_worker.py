@@ -16,8 +16,9 @@ from tests.conftest import ExecuteSql
 from tests.enrichment.fake_tool_api import NOON, TOKEN, FakeResponse, FetchSetup, ReceivedRequest, Respond, open_setup, setup_with_api
 
 from touchbase.adapters.kit.fetch import ApiFetcher
-from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClientByNumber, SetClientState
+from touchbase.clients.commands import EnsureClient, FindClientByNumber
 from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
+from touchbase.clients.sql.commands import begin_deletion, set_client_state
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.connections.commands import AddConnection, ChangeConnection, DueFetches, FinishFetch, ListConnections
 from touchbase.connections.models import Connection, ConnectionSettings
@@ -28,16 +29,18 @@ from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, store_fetched
 from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.redaction import INLINE_BYTES
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.maintenance import Maintenance
-from touchbase.records.commands import GetHistory, ListContacts
+from touchbase.records.commands import ListContacts
 from touchbase.records.models import Contact
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery, get_history
 
 HUBSPOT = "hubspot"
 
@@ -418,7 +421,7 @@ async def test_fetch__survives_a_crash_at_any_step_without_loss_or_repetition(st
         assert soon == 0
         (known,) = await contacts(setup)
         assert known.email == "person-1@example.com"
-        history = await store.read(GetHistory(setup.client, CONTACT, known.id))
+        history = await store.read(get_history(setup.client, CONTACT, known.id))
         assert sorted(event.event for event in history) == ["contact.created", "contact.updated"]
         assert [difference async for difference in verify(store, setup.client, Verified())] == []
 
@@ -465,7 +468,7 @@ async def test_fetch__stores_nothing_for_a_client_deleted_during_the_request(sto
 
         async def ask(base: str, call: ApiRequest) -> ApiResponse:
             answer = await setup.fetch._send(base, call)
-            await store.write(BeginDeletion(setup.client, NOON))
+            await store.write(begin_deletion(setup.client, NOON))
             if goes == "gone":
                 clock = setup.clock.now + DELETION_DELAY
                 await Maintenance(store, lambda: clock).round()
@@ -483,10 +486,10 @@ async def test_fetch__pauses_while_the_client_is_suspended(store: Store) -> None
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
-        await store.write(SetClientState(setup.client, SUSPENDED, NOON))
+        await store.write(set_client_state(setup.client, SUSPENDED, NOON))
         suspended = await setup.work()
 
-        await store.write(SetClientState(setup.client, ACTIVE, NOON))
+        await store.write(set_client_state(setup.client, ACTIVE, NOON))
         resumed = await setup.work()
 
         assert (suspended, resumed, len(server.requests)) == (0, 1, 1)
@@ -560,7 +563,7 @@ async def test_replay__of_fetched_records_changes_nothing_and_sends_no_request(s
         before = await contacts(setup)
         ids = [one.id for one in await store.read(ListDeliveries(10, setup.client))]
 
-        await store.write(ReplayDeliveries(setup.client, ids, setup.clock()))
+        await store.write(replay_deliveries(setup.client, ids, setup.clock()))
         await setup.inbox.drain()
         calls = await setup.work()
 
@@ -574,7 +577,7 @@ async def test_replay__of_a_parked_delivery_fetches_again(store: Store) -> None:
         await setup.work()
         server.respond = hubspot
 
-        await store.write(ReplayDeliveries(setup.client, [parked], setup.clock()))
+        await store.write(replay_deliveries(setup.client, [parked], setup.clock()))
         await setup.inbox.drain()
         await setup.work()
 
@@ -589,7 +592,7 @@ async def test_fetched_header__is_removed_from_received_webhooks(store: Store) -
 
         kept = await receive_webhook(store, client, "crm", headers, query="", body=body, at=NOON, sandbox=Sandbox("test"))
 
-        found = await store.read(GetDelivery(kept.id))
+        found = await store.read(get_delivery(kept.id))
         assert found is not None
         assert "x-touchbase-fetched" not in found.headers
 
@@ -600,7 +603,7 @@ async def test_store_fetched__masks_the_access_token_in_the_body(store: Store) -
 
         kept = await store_fetched(store, connection, "contact", json.dumps({"id": "1", "seen": TOKEN}).encode(), NOON)
 
-        found = await store.read(GetDelivery(kept.id))
+        found = await store.read(get_delivery(kept.id))
         assert found is not None
         assert TOKEN.encode() not in found.body
 

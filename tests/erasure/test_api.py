@@ -132,9 +132,9 @@ async def test_erase_and_export__require_the_admin_scope(store: Store, make_clie
 
 
 def _clients() -> Any:
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
 
-    return ListClients()
+    return list_clients()
 
 
 async def test_restore_erased__is_required_to_create_an_erased_person(caller: ApiClient) -> None:

@@ -8,7 +8,9 @@ from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House
 
 from touchbase.common.normalize import linkedin_key
 from touchbase.common.timestamps import DAY
-from touchbase.erasure.commands import AddErasures, ErasedKey, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
+from touchbase.erasure.commands import AddErasures, ErasedKey, FindPerson
+from touchbase.erasure.sql.commands import lift_erasure
+from touchbase.erasure.sql.queries import find_erased, list_erasures, open_erasures
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
@@ -56,7 +58,7 @@ async def carried(house: House, erasures: dict[int, list[Ref]]) -> int:
 
 
 async def erased(house: House) -> set[Ref]:
-    return await house.store.read(FindErased(house.client, [ANN, BOB, CY]))
+    return await house.store.read(find_erased(house.client, [ANN, BOB, CY]))
 
 
 @pytest.mark.parametrize("lifted", [ANN, BOB, CY])
@@ -65,7 +67,7 @@ async def test_lift_erasure__lifts_only_that_person_in_a_restored_store(house: H
     own = await house.erase(refs=(CY,))
     await carried(house, {own.id: [ANN], own.id + 1: [BOB]})
 
-    gone = await house.store.write(LiftErasure(house.client, [lifted]))
+    gone = await house.store.write(lift_erasure(house.client, [lifted]))
 
     assert gone == 1
     assert await erased(house) == {ANN, BOB, CY} - {lifted}
@@ -75,7 +77,7 @@ async def test_lift_erasure__lifts_identities_erased_together_in_another_store(h
     await carried(house, {7: [ANN]})
     added = await carried(house, {7: [ANN, BOB], 8: [CY]})
 
-    gone = await house.store.write(LiftErasure(house.client, [BOB]))
+    gone = await house.store.write(lift_erasure(house.client, [BOB]))
 
     assert (added, gone) == (2, 2)
     assert await erased(house) == {CY}
@@ -83,22 +85,22 @@ async def test_lift_erasure__lifts_identities_erased_together_in_another_store(h
 
 async def test_add_erasures__repeated_changes_nothing(house: House) -> None:
     await carried(house, {7: [ANN, BOB]})
-    before = (await house.store.read(ListErasures(house.client, 10))).keys
+    before = (await house.store.read(list_erasures(house.client, 10))).keys
 
     again = await carried(house, {9: [ANN, BOB]})
 
     assert again == 0
-    assert (await house.store.read(ListErasures(house.client, 10))).keys == before
+    assert (await house.store.read(list_erasures(house.client, 10))).keys == before
 
 
 async def test_lift_erasure__includes_objects_derived_before_a_repeated_transfer(house: House) -> None:
     await carried(house, {7: [ANN]})
     await house.tell(crm(object_id="7", email=ANN[2]))
-    page = await house.store.read(ListErasures(house.client, 10))
+    page = await house.store.read(list_erasures(house.client, 10))
     more = [ErasedKey(each.digest, 5, each.derived, NOON) for each in page.keys]
     await house.store.write(AddErasures(house.client, SECRET, [*more, ErasedKey(digest(SECRET, house.client, BOB), 5, False, NOON)], NOON))
 
-    assert await house.store.write(LiftErasure(house.client, [BOB])) == 3
+    assert await house.store.write(lift_erasure(house.client, [BOB])) == 3
 
 
 async def test_add_erasures__removes_parked_deliveries_of_an_erased_object(house: House) -> None:
@@ -107,7 +109,7 @@ async def test_add_erasures__removes_parked_deliveries_of_an_erased_object(house
     keys = [ErasedKey(digest(SECRET, house.client, ref), 1, ref != ANN, NOON) for ref in (ANN, ("test", "person", "7"))]
     await house.store.write(AddErasures(house.client, SECRET, keys, NOON))
 
-    for erasure in await house.store.read(OpenErasures()):
+    for erasure in await house.store.read(open_erasures()):
         await house.eraser.search(erasure)
     await house.tell(crm(step=5, object_id="7", email="cy@example.com"), crm(step=5, object_id="8", email="bob@example.com"))
 

@@ -19,12 +19,12 @@ from touchbase.erasure.service import Eraser
 from touchbase.errors import Overloaded
 from touchbase.events.worker import InboxWorker, translator
 from touchbase.history.events import Translation
-from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import GetDelivery
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 from touchbase.storage.postgres.prefetch import SLICE_BYTES
+from touchbase.storage.query_handlers import get_delivery
 
 __all__ = ["house"]
 ANN = "ann@example.com"
@@ -98,7 +98,7 @@ async def test_erase__during_a_batch_does_not_restore_the_person(house: House, e
     shared = await house.keep((told % EMAIL).encode().ljust(SLICE_BYTES))
     if replayed:
         await house.work()
-        await house.store.write(ReplayDeliveries(house.client, [number, shared], house.now))
+        await house.store.write(replay_deliveries(house.client, [number, shared], house.now))
     held = Held()
     turn = asyncio.create_task(house.store.work(house.client, 10, held, house.now))
     async with asyncio.timeout(120):
@@ -162,4 +162,4 @@ async def test_erase__concurrent_with_changes_leaves_no_data(house: House, engin
 
     await house.store.vacuum()
     assert await find_in_database(engine_url, *NAMES) == []
-    assert await house.store.read(GetDelivery(999)) is None
+    assert await house.store.read(get_delivery(999)) is None

@@ -10,8 +10,9 @@ import pytest
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient, RotateClientId
 from touchbase.common.normalize import email_key
-from touchbase.do_not_contact.commands import ListClearAddresses, ListEntries, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.commands import ListEntries, RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import NewEntry
+from touchbase.do_not_contact.sql.lookup import list_clear_addresses
 from touchbase.erasure import reapply as module
 from touchbase.erasure.reapply import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser
@@ -118,6 +119,6 @@ async def test_restored_list__stores_an_erased_address_as_a_hash(tmp_path: Path,
     await reapply_erasures(restored, known, now())
     await finish_erasures(restored, eraser(restored))
 
-    assert await restored.read(ListClearAddresses(1, 9)) == [("email", "person4@example.com")]
+    assert await restored.read(list_clear_addresses(1, 9)) == [("email", "person4@example.com")]
     left = await restored.read(ListEntries(1, 9, now()))
     assert {each.id: each.value for each in left} == {saved[1].entry.id: None, saved[2].entry.id: "person4@example.com"}

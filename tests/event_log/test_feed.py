@@ -13,9 +13,9 @@ from tests.event_log.test_log import JANE
 from tests.house import House
 
 from touchbase.common.timestamps import DAY
-from touchbase.event_log.commands import TrimLog
 from touchbase.event_log.feed import Feed
 from touchbase.event_log.signal import LOGGED
+from touchbase.event_log.sql.queries import trim_log
 from touchbase.sql.store import Store
 
 EVENTS = "/public/v2/events"
@@ -143,7 +143,7 @@ async def test_list_events__refuses_a_cursor_that_would_miss_events(house: House
     for n in range(3):
         house.call.clock.move(86_400)
         await house.contact(email=f"p{n}@example.com")
-    await house.call.parts.store.write(TrimLog(house.number, house.call.clock.now - DAY))
+    await house.call.parts.store.write(trim_log(house.number, house.call.clock.now - DAY))
 
     gone = await house.request("GET", f"{EVENTS}?after=evt_0")
 
@@ -158,7 +158,7 @@ async def test_list_events__refuses_a_cursor_that_would_miss_events(house: House
 async def test_list_events__of_a_trimmed_log_goes_on_with_the_sequence(house: House) -> None:
     await house.contact(**JANE)
     house.call.clock.move(86_400)
-    await house.call.parts.store.write(TrimLog(house.number, house.call.clock.now))
+    await house.call.parts.store.write(trim_log(house.number, house.call.clock.now))
     assert (await read(house))["next_cursor"] == "evt_1"
 
     await house.company("example.com")

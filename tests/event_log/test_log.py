@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.house import CLIENT, House
 
-from touchbase.event_log.commands import FindNewEvents, ListLoggedEvents, ListNewestEvents
+from touchbase.event_log.commands import FindNewEvents, ListLoggedEvents
 from touchbase.event_log.models import EVENT_TYPES, EventType, LoggedEvent
+from touchbase.event_log.sql.queries import list_newest_events
 
 JANE = {
     "email": "jane@example.com",
@@ -115,4 +116,4 @@ async def test_find_new_events__names_clients_with_later_events(house: House) ->
     await other.company("example.com")
 
     assert await store.read(FindNewEvents({CLIENT: 0, other.number: 2})) == {CLIENT: 1}
-    assert await store.read(ListNewestEvents()) == {CLIENT: 1, other.number: 2}
+    assert await store.read(list_newest_events()) == {CLIENT: 1, other.number: 2}

@@ -23,21 +23,13 @@ from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.serializers import company_out, contact_out
-from touchbase.records.commands import (
-    FindUnited,
-    GetCompany,
-    GetContact,
-    GetHistory,
-    ListCompanies,
-    ListContacts,
-    UpdateContact,
-    new_write_key,
-)
+from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts, UpdateContact, new_write_key
 from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import find_united, get_history
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count(1)
@@ -118,7 +110,7 @@ class World:
 
     async def patch(self, step: Patch) -> Contact:
         number = self.ids[step.email]
-        number = await self.store.read(FindUnited(self.client.number, CONTACT, number)) or number
+        number = await self.store.read(find_united(self.client.number, CONTACT, number)) or number
         changes = dict(step.changes)
         if "email" in changes:
             changes["email_key"] = changes["email"]
@@ -139,7 +131,7 @@ class World:
                 record: Contact | Company = await self.store.read(getting(client, listed.id))
                 out = (contact_out if kind == CONTACT else company_out)(record, True, self.client.settings)  # type: ignore[operator]
                 values = {name: value for name, value in msgspec.to_builtins(out).items() if name not in ("id", "updated_time")}
-                told = await explain(record, await self.store.read(GetHistory(client, kind, record.id)))
+                told = await explain(record, await self.store.read(get_history(client, kind, record.id)))
                 seen.append([values, [(e.event, e.occurred_us, e.tool, [msgspec.to_builtins(c) for c in made]) for e, made in told]])
                 assert added_up(told) == {**held(values), **{name: None for name in added_up(told) if name not in held(values)}}
         assert [str(each) async for each in verify(self.store, client, Verified())] == []
@@ -431,7 +423,7 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
         await execute_sql(f"INSERT INTO {name} ({', '.join(whole)}) VALUES ({', '.join('?' for _ in whole)})", *whole.values())
 
     world = World(store, client)
-    told = await explain(await store.read(GetContact(1, 1)), await store.read(GetHistory(1, CONTACT, 1)))  # type: ignore[arg-type]
+    told = await explain(await store.read(GetContact(1, 1)), await store.read(get_history(1, CONTACT, 1)))  # type: ignore[arg-type]
     assert [str(each) async for each in verify(store, 1, Verified())] == []
     assert [[(change.field, change.value, change.previous) for change in changes] for _, changes in told] == [
         [("contact_status", "lead", "Warm")],

@@ -33,13 +33,15 @@ from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import BusyClients, ListDeliveries
-from touchbase.records.commands import CreateContact, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.records.commands import CreateContact, GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.models import Contact
 from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import inbox_batch as postgres
+from touchbase.storage.query_handlers import get_history
 from touchbase.storage.sqlite import inbox_batch as sqlite
 
 NOON = 1_790_000_000 * SECOND
@@ -136,7 +138,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
     for kind, listing, getting in ((CONTACT, ListContacts, GetContact), (COMPANY, ListCompanies, GetCompany)):
         for listed in await store.read(listing(client, 200)):
             record = await store.read(getting(client, listed.id))
-            told = await explain(record, await store.read(GetHistory(client, kind, record.id)))
+            told = await explain(record, await store.read(get_history(client, kind, record.id)))
             plain = {
                 name: value
                 for name, value in msgspec.to_builtins(record).items()
@@ -408,7 +410,7 @@ async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_re
         waiting = data.draw(some.permutations([*kept, *again]))
         while waiting:
             size = data.draw(some.integers(1, 4))
-            await store.write(ReplayDeliveries(client, sorted(set(waiting[:size])), 1))
+            await store.write(replay_deliveries(client, sorted(set(waiting[:size])), 1))
             waiting = waiting[size:]
             workers, turn, step, cancels = data.draw(turns)
             killed.at(step if step is not None else 1_000, cancels=cancels)
@@ -466,7 +468,7 @@ async def test_worker_killed_by_the_system__leaves_no_partial_change(store: Stor
     for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
         await execute_sql(f"DELETE FROM {table} WHERE client = ?", client)
     await seed(store, ["bob@example.com"], client)
-    await store.write(ReplayDeliveries(client, kept, 1))
+    await store.write(replay_deliveries(client, kept, 1))
 
     ended = []
     for steps in (0, 5, 8, 17, 25, 1_000_000):

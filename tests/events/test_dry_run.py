@@ -23,9 +23,10 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import IGNORED, MAX_ATTEMPTS, RECEIVED, UNRECOGNISED
 from touchbase.inbox.payload_fingerprint import fingerprint_parts
-from touchbase.inbox.queries import CountDeliveries, DeliveryGroup, GetDelivery, GroupDeliveries
+from touchbase.inbox.queries import CountDeliveries, DeliveryGroup, GroupDeliveries
 from touchbase.inbox.service import DeliveryFilter, group_deliveries
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_795_000_000 * SECOND
 COUNT = itertools.count()
@@ -105,7 +106,7 @@ async def test_unrecognised_delivery__reports_its_first_event_with_a_name(store:
 
     await drain(store, lambda request: Translation("hubspot", [Event("unrecognised"), Event("unrecognised", source_event="contact.weird")]))
 
-    found = await store.read(GetDelivery(number))
+    found = await store.read(get_delivery(number))
     assert found is not None
     assert (found.state, found.error) == ("unrecognised", "hubspot sent an event that we do not know: contact.weird")
 
@@ -203,7 +204,7 @@ async def test_dry_run__predicts_the_result_of_the_replay(store: Store) -> None:
         await replay_page(store, page, NOON)
     await drain(store)
 
-    states = [found.state for each in ids if (found := await store.read(GetDelivery(each))) is not None]
+    states = [found.state for each in ids if (found := await store.read(get_delivery(each))) is not None]
     assert [each.state for each in told.deliveries] == states == ["applied"] * 3
     assert told.created == 1
     assert [each async for each in verify(store, client, Verified())] == []

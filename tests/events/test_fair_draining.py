@@ -18,8 +18,9 @@ from touchbase.events.work import WorkReport
 from touchbase.events.worker import BACKOFF_SECONDS, InboxWorker
 from touchbase.history.events import Translation
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import BusyClients, CountDeliveries, GetDelivery
+from touchbase.inbox.queries import BusyClients, CountDeliveries
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_790_000_000 * SECOND
 BACKLOG = 20_000
@@ -78,7 +79,7 @@ async def test_single_delivery__is_applied_during_a_large_backlog_of_another_cli
     async with asyncio.timeout(60):
         await worker.run()
 
-    applied = await store.read(GetDelivery(number[0]))
+    applied = await store.read(get_delivery(number[0]))
     assert applied is not None
     assert applied.state == "ignored"  # understood, and nothing in it
     # The turn at hand and the next one of the loud client; nobody told of it, it is found at the next look around.

@@ -13,10 +13,12 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
-from touchbase.records.commands import CreateCompany, CreateContact, GetHistory, ListCompanies, ListContacts, UpdateCompany, UpdateContact
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 COUNT = itertools.count()
 HOUR = 3600 * SECOND
@@ -42,7 +44,7 @@ async def receive(store: Store, client: int, *calls: Call, at: Micros = NOON, ch
 
 
 async def replay(store: Store, client: int, ids: list[int], at: Micros = NOON + HOUR) -> None:
-    await store.write(ReplayDeliveries(client, ids, at))
+    await store.write(replay_deliveries(client, ids, at))
     await work(store, at)
 
 
@@ -88,10 +90,10 @@ async def test_late_call__of_an_object_whose_address_another_contact_has_now_is_
     await receive(store, client, [sent[0] | {"occurred_us": NOON + 3}], at=NOON + 4, channel="email_campaign")
 
     assert await people(store, client) == {"ann@x.test": "Ann", "info@x.test": "Bob"}
-    assert [each.event for each in await store.read(GetHistory(client, CONTACT, ann.id)) if each.channel != "api"] == [
+    assert [each.event for each in await store.read(get_history(client, CONTACT, ann.id)) if each.channel != "api"] == [
         "contact.updated", "contact.updated", "email_sent",
     ]  # fmt: skip
-    assert [each.occurred_us for each in await store.read(GetHistory(client, CONTACT, bob)) if each.channel != "api"] == [NOON + 3]
+    assert [each.occurred_us for each in await store.read(get_history(client, CONTACT, bob)) if each.channel != "api"] == [NOON + 3]
     assert await no_differences(store, client)
 
 
@@ -162,7 +164,7 @@ async def test_own_id__counts_once_at_the_earliest_receipt_in_every_order(store:
     await work(store, NOON + HOUR)
 
     [contact] = await store.read(ListContacts(client, 10))
-    history = await store.read(GetHistory(client, CONTACT, contact.id))
+    history = await store.read(get_history(client, CONTACT, contact.id))
     assert (contact.last_reply_us, contact.status_changed_us, contact.last_name) == (NOON, NOON, "Bee")
     assert [(one.name, one.value) for one in contact.custom_fields] == [("plan", "old")]
     assert sorted((each.occurred_us, each.delivery_id) for each in history)[:2] == [(NOON, kept[0])] * 2
@@ -185,7 +187,7 @@ async def test_own_id__of_a_waiting_fact_counts_once(store: Store) -> None:
     await receive(store, client, about("contact", "7", email="ann@x.test", occurred_us=NOON - 9))
 
     [contact] = await store.read(ListContacts(client, 10))
-    history = await store.read(GetHistory(client, CONTACT, contact.id))
+    history = await store.read(get_history(client, CONTACT, contact.id))
     assert sorted((each.occurred_us, each.delivery_id) for each in history)[1] == (NOON, early)
     assert len(history) == 2
     assert await no_differences(store, client)
@@ -198,7 +200,7 @@ async def test_own_id__that_two_people_of_one_call_share_counts_for_both(store: 
     kept = await receive(store, client, opened, opened, channel="email_campaign")
 
     contacts = await store.read(ListContacts(client, 10))
-    assert [len(await store.read(GetHistory(client, CONTACT, each.id))) for each in contacts] == [1, 1]
+    assert [len(await store.read(get_history(client, CONTACT, each.id))) for each in contacts] == [1, 1]
     assert await states(store, client) == {kept[0]: "applied", kept[1]: "ignored"}
 
 
@@ -210,7 +212,7 @@ async def test_two_in_one_second__that_differ_in_step_link_or_campaign_id_are_tw
     await receive(store, client, [clicked | {name: "1"}], [clicked | {name: "2"}], [clicked | {name: "1"}], channel="email_campaign")
 
     [contact] = await store.read(ListContacts(client, 10))
-    assert len(await store.read(GetHistory(client, CONTACT, contact.id))) == 2
+    assert len(await store.read(get_history(client, CONTACT, contact.id))) == 2
 
 
 async def test_a_call_that_only_confirms__is_no_change_of_the_record(store: Store) -> None:

@@ -19,12 +19,14 @@ from touchbase.events import projection
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
-from touchbase.records.commands import CreateContact, FindUnited, GetHistory, ListCompanies, ListContacts, UpdateContact
+from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.records.commands import CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.query_handlers import find_united, get_history
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -88,7 +90,7 @@ async def test_merged_objects__are_one_contact_in_every_order(store: Store, name
         await receive(store, client, *([[each for call in order for each in call]] if at_once else order))
 
         [contact] = await store.read(ListContacts(client, 10))
-        history = await store.read(GetHistory(client, CONTACT, contact.id))
+        history = await store.read(get_history(client, CONTACT, contact.id))
         assert (contact.email, contact.last_name, [(one.name, one.value) for one in contact.custom_fields]) == (
             "ann@example.com", "Lee", [("plan", "pro")],
         )  # fmt: skip
@@ -108,7 +110,7 @@ async def test_webhook_about_a_merged_object__reaches_the_surviving_record(store
     [company] = await store.read(ListCompanies(client, 10))
 
     assert (company.domain, company.name) == ("example.org", "Example")
-    assert len(await store.read(GetHistory(client, COMPANY, company.id))) == 4
+    assert len(await store.read(get_history(client, COMPANY, company.id))) == 4
     assert await no_differences(store, client)
 
 
@@ -139,10 +141,10 @@ async def test_find_united__returns_the_surviving_record(store: Store, kind: str
     await receive(store, client, merge(kind, "3", "2"), merge(kind, "2", "1"))
 
     [kept] = [record.id for record in await store.read(pages[number])]
-    told = [await store.read(FindUnited(client, number, each)) for each in (*records, max(records) + 1)]
+    told = [await store.read(find_united(client, number, each)) for each in (*records, max(records) + 1)]
     assert told == [*(None if each == kept else kept for each in records), None]
-    assert await store.read(FindUnited(client + 1, number, records[-1])) is None
-    assert [await store.read(FindUnited(client, other, records[-1])) for other in (CONTACT, COMPANY) if other != number] == [None]
+    assert await store.read(find_united(client + 1, number, records[-1])) is None
+    assert [await store.read(find_united(client, other, records[-1])) for other in (CONTACT, COMPANY) if other != number] == [None]
 
 
 @pytest.mark.parametrize("first", ["1", "2"])
@@ -180,7 +182,7 @@ async def test_repeated_event_in_a_merging_webhook__stays_with_the_first_deliver
     await receive(store, client, [by_email, both], channel="email_campaign")
 
     [contact] = await store.read(ListContacts(client, 10))
-    causes = [event.delivery_id for event in await store.read(GetHistory(client, CONTACT, contact.id))]
+    causes = [event.delivery_id for event in await store.read(get_history(client, CONTACT, contact.id))]
     assert causes[:2] == first
     assert await no_differences(store, client)
 
@@ -205,7 +207,7 @@ async def test_parked_events_above_the_limit__fail_and_are_applied_by_a_replay(s
     parked = await states(store, client)
     named = about("contact", "7", email="ann@example.com", occurred_us=NOON - 1)
     await receive(store, client, named)
-    await store.write(ReplayDeliveries(client, [second, third], NOON))
+    await store.write(replay_deliveries(client, [second, third], NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
 
     assert parked == {first: "parked", second: "failed", third: "failed", fourth: "ignored"}

@@ -11,10 +11,11 @@ from tests.events.test_merged_records import NOON, client_of, merge, no_differen
 
 from touchbase.history.events import CONTACT
 from touchbase.history.status_words import PLAIN
-from touchbase.records.commands import GetContact, GetHistory, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.commands import GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.records.timelines import timeline
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 
 def partner(number: str, email: str, name: str, phone: str | None, title: str | None, at: int, **more: Any) -> list[dict[str, Any]]:
@@ -90,7 +91,7 @@ async def test_a_deletion_of_one_object__leaves_the_other_objects_values(store: 
 
     [contact] = await store.read(ListContacts(client, 10))
     assert await values(store, contact) == {"first": "Olga", "last": "O.", "phone": "+1", "function": "CTO"}
-    history = await store.read(GetHistory(client, CONTACT, contact.id))
+    history = await store.read(get_history(client, CONTACT, contact.id))
     assert [each.detail["object"] for each in history if each.event == "contact.deleted"] == [["res.partner", "8"]]
     assert await no_differences(store, client)
 

@@ -17,10 +17,12 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoredDelivery, StoreDelivery
+from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
-from touchbase.records.commands import GetHistory, ListContacts
+from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)
@@ -63,7 +65,7 @@ async def statuses(store: Store, client: int) -> dict[str, str | None]:
 async def told(store: Store, client: int, number: int) -> list[str | None]:
     """The states of one lead in its history, oldest first."""
     (record,) = [one for one in await store.read(ListContacts(client, 9)) if one.email == f"p{number}@example.com"]
-    history = await store.read(GetHistory(client, CONTACT, record.id))
+    history = await store.read(get_history(client, CONTACT, record.id))
     return [each.status for each in sorted(history, key=lambda each: each.occurred_us) if each.event == "contact.status_changed"]
 
 
@@ -138,7 +140,7 @@ async def test_replay__is_no_repeat(store: Store) -> None:
     await apply(store)
 
     for _ in range(2):
-        await store.write(ReplayDeliveries(client, [each.id for each in kept], NOON))
+        await store.write(replay_deliveries(client, [each.id for each in kept], NOON))
         await apply(store, 1)
 
     assert await told(store, client, 1) == ["A", "B", "A"]

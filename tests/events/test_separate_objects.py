@@ -16,9 +16,10 @@ from tests.events.test_merged_records import NOON, client_of
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import CONTACT
-from touchbase.records.commands import CreateContact, GetContact, GetHistory, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.commands import CreateContact, GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 ANN, INFO = "ann@x.test", "info@x.test"
 Call = list[dict[str, Any]]
@@ -38,7 +39,7 @@ async def seen(store: Store, client: int) -> list[tuple[Any, ...]]:
     found = []
     for each in await store.read(ListContacts(client, 50)):
         whole = await store.read(GetContact(client, each.id))
-        history = [(event.occurred_us, event.event) for event in await store.read(GetHistory(client, CONTACT, each.id))]
+        history = [(event.occurred_us, event.event) for event in await store.read(get_history(client, CONTACT, each.id))]
         values = sorted((one.name, one.value) for one in whole.custom_fields if one.value is not None)
         dates = (whole.first_sent_us, whole.last_sent_us, whole.last_reply_us)
         found.append((whole.email, whole.linkedin_url, whole.first_name, values, whole.status, whole.origin, dates, sorted(history)))

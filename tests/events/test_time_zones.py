@@ -15,8 +15,8 @@ from touchbase.connections import validation as connections_validation
 from touchbase.connections.service import Connections
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import CONTACT
-from touchbase.records.commands import GetHistory
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 ADAPTERS = load_adapters()
 NOW = "2026-11-20T09:30:00Z"
@@ -41,7 +41,7 @@ async def came(call: ApiClient, body: dict[str, Any]) -> None:
 
 async def history(call: ApiClient) -> list[tuple[str, str, bool]]:
     """The events of contact 1, oldest first: what, when, and whether that is unsure."""
-    found = await call.parts.store.read(GetHistory(1, CONTACT, 1))
+    found = await call.parts.store.read(get_history(1, CONTACT, 1))
     return [(event.event, to_text(event.occurred_us), event.detail.get("time_unsure", False)) for event in found]
 
 

@@ -22,10 +22,11 @@ from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import CountDeliveries, GetDelivery
+from touchbase.inbox.queries import CountDeliveries
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_790_000_000 * SECOND
 ANN = ("", "email", "ann@example.com")
@@ -185,7 +186,7 @@ async def test_inbox_with_deliveries_over_budget__fails_them_and_delays_no_other
 
     assert reports[0] == (1, 0)  # the other client's, before what is poisoned was given up
     assert await store.read(CountDeliveries(good, state="applied")) == 1
-    found = [await store.read(GetDelivery(number)) for number in poison]
+    found = [await store.read(get_delivery(number)) for number in poison]
     assert [(one.state, one.attempts, one.error) for one in found if one] == [
         ("failed", 1, REASONS[b"sleep"]),
         ("applied", 1, None),

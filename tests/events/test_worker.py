@@ -21,13 +21,15 @@ from touchbase.events.work import WorkReport
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -65,7 +67,7 @@ async def keep(store: Store, client: int, said: Any, channel: str = "email_campa
 
 
 async def delivery(store: Store, number: int) -> Delivery:
-    found = await store.read(GetDelivery(number))
+    found = await store.read(get_delivery(number))
     assert found is not None
     return found
 
@@ -124,7 +126,7 @@ async def test_failing_delivery__ends_as_failed_and_can_be_replayed(store: Store
     def mended(request: WebhookRequest) -> Translation:
         return Translation("test", [Event(**SENT)])
 
-    replayed = await store.write(ReplayDeliveries(client, [bad], clock()))
+    replayed = await store.write(replay_deliveries(client, [bad], clock()))
     await InboxWorker(store, mended, clock).drain()
 
     assert replayed == 1
@@ -149,7 +151,7 @@ async def test_replay_of_an_applied_delivery__changes_nothing(store: Store) -> N
     before = await contacts(store, client)
 
     clock.now += DAY
-    await store.write(ReplayDeliveries(client, [number], clock()))
+    await store.write(replay_deliveries(client, [number], clock()))
     await InboxWorker(store, read, clock).drain()
 
     assert await contacts(store, client) == before

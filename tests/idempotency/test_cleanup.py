@@ -12,9 +12,10 @@ from touchbase.config import Settings
 from touchbase.events.worker import InboxWorker
 from touchbase.http.dependencies import no_adapter
 from touchbase.idempotency import service as idempotency_service
-from touchbase.idempotency.commands import ExpiredResponses, Idempotent
+from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
 from touchbase.idempotency.service import CLEANUP_PAUSE, ResponseCleanup
+from touchbase.idempotency.sql import expired_responses
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
@@ -93,7 +94,7 @@ async def test_periodic_task__is_retried_after_an_error_and_the_worker_continues
 
 
 async def waiting(store: Store) -> list[tuple[int, str]]:
-    return await store.read(ExpiredResponses(NOW + LIFETIME, 5))
+    return await store.read(expired_responses(NOW + LIFETIME, 5))
 
 
 @pytest.mark.parametrize("alone", [True, False])

@@ -13,7 +13,7 @@ from touchbase.config import Settings
 from touchbase.inbox import cleanup as inbox_cleanup
 from touchbase.inbox.cleanup import EXPIRE_AFTER, PAUSE, DedupeCleanup
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import OldDedupeKeys
+from touchbase.inbox.sql.queries import old_dedupe_keys
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
@@ -63,7 +63,7 @@ async def test_dedupe_cleanup__pauses_after_a_complete_pass(store: Store) -> Non
 
 
 async def waiting(store: Store) -> list[tuple[int, bytes]]:
-    return await store.read(OldDedupeKeys(THEN - EXPIRE_AFTER, 5))
+    return await store.read(old_dedupe_keys(THEN - EXPIRE_AFTER, 5))
 
 
 @pytest.mark.parametrize("alone", [True, False])

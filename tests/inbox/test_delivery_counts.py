@@ -6,7 +6,7 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.inbox.test_deliveries import work
 
-from touchbase.inbox.queries import CountStates
+from touchbase.inbox.sql.queries import count_states
 
 
 def row(tool: str | None, state: str, count: int = 1) -> dict[str, object]:
@@ -43,8 +43,8 @@ async def test_counts__of_the_newest_only_say_that_they_are_not_complete(call: A
     client, store = call.kept[0], call.parts.store
     third = call.clock.now - 2_000_000
 
-    newest = await store.read(CountStates(client, most=2))
-    since = await store.read(CountStates(client, received_since_us=third, most=3))
+    newest = await store.read(count_states(client, most=2))
+    since = await store.read(count_states(client, received_since_us=third, most=3))
 
     assert ([each.count for each in newest.counts], newest.is_complete) == ([2], False)
     assert ([each.count for each in since.counts], since.is_complete) == ([2], True), "an older one was read, so none is missing"

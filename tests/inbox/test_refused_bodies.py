@@ -14,11 +14,13 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.common.timestamps import DAY
 from touchbase.connections.commands import ListConnections
-from touchbase.encryption.commands import CheckEncryption, Reencrypt
+from touchbase.connections.sql.encrypted_columns import check_encryption
+from touchbase.encryption.commands import Reencrypt
 from touchbase.erasure.service import Eraser
 from touchbase.events.worker import InboxWorker
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks
-from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, DropRefused, ReadRefusedBodies, RefusedBody, content_of
+from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, RefusedBody, content_of
+from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
 from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.sql.store import Store
 from touchbase.suppression.suppression_keys import email_ref
@@ -53,7 +55,7 @@ async def refuse(call: ApiClient, body: Any = REPLY, query: str = "", **headers:
 
 
 async def stored(call: ApiClient) -> list[RefusedBody]:
-    return await call.parts.store.read(ReadRefusedBodies(await number_of(call), "", 1_000))
+    return await call.parts.store.read(read_refused_bodies(await number_of(call), "", 1_000))
 
 
 async def work(call: ApiClient) -> None:
@@ -118,7 +120,7 @@ async def test_content__is_encrypted_and_follows_a_key_change(call: ApiClient) -
     await refuse(call)
     [body] = await stored(call)
 
-    state = await call.parts.store.read(CheckEncryption())
+    state = await call.parts.store.read(check_encryption())
     await call.parts.store.write(Reencrypt(100))
 
     assert (state.clear, sum(state.by_key.values()), state.lost) == (0, 2, [])
@@ -186,7 +188,7 @@ async def test_drop__removes_only_what_is_over_the_budget(call: ApiClient) -> No
     for number in range(3):
         await refuse(call, {**REPLY, "lead_email": f"{number}@example.com"})
 
-    dropped = await call.parts.store.write(DropRefused(await number_of(call), excess=1))
+    dropped = await call.parts.store.write(drop_refused(await number_of(call), excess=1))
 
     assert (dropped.count, len(await stored(call))) == (1, 2)
 
@@ -199,7 +201,7 @@ async def test_flood__of_one_client_leaves_room_for_another(memory: Store, clock
     refused.record_refusal(quiet, "crm", NOT_VERIFIED, body=b"a reply")
     await refused.flush(memory)
 
-    sizes = [sum(body.size for body in await memory.read(ReadRefusedBodies(client.number, "", 100))) for client in (loud, quiet)]
+    sizes = [sum(body.size for body in await memory.read(read_refused_bodies(client.number, "", 100))) for client in (loud, quiet)]
 
     assert 0 < sizes[0] <= MAX_CLIENT_BYTES
     assert sizes[1] == len(b"a reply")

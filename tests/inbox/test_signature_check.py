@@ -21,9 +21,10 @@ from touchbase.common.timestamps import SECOND
 from touchbase.connections.commands import ListConnections
 from touchbase.events.worker import translator
 from touchbase.inbox import receive
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.metrics import DELIVERIES_REFUSED
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery
 
 ADAPTERS = load_adapters()
 CRM, MAILS = "/public/crm-webhook/acme", "/public/emailcampaign-webhook/acme"
@@ -57,7 +58,7 @@ async def connect(call: ApiClient, tool: str, *secrets: str, channel: str = "crm
 
 async def kept(call: ApiClient) -> list[Any]:
     listed = await call.parts.store.read(ListDeliveries(200))
-    return [await call.parts.store.read(GetDelivery(each.id)) for each in reversed(listed)]
+    return [await call.parts.store.read(get_delivery(each.id)) for each in reversed(listed)]
 
 
 def signed(body: bytes, secret: str = SECRET) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from touchbase.adapters.interface import ProtocolResponse
 from touchbase.common.timestamps import DAY
 from touchbase.errors import Overloaded
 from touchbase.http.dependencies import Limits
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery
 
 TOKEN = "AQ4AQNot.A.Real.Session_" + "x" * 40
 LOGIN = f"00D000000000001EAA!{TOKEN}"
@@ -36,7 +37,7 @@ RECEIVERS = {"/public/emailcampaign-webhook/abc": "email_campaign", "/public/crm
 
 async def kept(call: ApiClient) -> list[Any]:
     listed = await call.parts.store.read(ListDeliveries(200))
-    found = [await call.parts.store.read(GetDelivery(each.id)) for each in reversed(listed)]
+    found = [await call.parts.store.read(get_delivery(each.id)) for each in reversed(listed)]
     assert None not in found
     return found
 

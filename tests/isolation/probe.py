@@ -18,16 +18,19 @@ from tests.isolation.walk import Known
 from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, NEVER, OTHER_B, TIME_OF_B
 from tests.storage.statements import texts
 
-from touchbase.clients.commands import BeginDeletion, FindClient, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
-from touchbase.clients.stored_bytes import MeasurePage
+from touchbase.clients.commands import FindClient, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
+from touchbase.clients.sql.commands import begin_deletion
+from touchbase.clients.sql.stored_bytes import measure_page
 from touchbase.custom_fields.changes import FieldChange
-from touchbase.erasure.commands import GetErasure
+from touchbase.erasure.sql.queries import get_erasure
 from touchbase.erasure.sql.texts import TEXT_TABLES
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
-from touchbase.inbox.commands import DropUnrecognised, PruneBodies
-from touchbase.inbox.search_queries import FindSoughtPerson, GetEffects, StepThroughDeliveries
+from touchbase.inbox.commands import PruneBodies
+from touchbase.inbox.search_queries import GetEffects, StepThroughDeliveries
+from touchbase.inbox.sql.body_retention import drop_unrecognised
+from touchbase.inbox.sql.search import find_sought_person
 from touchbase.search.queries import CountFound, FindPosition, SearchContacts
 from touchbase.search.sorting import default_sort
 from touchbase.sql.ids import Ids
@@ -138,7 +141,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     }  # fmt: skip
     for kind in (*HANDLERS, *CIPHER_HANDLERS):
         hints = typing.get_type_hints(kind)
-        if "client" not in hints or kind is MeasurePage:
+        if "client" not in hints or kind is measure_page:
             continue
         choices: list[list[Any]] = []
         for field in fields(kind):
@@ -151,18 +154,18 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
     # Custom fields and files: other texts have ids, whose digits grow with what A has.
-    yield MeasurePage(client, (4, None))
+    yield measure_page(client, (4, None))
     yield SearchContacts(client, default_sort(CONTACT), 100, words=("a",))
     everyone = SearchContacts(client, default_sort(CONTACT), 100)
     yield from (CountFound(client, everyone), FindPosition(client, everyone, 1))
     yield from (FindClientByNumber(client), ListClientPage(9, only=client))
     yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
-    yield FindSoughtPerson(client, REFS[:2], mentioned=REFS)
-    yield from (FindSoughtPerson(client, contact_id=number) for number in known.contacts)
+    yield find_sought_person(client, REFS[:2], mentioned=REFS)
+    yield from (find_sought_person(client, contact_id=number) for number in known.contacts)
     yield from (StepThroughDeliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
     yield StepThroughDeliveries(client, NEVER, 100, not_of_contacts=known.contacts, bodies=True)
     yield GetEffects([(client, number) for number in known.ids])
-    yield GetErasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
+    yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield FindResponse(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 
 
@@ -180,8 +183,8 @@ async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -
 
 async def leave(store: Store, client: int) -> list[str]:
     """B drops the bodies that it has kept longest, understood and not, and is removed with all that it has; what it is told."""
-    drops: list[Command[Any]] = [PruneBodies(client, NEVER, 1, NEVER), DropUnrecognised(client, NEVER, 0, 1, NEVER)]
-    told: list[Any] = [await store.write(each) for each in (*drops, BeginDeletion(client, NEVER))]
+    drops: list[Command[Any]] = [PruneBodies(client, NEVER, 1, NEVER), drop_unrecognised(client, NEVER, 0, 1, NEVER)]
+    told: list[Any] = [await store.write(each) for each in (*drops, begin_deletion(client, NEVER))]
     removal: Removal | None = None
     while removal is None or not removal.done:
         assert len(told) < MOST_PIECES, "B's removal does not come to an end"

@@ -17,7 +17,7 @@ from tests.isolation.world import Request, Side, World
 from touchbase.clients.commands import RotateClientId
 from touchbase.common.timestamps import DAY
 from touchbase.consistency.service import Verified, verify
-from touchbase.search.commands import IndexRecords
+from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
 
 Opened = Callable[[], Awaitable[Store]]
@@ -112,7 +112,7 @@ async def settle_b(world: World, store: Store) -> tuple[int, str]:
     company = await b.sure("POST", "/public/v2/companies", {"domain": "b.example", "name": "B"})
     for email in ("b1@b.example", "b2@b.example"):
         await b.sure("POST", "/public/v2/contacts", {"email": email, "company_id": company["id"]})
-    await store.write(IndexRecords(number))  # else a probe would take its notes
+    await store.write(index_records(number))  # else a probe would take its notes
     return number, key
 
 

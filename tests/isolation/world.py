@@ -19,12 +19,13 @@ from tests.outgoing.unsent import miss_an_event
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
 from touchbase.clients.commands import EnsureClient
-from touchbase.clients.stored_bytes import StoreCount
+from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.company_links.job import KINDS as LINK_KINDS
 from touchbase.company_links.worker import CompanyLinker
-from touchbase.connections.commands import ClaimFetch, FinishFetch
+from touchbase.connections.commands import FinishFetch
 from touchbase.connections.service import Connections
+from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
 from touchbase.imports.job import KINDS
@@ -33,8 +34,9 @@ from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.jobs.worker import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.reports.parts import HOUR, Part, packed
-from touchbase.reports.queries import CountedPart, StoreParts
-from touchbase.search.commands import IndexRecords
+from touchbase.reports.queries import CountedPart
+from touchbase.reports.sql.parts import store_parts
+from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
@@ -266,7 +268,7 @@ async def furnish(a: Side) -> None:
     for number in range(2):
         await a.sure("POST", "/public/v2/contacts", {"first_name": f"zq03{number}firstqz"})
         await a.sure("POST", "/public/v2/companies", {"domain": f"zq04{number}hostqz.example"})
-    await store.write(IndexRecords(a.number))
+    await store.write(index_records(a.number))
     await a.sure("POST", "/public/v2/contacts", {"company_id": company["id"]}, idempotency_key=IDEMPOTENCY_KEY)
     for connection in (
         {
@@ -290,8 +292,8 @@ async def furnish(a: Side) -> None:
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(StoreRefusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
-    await store.write(StoreCount(a.number, 5, TIME_OF_A, 0))
-    await store.write(StoreParts(a.number, {(0, HOUR): CountedPart(0, Part(), packed(Part()))}, TIME_OF_A))
+    await store.write(store_count(a.number, 5, TIME_OF_A, 0))
+    await store.write(store_parts(a.number, {(0, HOUR): CountedPart(0, Part(), packed(Part()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
     for number in range(2):
@@ -334,7 +336,7 @@ async def _link(a: Side) -> None:
 
 async def _ask_hubspot(store: Store, number: int) -> None:
     """A worker has asked HubSpot in vain: one record is noted, others are still wanted, and it is asked again later."""
-    claimed = await store.write(ClaimFetch(number, "hubspot", BEYOND, TIME_OF_A, 9))
+    claimed = await store.write(claim_fetch(number, "hubspot", BEYOND, TIME_OF_A, 9))
     assert claimed is not None
     assert len(claimed.requests) == 2
     at = TIME_OF_A + 1

@@ -8,9 +8,10 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts
 
-from touchbase.jobs.commands import ClaimJob, CreateJob, GetJob, JobStep
+from touchbase.jobs.commands import CreateJob, JobStep
 from touchbase.jobs.models import QUEUED, Checkpoint, Job
 from touchbase.jobs.runner import JobRun
+from touchbase.jobs.sql import claim_job, get_job
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact
@@ -24,7 +25,7 @@ async def new_job(call: ApiClient, kind: str = "contacts.rename", **settings: An
 async def test_a_checkpoint_that_fails__stores_nothing_of_its_step(call: ApiClient) -> None:
     store, at = call.parts.store, call.clock()
     job = await new_job(call)
-    claimed = await store.write(ClaimJob(1, job.id, "token", at, at + 1_000))
+    claimed = await store.write(claim_job(1, job.id, "token", at, at + 1_000))
     assert claimed is not None
     creation = CreateContact(Contact(1, 0, at, at, "second@example.com", "second@example.com"))
 
@@ -36,7 +37,7 @@ async def test_a_checkpoint_that_fails__stores_nothing_of_its_step(call: ApiClie
 
     assert [each["email"] for each in await contacts(call)] == ["first@example.com"]
     await store.write(JobStep(1, job.id, "token", at, at + 1_000, [creation], lambda results: Checkpoint({"done": 1}, {"rows": 1})))
-    found = await store.read(GetJob(1, job.id))
+    found = await store.read(get_job(1, job.id))
     assert found is not None
     assert (found.position, found.progress) == ({"done": 1}, {"rows": 1})
     assert len(await contacts(call)) == 2

@@ -10,8 +10,8 @@ from tests.asgi_client import MakeClient
 from tests.house import House, read
 
 from touchbase.history.events import CONTACT
-from touchbase.records.commands import GetHistory
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 END = 100
 OPERATION = 50
@@ -63,7 +63,7 @@ async def state(house: House, numbers: tuple[int, int]) -> tuple[Any, Any]:
         events = await house.timeline(record.pop("id"))
         record.pop("updated_time")
         shown.append((sorted(record.items(), key=str), fields, events))
-    histories = [await house.call.parts.store.read(GetHistory(house.number, CONTACT, number)) for number in numbers]
+    histories = [await house.call.parts.store.read(get_history(house.number, CONTACT, number)) for number in numbers]
     return sorted(shown, key=str), [[(event.event, event.occurred_us, event.effect) for event in history] for history in histories]
 
 

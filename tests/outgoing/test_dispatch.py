@@ -8,12 +8,12 @@ import pytest
 from tests.outgoing.conftest import Sent, Webhooks
 
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.event_log.commands import TrimLog
 from touchbase.event_log.signal import LOGGED
+from touchbase.event_log.sql.queries import trim_log
 from touchbase.outgoing import dispatcher, slots
-from touchbase.outgoing.commands import LowestNeeded
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds
+from touchbase.outgoing.sql.dispatch import lowest_needed
 
 
 async def test_event__is_sent_once_in_the_envelope(webhooks: Webhooks) -> None:
@@ -219,14 +219,14 @@ async def test_retention__keeps_what_a_paused_endpoint_has_not_got(webhooks: Web
     webhooks.receivers.answer = lambda sent: 500
     await webhooks.deliver()
 
-    needed = await store.read(LowestNeeded(webhooks.house.number))
-    await store.write(TrimLog(webhooks.house.number, webhooks.clock() + DAY, keep_from=needed))
+    needed = await store.read(lowest_needed(webhooks.house.number))
+    await store.write(trim_log(webhooks.house.number, webhooks.clock() + DAY, keep_from=needed))
 
     assert needed == 4
     webhooks.receivers.answer = lambda sent: 200
     await webhooks.ask("POST", f"/{endpoint['id']}/resume")
     assert sorted(sent.sequence for sent in await webhooks.deliver()) == [4, 5, 6]
-    assert await store.read(LowestNeeded(webhooks.house.number)) == 7
+    assert await store.read(lowest_needed(webhooks.house.number)) == 7
 
 
 async def test_resumed_endpoint__says_which_events_it_does_not_get(webhooks: Webhooks, caplog: pytest.LogCaptureFixture) -> None:
@@ -235,7 +235,7 @@ async def test_resumed_endpoint__says_which_events_it_does_not_get(webhooks: Web
     await webhooks.house.contact(email="ada@example.com")
     await webhooks.deliver()
     await webhooks.house.contact(email="bob@example.com")
-    await webhooks.house.call.parts.store.write(TrimLog(webhooks.house.number, webhooks.clock() + DAY))
+    await webhooks.house.call.parts.store.write(trim_log(webhooks.house.number, webhooks.clock() + DAY))
     await webhooks.house.contact(email="cy@example.com")
 
     webhooks.receivers.answer = lambda sent: 200

@@ -14,13 +14,13 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
 from touchbase.event_log.commands import ListLoggedEvents, Page
 from touchbase.event_log.models import LoggedEvent
-from touchbase.outgoing.commands import AddEndpoint, LeadShards, ListAttempts, ReadServed, StoreProgress
+from touchbase.outgoing.commands import AddEndpoint, StoreProgress
 from touchbase.outgoing.line import Line
 from touchbase.outgoing.log_reader import LogReader
 from touchbase.outgoing.models import Attempt, Endpoint, Pending, Progress, Secret, Served
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
-from touchbase.outgoing.sql.dispatch import store_progress
+from touchbase.outgoing.sql.dispatch import lead_shards, list_attempts, read_served, store_progress
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Row, Select
 from touchbase.sql.store import Store
@@ -47,7 +47,7 @@ async def add(store: Store, client: int) -> int:
 
 
 async def position(store: Store, client: int, endpoint: int) -> int:
-    [served] = await store.read(ReadServed(client, [endpoint]))
+    [served] = await store.read(read_served(client, [endpoint]))
     return served.progress.position
 
 
@@ -55,7 +55,7 @@ async def test_progress_of_many__is_stored_for_each_that_is_led(store: Store, cl
     other_client = (await store.write(EnsureClient("globex", NOW, NOW))).number
     first, second, third = [await add(store, client) for _ in range(3)]
     others = await add(store, other_client)
-    await store.write(LeadShards(TOKEN, NOW, NOW + 10))
+    await store.write(lead_shards(TOKEN, NOW, NOW + 10))
 
     given = [
         progress(client, first, 1), progress(client, second, 2, "another"), progress(client, 999, 3), progress(other_client, others, 4),
@@ -66,12 +66,12 @@ async def test_progress_of_many__is_stored_for_each_that_is_led(store: Store, cl
     assert kept == [True, False, False, True, True]
     assert [await position(store, client, each) for each in (first, second, third)] == [1, 0, 5]
     assert await position(store, other_client, others) == 4
-    assert {(one.endpoint_id, one.sequence) for one in await store.read(ListAttempts(client, 10))} == {(first, 1), (third, 5)}
+    assert {(one.endpoint_id, one.sequence) for one in await store.read(list_attempts(client, 10))} == {(first, 1), (third, 5)}
 
 
 async def test_progress_of_one_endpoint_twice__is_stored_in_order(store: Store, client: int) -> None:
     endpoint = await add(store, client)
-    await store.write(LeadShards(TOKEN, NOW, NOW + 10))
+    await store.write(lead_shards(TOKEN, NOW, NOW + 10))
     failed = progress(client, endpoint, 1)
     failed.save = [Pending(1, (1, 1), 1, NOW, NOW + 5)]
     delivered = progress(client, endpoint, 3)
@@ -79,19 +79,19 @@ async def test_progress_of_one_endpoint_twice__is_stored_in_order(store: Store, 
 
     assert await asyncio.gather(store.write(failed), store.write(delivered)) == [True, True]
 
-    [served] = await store.read(ReadServed(client, [endpoint]))
+    [served] = await store.read(read_served(client, [endpoint]))
     assert (served.progress.position, served.pending) == (3, [])
 
 
 async def test_served_endpoints__are_read_with_what_waits_for_each(store: Store, client: int) -> None:
     first, second = [await add(store, client) for _ in range(2)]
-    await store.write(LeadShards(TOKEN, NOW, NOW + 10))
+    await store.write(lead_shards(TOKEN, NOW, NOW + 10))
     for endpoint, sequences in ((first, (3, 1, 2)), (second, (2,))):
         command = progress(client, endpoint, 3)
         command.save = [Pending(each, None, 1, NOW, NOW + 5) for each in sequences]
         assert await store.write(command)
 
-    found = await store.read(ReadServed(client, [second, first, 999]))
+    found = await store.read(read_served(client, [second, first, 999]))
 
     assert {one.endpoint.id: [each.sequence for each in one.pending] for one in found} == {first: [1, 2, 3], second: [2]}
 

@@ -12,7 +12,8 @@ from tests.storage.test_store_copy import KEYS, content, silent
 from touchbase import doctor
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.outgoing.commands import CountOutgoing, ListEndpoints
+from touchbase.outgoing.commands import CountOutgoing
+from touchbase.outgoing.sql.endpoints import list_endpoints
 from touchbase.server.exposition import store_metrics
 from touchbase.storage import copy_store, open_store
 
@@ -80,13 +81,13 @@ async def test_copied_store__has_the_log_endpoints_and_what_they_miss(back: bool
     first = await open_store(source, encryption_keys=KEYS)
     client = await first.write(EnsureClient("acme", 5))
     await miss_an_event(first, client.number, 5, secret="whsec_c2VjcmV0")
-    endpoints = await first.read(ListEndpoints(client.number, 10, 5))
+    endpoints = await first.read(list_endpoints(client.number, 10, 5))
     await first.close()
 
     await copy_store(source, target, KEYS, silent)
 
     second = await open_store(target, encryption_keys=KEYS)
-    assert await second.read(ListEndpoints(client.number, 10, 5)) == endpoints
+    assert await second.read(list_endpoints(client.number, 10, 5)) == endpoints
     await second.close()
     wanted, found = await content(source), await content(target)
     for table in ("webhook_position", "pending_webhook", "webhook_attempt"):
@@ -105,7 +106,7 @@ async def waiting(webhooks: Webhooks, endpoint: int) -> int:
 
 
 async def stored_position(webhooks: Webhooks) -> int:
-    [(_, progress)] = await webhooks.house.call.parts.store.read(ListEndpoints(webhooks.house.number, 1, webhooks.clock()))
+    [(_, progress)] = await webhooks.house.call.parts.store.read(list_endpoints(webhooks.house.number, 1, webhooks.clock()))
     return progress.position
 
 

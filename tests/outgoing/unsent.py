@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing.commands import AddEndpoint, LeadShards, StoreProgress
+from touchbase.outgoing.commands import AddEndpoint, StoreProgress
 from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending, Secret
+from touchbase.outgoing.sql.dispatch import lead_shards
 from touchbase.sql.store import Store
 
 TOKEN = "a-process"
@@ -15,10 +16,10 @@ async def miss_an_event(store: Store, client: int, at: Micros, *, secret: str = 
     secrets = [Secret(secret)] if secret else []
     new = Endpoint(client, 0, f"https://{text}.example/hooks", at, at, secrets=secrets, state_us=at, description=text)
     endpoint = await store.write(AddEndpoint(new))
-    await store.write(LeadShards(TOKEN, at, at + 1))
+    await store.write(lead_shards(TOKEN, at, at + 1))
     attempt = Attempt(client, endpoint.id, 1, "contact.created", at, 1, "refused", 500, 5, text)
     waiting = Pending(1, (1, 1), 1, at, at + 5)
     kept = await store.write(StoreProgress(client, endpoint.id, TOKEN, at, 1, [waiting], [], [attempt], at, None, ACTIVE))
     assert kept
-    await store.write(LeadShards(TOKEN, at, 0, leaving=True))
+    await store.write(lead_shards(TOKEN, at, 0, leaving=True))
     return endpoint

@@ -13,7 +13,7 @@ from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import DAY
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.event_log.api.objects import envelopes
-from touchbase.event_log.commands import TrimLog
+from touchbase.event_log.sql.queries import trim_log
 from touchbase.relay.models import RelayStopped, Source, SourceFailed
 from touchbase.relay.sources import ServerSource, StoreSource
 
@@ -88,7 +88,7 @@ async def test_read__waits_for_the_next_event(house: House, stored: StoreSource,
 async def test_trimmed_log__stops_the_relay_and_names_where_to_go_on(house: House, source: Source) -> None:
     for name in ("ada", "bob", "cy"):
         await house.contact(email=f"{name}@example.com")
-    await house.call.parts.store.write(TrimLog(house.number, house.call.clock() + DAY))
+    await house.call.parts.store.write(trim_log(house.number, house.call.clock() + DAY))
 
     with pytest.raises(RelayStopped, match=r"misses events: .* run once with --ignore-checkpoint --after evt_3"):
         await source.read("evt_1", 0)

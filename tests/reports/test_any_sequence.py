@@ -14,7 +14,8 @@ from tests.reports.test_statuses import STATUSES
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.history.events import CONTACT, StoredEvent
-from touchbase.records.commands import GetContact, GetHistory
+from touchbase.records.commands import GetContact
+from touchbase.storage.query_handlers import get_history
 
 PEOPLE = [f"p{number}@example.com" for number in range(5)]
 KINDS = ("email_sent", "email_sent", "email_sent", "email_replied", "email_bounced", "email_unsubscribed", "email_resubscribed")
@@ -142,7 +143,7 @@ async def test_reports__say_what_a_recount_says(house: House, seed: int) -> None
         await client.step()
     house.call.clock.move(1)
     ids = [each["id"] for each in await house.listed()]
-    histories = {one: await house.call.parts.store.read(GetHistory(house.number, CONTACT, one)) for one in ids}
+    histories = {one: await house.call.parts.store.read(get_history(house.number, CONTACT, one)) for one in ids}
 
     for group_by in ("campaign,week", "week"):
         rows = await report(house, f"group_by={group_by}&since=90d")

@@ -10,19 +10,21 @@ import pytest
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
-from touchbase.clients.commands import EnsureClient, ListClients, SetClientSettings
+from touchbase.clients.commands import EnsureClient, SetClientSettings
 from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
+from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import CRM, Connection
-from touchbase.erasure.commands import AddErasures, ListErasures, OpenErasures
+from touchbase.erasure.commands import AddErasures
 from touchbase.erasure.service import Eraser
+from touchbase.erasure.sql.queries import list_erasures, open_erasures
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import PruneBodies, StoreDelivery
-from touchbase.inbox.queries import GetDelivery
 from touchbase.retention import service as retention
 from touchbase.retention.service import Retention, UnrecognisedLimits, count_due
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.query_handlers import get_delivery
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ async def test_retention__prunes_only_bodies_of_applied_and_ignored_deliveries(h
     at_the_limit = [await body(house, number) for number in (applied, ignored)]
 
     house.now += 1
-    due = await count_due(house.store, (await house.store.read(ListClients()))[0], house.now)
+    due = await count_due(house.store, (await house.store.read(list_clients()))[0], house.now)
     await keeper(house).run_once()
 
     assert before == at_the_limit
@@ -95,18 +97,18 @@ async def test_prune__removes_bodies_page_by_page(house: House, monkeypatch: pyt
     numbers = [await house.tell(sent(EMAIL, step)) for step in range(5)]
     house.now += 91 * DAY
 
-    removed = [await retention.prune(house.store, (await house.store.read(ListClients()))[0], house.now, 2) for _ in range(4)]
+    removed = [await retention.prune(house.store, (await house.store.read(list_clients()))[0], house.now, 2) for _ in range(4)]
 
     assert removed == [2, 2, 1, 0]
     assert [await body(house, number) for number in numbers] == [b""] * 5
 
 
 async def test_retention__leaves_the_body_of_a_replayed_delivery(house: House) -> None:
-    from touchbase.inbox.commands import ReplayDeliveries
+    from touchbase.inbox.sql.commands import replay_deliveries
 
     number = await house.tell(sent(EMAIL))
     house.now += 91 * DAY
-    await house.store.write(ReplayDeliveries(house.client, [number], house.now))
+    await house.store.write(replay_deliveries(house.client, [number], house.now))
 
     await keeper(house).run_once()
     await house.work()
@@ -121,7 +123,7 @@ async def test_retention__finishes_an_interrupted_erasure_search(house: House, e
     contact = await full_life(house)
     erasure = await house.eraser.erase(house.client, contact)
     erasure = await house.eraser.step(erasure)  # and then the process is killed
-    left = await house.store.read(OpenErasures())
+    left = await house.store.read(open_erasures())
     await house.store.close()
 
     store = await open_store(engine_url)
@@ -130,7 +132,7 @@ async def test_retention__finishes_an_interrupted_erasure_search(house: House, e
     again.now += DAY
     await again.work()
     await store.vacuum()
-    found, still_open = await find_in_database(engine_url, *NAMES), await store.read(OpenErasures())
+    found, still_open = await find_in_database(engine_url, *NAMES), await store.read(open_erasures())
     await store.close()
 
     assert [(each.id, each.swept_to > 0, each.done_us) for each in left] == [(erasure.id, True, None)]
@@ -146,12 +148,12 @@ async def test_add_erasures__erases_people_from_a_restored_backup(store: Store, 
         await full_life(each)
         await each.tell(sent("eve@example.com"))
     await later.erase(refs=(REF,))
-    listed = await later.store.read(ListErasures(later.client, 200))
+    listed = await later.store.read(list_erasures(later.client, 200))
     assert listed.secret is not None
 
     added = await restored_store.write(AddErasures(restored.client, listed.secret, listed.keys, NOON))
     await keeper(restored).run_once()
-    people, left = set(await restored.contacts()), await restored_store.read(OpenErasures())
+    people, left = set(await restored.contacts()), await restored_store.read(open_erasures())
     await restored.tell(sent(EMAIL, 9))
     late = set(await restored.contacts())
     differences = await restored.differences()
@@ -176,7 +178,7 @@ async def test_get_delivery__returns_empty_content_without_a_body(house: House) 
     number = await house.tell(sent(EMAIL))
     await house.erase(refs=(REF,))
 
-    found = await house.store.read(GetDelivery(number))
+    found = await house.store.read(get_delivery(number))
 
     assert found is not None
     assert (found.headers, found.query, found.body, found.body_removed_us) == ({}, "", b"", house.now)
@@ -187,7 +189,7 @@ async def test_retention__continues_with_other_clients_after_a_failure(store: St
     calls = [(each, await each.tell(sent("bob@example.com"))) for each in (house, other)]
     for each, _ in calls:
         await each.eraser.erase(each.client, refs=[REF])
-    (first, *_) = await store.read(OpenErasures())
+    (first, *_) = await store.read(open_erasures())
     due = NOON + 91 * DAY
 
     async def connections(client: int) -> Sequence[Connection]:
@@ -197,7 +199,7 @@ async def test_retention__continues_with_other_clients_after_a_failure(store: St
 
     await Retention(store, Eraser(store, read, lambda: due, connections), lambda: due, pause=0).run_once()
 
-    assert [each.client for each in await store.read(OpenErasures())] == [first.client]
+    assert [each.client for each in await store.read(open_erasures())] == [first.client]
     assert [await body(each, number) for each, number in calls] == [b"", b""]
 
 

@@ -12,7 +12,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import ListCompanies, ListContacts, UpdateCompany, UpdateContact, new_write_key
 from touchbase.records.models import Contact, Record
-from touchbase.search.commands import IndexRecords
+from touchbase.search.sql.index import index_records
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.store import Store
 
@@ -61,7 +61,7 @@ async def test_index__is_what_a_rebuild_would_give(store: Store, execute_sql: An
     client = await client_of(store)
     for step in [*steps, "index"]:
         if step == "index":
-            await store.write(IndexRecords(client, 99))
+            await store.write(index_records(client, 99))
         elif isinstance(step, tuple):
             try:
                 await change(store, client, *step[1:])

@@ -18,12 +18,12 @@ from touchbase.errors import Fault
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
-from touchbase.search.commands import IndexRecords
 from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import EXACT, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql import candidates
+from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
 
 CLIENTS = itertools.count(1)
@@ -187,7 +187,7 @@ async def test_search__finds_what_the_tree_says(
     world = await made(store, given_companies, given_contacts)
     by_id = {one.id: one for one in world.companies}
     if data.draw(some.booleans(), "indexed"):
-        assert await store.write(IndexRecords(world.client, 99)) == len(world.companies) + len(world.contacts)
+        assert await store.write(index_records(world.client, 99)) == len(world.companies) + len(world.contacts)
     candidates.FEW = data.draw(some.sampled_from([2_000, 1]), "few")
     for tree in data.draw(some.lists(trees(kind), min_size=1, max_size=6)):
         sort = data.draw(sorts(kind))

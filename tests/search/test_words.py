@@ -16,13 +16,13 @@ from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import CONTACT_TYPE
-from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import ESTIMATED, Count, SearchCompanies, SearchContacts
 from touchbase.search.service import index_waiting, search_records, search_words
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql import candidates, plans
+from touchbase.search.sql.index import index_records, next_to_index
 from touchbase.search.words import LONGEST, MOST, MOST_CHARACTERS, indexed_words, prefix, words_of
 from touchbase.sql.store import Store
 
@@ -58,7 +58,7 @@ async def found(store: Store, client: int, q: str, kind: int = CONTACT) -> list[
 async def index(store: Store) -> None:
     """Index all that waits."""
     await index_waiting(store, lambda: False)
-    assert await store.read(NextToIndex()) is None
+    assert await store.read(next_to_index()) is None
 
 
 async def anna(store: Store, client: int = 1) -> int:
@@ -144,7 +144,7 @@ async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
     for n in range(5):
         await store.write(CreateContact(Contact(client, 0, n + 1, n + 1, first_name="Anna")))
 
-    steps = [await store.write(IndexRecords(client, 2)) for _ in range(4)]
+    steps = [await store.write(index_records(client, 2)) for _ in range(4)]
 
     assert steps == [2, 2, 1, 0]
     assert len(await found(store, client, "anna")) == 5
@@ -179,7 +179,7 @@ async def test_index__is_brought_up_to_date_by_maintenance(store: Store) -> None
 
     await Maintenance(store, lambda: 1).round()
 
-    assert await store.read(NextToIndex()) is None
+    assert await store.read(next_to_index()) is None
     assert await found(store, 1, "anna") == [number]
 
 

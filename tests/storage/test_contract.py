@@ -20,7 +20,6 @@ from touchbase.records.commands import (
     Created,
     GetCompany,
     GetContact,
-    GetHistory,
     ListCompanies,
     ListContacts,
     UpdateCompany,
@@ -28,6 +27,7 @@ from touchbase.records.commands import (
 )
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_history
 
 MONDAY = 1_790_000_000 * SECOND
 FRIDAY = MONDAY + 4 * 86_400 * SECOND
@@ -154,7 +154,7 @@ async def test_client__reads_and_changes_only_its_own_records(store: Store) -> N
     assert await store.read(GetCompany(OURS, employer.id)) is None
     assert [one.id for one in await store.read(ListContacts(OURS, 10))] == [ours.id]
     assert await store.read(ListCompanies(OURS, 10)) == []
-    assert await store.read(GetHistory(OURS, CONTACT, theirs.id)) == []
+    assert await store.read(get_history(OURS, CONTACT, theirs.id)) == []
 
 
 async def test_concurrent_reads__return_each_record_only_to_its_client(store: Store) -> None:
@@ -195,7 +195,7 @@ async def test_update_contact__stores_fields_custom_fields_status_and_history(st
     )
 
     read = await store.read(GetContact(OURS, ann.id))
-    history = await store.read(GetHistory(OURS, CONTACT, ann.id))
+    history = await store.read(get_history(OURS, CONTACT, ann.id))
     assert read == changed
     assert (read.first_name, read.last_name, read.email) == (None, "Lee", "ann@example.com")
     assert (read.status, read.previous_status, read.status_changed_us) == ("won", "new", FRIDAY)
@@ -212,7 +212,7 @@ async def test_update_contact__orders_history_by_arrival_when_the_clock_goes_bac
 
     changed = await store.write(replace(change(ann, {"status": "won"}, {"seats": "3"}), at=MONDAY + 1, key="another"))
 
-    history = await store.read(GetHistory(OURS, CONTACT, ann.id))
+    history = await store.read(get_history(OURS, CONTACT, ann.id))
     assert (changed.status, changed.previous_status) == ("won", "open")
     assert [event.status for event in sorted(history, key=lambda one: one.occurred_us)] == [None, "open", "won"]
     assert [each async for each in verify(store, OURS, Verified())] == []
@@ -226,7 +226,7 @@ async def test_update_company__replaces_all_custom_fields_on_request(store: Stor
     read = await store.read(GetCompany(OURS, acme.id))
     assert read is not None
     assert {field.name: field.value for field in read.custom_fields} == {"size": None, "plan": None, "tier": "a"}
-    assert len(await store.read(GetHistory(OURS, COMPANY, acme.id))) == 2
+    assert len(await store.read(get_history(OURS, COMPANY, acme.id))) == 2
 
 
 async def test_update_contact__with_equal_values_adds_an_event_and_leaves_the_record(store: Store) -> None:
@@ -238,7 +238,7 @@ async def test_update_contact__with_equal_values_adds_an_event_and_leaves_the_re
     read = await store.read(GetContact(OURS, ann.id))
     assert read is not None
     assert read.updated_us == ann.updated_us
-    [_, entry] = await store.read(GetHistory(OURS, CONTACT, ann.id))
+    [_, entry] = await store.read(get_history(OURS, CONTACT, ann.id))
     assert (entry.event, entry.occurred_us, entry.effect, entry.status) == ("contact.updated", FRIDAY, "status", "new")
     assert entry.detail == {"fields": {"first_name": "Ann"}, "custom": {"plan": "pro", "seats": None}}
 
@@ -279,7 +279,7 @@ async def test_concurrent_updates__of_one_record_are_all_stored(engine_url: str,
 
     read = await stores[0].read(GetContact(OURS, ann.id))
     assert {field.name: field.value for field in read.custom_fields} == {f"field{n}": str(n) for n in range(30)}
-    assert len(await stores[0].read(GetHistory(OURS, CONTACT, ann.id))) == 31
+    assert len(await stores[0].read(get_history(OURS, CONTACT, ann.id))) == 31
 
 
 async def test_update_contact__refuses_a_record_that_changed_since_it_was_read(store: Store) -> None:

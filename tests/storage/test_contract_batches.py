@@ -11,13 +11,14 @@ import pytest
 from tests.storage.conftest import AnyStore
 from tests.storage.test_contract_inbox import NOON, call, client, sent, state, translate
 
-from touchbase.clients.commands import EnsureClient, SetClientState
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
+from touchbase.clients.sql.commands import set_client_state
 from touchbase.erasure.service import Eraser
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.delivery import APPLIED, IGNORED, RECEIVED, Delivery
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
@@ -79,9 +80,9 @@ async def test_work__takes_no_delivery_of_a_client_suspended_after_the_last_batc
     kept = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
-    await store.write(SetClientState(client, SUSPENDED, NOON))
+    await store.write(set_client_state(client, SUSPENDED, NOON))
     suspended = await store.work(client, TURN, translate, NOON)
-    await store.write(SetClientState(client, ACTIVE, NOON))
+    await store.write(set_client_state(client, ACTIVE, NOON))
     resumed = await store.work(client, 100, translate, NOON)
 
     assert (suspended.taken, resumed.taken) == (0, 2 * TURN)
@@ -97,7 +98,7 @@ async def test_replayed_delivery__is_translated_again_although_its_batch_was_pre
         told.events[0].first_name = "Otherwise"
         return told
 
-    await store.write(ReplayDeliveries(client, tuple(kept[15:18]), NOON))
+    await store.write(replay_deliveries(client, tuple(kept[15:18]), NOON))
     # A prefetch that read the queue after the replay has the deliveries behind it, which are applied before it.
     for _ in range(3):
         await store.work(client, TURN, otherwise, NOON)
@@ -164,7 +165,7 @@ async def test_replayed_delivery__is_applied_before_the_backlog_ends(store: Stor
     kept = await backlog(store, client, 9)
     await store.work(client, 2, translate, NOON)
 
-    await store.write(ReplayDeliveries(client, (kept[0],), NOON))
+    await store.write(replay_deliveries(client, (kept[0],), NOON))
     for _ in range(40):
         await store.work(client, 2, translate, NOON)
 

@@ -16,26 +16,24 @@ from tests.outgoing.unsent import miss_an_event
 from touchbase.auth.commands import StoreKey
 from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import (
-    BeginDeletion,
     CountClientRows,
     CreateClient,
-    DeletingClients,
     EnsureClient,
     FindClient,
     FindClientByNumber,
-    FormerIds,
     ListClientPage,
     Removal,
     RemoveClientRows,
-    RenameClient,
     RotateClientId,
-    SetClientState,
 )
 from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
+from touchbase.clients.sql.commands import begin_deletion, rename_client, set_client_state
+from touchbase.clients.sql.queries import deleting_clients, former_ids
 from touchbase.clients.sql.removal import CLIENT_TABLES
-from touchbase.clients.stored_bytes import StoreCount
-from touchbase.connections.commands import AddConnection, ClaimFetch
+from touchbase.clients.sql.stored_bytes import store_count
+from touchbase.connections.commands import AddConnection
 from touchbase.connections.models import Connection
+from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.encryption.cipher import AesGcmCipher
@@ -46,22 +44,25 @@ from touchbase.events.work import WorkReport
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.imports.commands import SaveMapping, StoredMapping
+from touchbase.imports.commands import StoredMapping
+from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.jobs.commands import AppendToFile, CreateJob
+from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
+from touchbase.jobs.sql import append_to_file
 from touchbase.merging.commands import MergeRecords
 from touchbase.merging.models import Policy
-from touchbase.messages.commands import CreateMessage
 from touchbase.messages.models import Message
+from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.reports.parts import Part
-from touchbase.reports.queries import CountedPart, StoreParts
-from touchbase.search.commands import IndexRecords
+from touchbase.reports.queries import CountedPart
+from touchbase.reports.sql.parts import store_parts
+from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.postgres.prefetch import SLICE_BYTES
@@ -104,17 +105,17 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     named = Event("contact.updated", 5, "78@a.example", object_type="person", object_id="78", company_object=("company", "9"))
     thin = Translation("hubspot", [Event("contact.updated", 5, object_type="person", object_id="77"), named], may_ask=True)
     await store.work(number, 5, lambda delivery: thin, 6)
-    await store.write(ClaimFetch(number, "hubspot", 5, 7, 1))
+    await store.write(claim_fetch(number, "hubspot", 5, 7, 1))
     await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
-    await store.write(StoreCount(number, 5, 5, 0))
+    await store.write(store_count(number, 5, 5, 0))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     job = await store.write(CreateJob(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
-    await store.write(AppendToFile(number, job.id, "input", b"email", 5))
-    await store.write(SaveMapping(number, StoredMapping("contact", "leads", {}, 5)))
+    await store.write(append_to_file(number, job.id, "input", b"email", 5))
+    await store.write(save_mapping(number, StoredMapping("contact", "leads", {}, 5)))
     await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
-    await store.write(IndexRecords(number, 100))  # later records wait for the index
+    await store.write(index_records(number, 100))  # later records wait for the index
     for n in range(3):
         email = f"bin{n}@example.com"
         await store.write(CreateContact(Contact(number, 0, 5, 5, email=email, email_key=email)))
@@ -122,9 +123,9 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(DeleteRecord(number, CONTACT, made[0], 6, "deleted"))
     await store.write(MergeRecords(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
     await store.write(SaveEntries(number, [NewEntry("email", "listed@example.com")], 5))
-    await store.write(StoreParts(number, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
+    await store.write(store_parts(number, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
     [contact] = await store.read(ListContacts(number, 1))
-    await store.write(CreateMessage(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
+    await store.write(create_message(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
     return client
 
 
@@ -193,7 +194,7 @@ async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_other
     before, others = await left_of(execute_sql, engine_url, client.number), await left_of(execute_sql, engine_url, other.number)
     rows = await store.read(CountClientRows(client.number))
 
-    await store.write(BeginDeletion(client.number, 5))
+    await store.write(begin_deletion(client.number, 5))
     done = await remove(store, client.number, most=most)
 
     assert min(before.values()) > 0, "every table has something in it, else this test shows nothing"
@@ -208,11 +209,11 @@ async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_other
 async def test_client_deletion__resumes_after_an_interruption(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     client = await with_data(store)
     rows = await store.read(CountClientRows(client.number))
-    await store.write(BeginDeletion(client.number, 5))
+    await store.write(begin_deletion(client.number, 5))
 
     first = await remove(store, client.number, most=4, pieces=3)
     told = await store.read(FindClientByNumber(client.number))
-    again = await store.write(BeginDeletion(client.number, 99))
+    again = await store.write(begin_deletion(client.number, 99))
     rest = await remove(store, client.number, most=4)
 
     assert told is not None
@@ -225,7 +226,7 @@ async def test_client_deletion__may_run_in_several_processes_at_once(engine_url:
     cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
     stores = [await open_with(engine_url, {}, cipher=cipher) for _ in range(2)]
     client = await with_data(stores[0], many=8)
-    await stores[0].write(BeginDeletion(client.number, 5))
+    await stores[0].write(begin_deletion(client.number, 5))
 
     async with asyncio.timeout(60):
         ended = await asyncio.gather(*(remove(store, client.number, most=3) for store in stores))
@@ -238,7 +239,7 @@ async def test_client_deletion__removes_the_client_row_after_earlier_requests_en
     store: Store, execute_sql: ExecuteSql, engine_url: str
 ) -> None:
     client = await with_data(store)
-    await store.write(BeginDeletion(client.number, 5))
+    await store.write(begin_deletion(client.number, 5))
 
     early = await remove(store, client.number, at=6, pieces=6)
     await store.write(CreateContact(Contact(client.number, 0, 6, 6, "late@a.example", "late@a.example")))
@@ -265,19 +266,19 @@ async def test_remove_client_rows__refuses_a_client_that_is_not_being_deleted(
 
 async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store) -> None:
     client, other = await store.write(EnsureClient("acme", 1)), await store.write(EnsureClient("other", 1))
-    await store.write(BeginDeletion(client.number, 5))
+    await store.write(begin_deletion(client.number, 5))
 
     for command in (
-        RenameClient(client.number, "x"), SetClientState(client.number, ACTIVE, 6), RotateClientId(client.number, "new", 9),
+        rename_client(client.number, "x"), set_client_state(client.number, ACTIVE, 6), RotateClientId(client.number, "new", 9),
     ):  # fmt: skip
         with pytest.raises(WrongState):
             await store.write(command)
     with pytest.raises(NotFound):
         await store.write(StoreKey("k", b"d", [], client.number, "", 6))
-    assert [each.number for each in await store.read(DeletingClients())] == [client.number]
+    assert [each.number for each in await store.read(deleting_clients())] == [client.number]
     assert (await store.write(EnsureClient("acme", 6))).state == DELETING
     with pytest.raises(NotFound):
-        await store.write(BeginDeletion(other.number + 10_000, 5))
+        await store.write(begin_deletion(other.number + 10_000, 5))
 
 
 async def test_create_client__stores_the_name_and_refuses_a_client_id_in_use(store: Store) -> None:
@@ -303,25 +304,25 @@ async def test_create_client__succeeds_once_when_two_processes_create_one_client
 async def test_client__is_renamed_suspended_and_resumed(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
 
-    named = await store.write(RenameClient(client.number, "Acme"))
-    suspended = await store.write(SetClientState(client.number, SUSPENDED, 2))
-    again = await store.write(SetClientState(client.number, SUSPENDED, 3))
+    named = await store.write(rename_client(client.number, "Acme"))
+    suspended = await store.write(set_client_state(client.number, SUSPENDED, 2))
+    again = await store.write(set_client_state(client.number, SUSPENDED, 3))
     found = await store.read(FindClient("acme"))
-    resumed = await store.write(SetClientState(client.number, ACTIVE, 4))
+    resumed = await store.write(set_client_state(client.number, ACTIVE, 4))
 
     assert (named.name, suspended.state, again, found, resumed.state) == ("Acme", SUSPENDED, suspended, suspended, ACTIVE)
     with pytest.raises(NotFound):
-        await store.write(RenameClient(client.number + 10_000, "x"))
+        await store.write(rename_client(client.number + 10_000, "x"))
 
 
 async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
-    await store.write(SetClientState(client.number, SUSPENDED, 2))
+    await store.write(set_client_state(client.number, SUSPENDED, 2))
     await keep(store, client, "ann", "bob")
 
     busy, report = await store.read(BusyClients(10)), await work(store, client)
     waiting, counted = await store.read(ListDeliveries(10, client.number)), await store.read(CountInbox())
-    await store.write(SetClientState(client.number, ACTIVE, 3))
+    await store.write(set_client_state(client.number, ACTIVE, 3))
     busy_then, report_then = await store.read(BusyClients(10)), await work(store, client)
 
     assert (busy, report.taken, {each.state for each in waiting}) == ([], 0, {"received"})
@@ -333,7 +334,7 @@ async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(s
 async def test_suspended_client__has_no_failing_delivery_attempted(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     await keep(store, client, "ann")
-    await store.write(SetClientState(client.number, SUSPENDED, 2))
+    await store.write(set_client_state(client.number, SUSPENDED, 2))
 
     def breaking(delivery: Delivery) -> Translation:
         raise ZeroDivisionError
@@ -350,7 +351,7 @@ async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: St
     loop = asyncio.get_running_loop()
 
     def suspending(delivery: Delivery) -> Translation:
-        asyncio.run_coroutine_threadsafe(store.write(SetClientState(client.number, SUSPENDED, 2)), loop).result(30)
+        asyncio.run_coroutine_threadsafe(store.write(set_client_state(client.number, SUSPENDED, 2)), loop).result(30)
         return sent(delivery)
 
     async with asyncio.timeout(60):
@@ -373,8 +374,8 @@ async def test_former_client_id__works_until_it_expires_and_stays_reserved(store
     assert found.until_us == 100
     assert await store.read(FindClient("old")) is None
     assert await store.read(FindClient("new", 5)) == rotated
-    assert await store.read(FormerIds(client.number, 99)) == [FormerId("old", 100)]
-    assert await store.read(FormerIds(client.number, 100)) == []
+    assert await store.read(former_ids(client.number, 99)) == [FormerId("old", 100)]
+    assert await store.read(former_ids(client.number, 100)) == []
     assert await store.write(EnsureClient("old", 99)) == rotated
     with pytest.raises(NotFound):
         await store.write(EnsureClient("old", 100))
@@ -394,7 +395,7 @@ async def test_rotate_client_id__refuses_an_id_of_another_client_and_allows_a_fo
     back = await store.write(RotateClientId(other.number, "other", 50))
 
     assert back.client_id == "other"
-    assert await store.read(FormerIds(other.number, 5)) == [FormerId("other2", 50)]
+    assert await store.read(former_ids(other.number, 5)) == [FormerId("other2", 50)]
     assert await store.read(FindClient("one")) == one
 
 
@@ -420,7 +421,7 @@ async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_c
 async def test_list_client_page__filters_by_state_and_by_part_of_the_name_or_id(store: Store) -> None:
     names = {"c1": "Ärzte Nord", "b2": "Acme", "a3": "acme Süd", "d4": ""}
     made = {client_id: await store.write(CreateClient(client_id, name, 1)) for client_id, name in names.items()}
-    await store.write(SetClientState(made["b2"].number, SUSPENDED, 2))
+    await store.write(set_client_state(made["b2"].number, SUSPENDED, 2))
 
     async def found(**wanted: Any) -> list[str]:
         return [client.client_id for client in await store.read(ListClientPage(**{"limit": 10, **wanted}))]

@@ -8,8 +8,9 @@ import pytest
 
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.commands import AnyKey, FindKey, StoreKey
-from touchbase.clients.commands import EnsureClient, FindClient, ListClients, SetClientSettings
+from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
 from touchbase.clients.models import Client, ClientLimits, ClientSettings, FieldType, StatusSet
+from touchbase.clients.sql.queries import list_clients
 from touchbase.errors import Forbidden, NotFound
 from touchbase.sql.store import Store
 
@@ -19,7 +20,7 @@ async def test_ensure_client__creates_a_client_once_among_concurrent_commands(en
 
     made = await asyncio.gather(*(stores[n % 3].write(EnsureClient(f"client{n % 4}", n)) for n in range(24)))
 
-    listed = await stores[0].read(ListClients())
+    listed = await stores[0].read(list_clients())
     assert [client.client_id for client in listed] == ["client0", "client1", "client2", "client3"]
     assert {client.number for client in made} == {client.number for client in listed}
     assert await stores[1].read(FindClient("client2")) == listed[2]

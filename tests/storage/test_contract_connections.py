@@ -11,8 +11,9 @@ from touchbase.connections.commands import AddConnection, ChangeConnection, List
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import Conflict, NotFound, PreconditionFailed
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery
 
 SETTINGS = ConnectionSettings(
     status_property={"contact": "hs_lead_status", "company": None}, status_labels={"Won": "customer", "Spam": None},
@@ -122,7 +123,7 @@ async def test_delivery__stores_its_tool_and_whether_it_is_verified(store: Store
 
     kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))
 
-    found = await store.read(GetDelivery(kept.id))
+    found = await store.read(get_delivery(kept.id))
     (listed,) = await store.read(ListDeliveries(5))
     assert found is not None
     assert (found.tool, found.verified) == (listed.tool, listed.verified) == (tool, verified)

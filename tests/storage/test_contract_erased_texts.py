@@ -12,8 +12,9 @@ from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House
 
 from touchbase.common.timestamps import DAY
 from touchbase.erasure.sql.texts import TEXT_TABLES
-from touchbase.jobs.commands import ChangeJob, CreateJob, GetJob
+from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import CANCELLED, FAILED, PREVIEW, QUEUED, SUCCEEDED, UPLOADING, Job
+from touchbase.jobs.sql import change_job, get_job
 
 __all__ = ["house"]
 TEXT = f"the receiver says {EMAIL.upper()} is unknown"
@@ -109,7 +110,7 @@ async def _job(house: House, state: str) -> Job:
     made = Job(house.client, 0, "contacts.import", UPLOADING, NOON, NOON, {"mapping": {}}, files_until_us=NOON + DAY)
     job = await house.store.write(CreateJob(made))
     preview = {"preview": {"header": ["E-mail", "Name"], "rows": [[EMAIL, "Canaria Vogelsang"]]}}
-    return await house.store.write(ChangeJob(job.client, job.id, (UPLOADING,), state, NOON, progress=preview, files_until_us=NOON + DAY))
+    return await house.store.write(change_job(job.client, job.id, (UPLOADING,), state, NOON, progress=preview, files_until_us=NOON + DAY))
 
 
 @pytest.mark.parametrize("state", [PREVIEW, CANCELLED])
@@ -118,7 +119,7 @@ async def test_erasure__removes_the_preview_of_an_import_that_was_not_started(ho
 
     erasure = await house.erase(refs=(REF,))
 
-    left = await house.store.read(GetJob(house.client, job.id))
+    left = await house.store.read(get_job(house.client, job.id))
     assert erasure.done_us is not None
     assert left is not None
     assert (left.state, left.progress) == (FAILED if state == PREVIEW else CANCELLED, {"files_removed": True})
@@ -131,9 +132,11 @@ async def test_erasure__waits_for_an_import_at_work_and_is_done_after_it(house: 
     erasure = await house.erase(refs=(REF,))
     assert (erasure.searched_us, erasure.waits_for) == (None, "an import or export of the client that is at work")
 
-    await house.store.write(ChangeJob(house.client, job.id, (QUEUED,), SUCCEEDED, NOON, error=f"row 7: {EMAIL}", files_until_us=NOON + DAY))
+    await house.store.write(
+        change_job(house.client, job.id, (QUEUED,), SUCCEEDED, NOON, error=f"row 7: {EMAIL}", files_until_us=NOON + DAY)
+    )
     erasure = await house.eraser.search(erasure)
-    left = await house.store.read(GetJob(house.client, job.id))
+    left = await house.store.read(get_job(house.client, job.id))
 
     assert erasure.done_us is not None
     assert left is not None

@@ -15,19 +15,23 @@ from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.common.normalize import email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
-from touchbase.erasure.commands import AddErasures, ErasePerson, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
+from touchbase.erasure.commands import AddErasures, ErasePerson, FindPerson
 from touchbase.erasure.service import Eraser
+from touchbase.erasure.sql.commands import lift_erasure
 from touchbase.erasure.sql.pii_tables import PII_TABLES
+from touchbase.erasure.sql.queries import find_erased, list_erasures, open_erasures
 from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
 from touchbase.events import identity_scan
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
-from touchbase.inbox.queries import GetDelivery, ListDeliveries
-from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, GetHistory, ListContacts, UpdateContact
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery, get_history
 from touchbase.suppression import pii_scan
 
 NOON = 1_790_000_000 * SECOND
@@ -87,7 +91,7 @@ class House:
         return {each.email_key: each for each in await self.store.read(ListContacts(self.client, 200))}
 
     async def state(self, number: int) -> tuple[str, str | None, bytes]:
-        found = await self.store.read(GetDelivery(number, self.client))
+        found = await self.store.read(get_delivery(number, self.client))
         assert found is not None
         return found.state, found.body_removed, found.body
 
@@ -150,7 +154,7 @@ async def test_erasure__removes_every_value_of_the_person_from_the_database(hous
     assert (erasure.removed["contacts"], erasure.removed["custom_fields"], erasure.removed["links"]) == (1, 3, 2)
     assert erasure.removed["events"] == 6
     assert erasure.removed["deliveries"] == 14
-    assert await house.store.read(OpenErasures()) == []
+    assert await house.store.read(open_erasures()) == []
     assert await house.differences() == []
 
 
@@ -160,7 +164,7 @@ async def test_erasure__removes_the_body_of_a_shared_delivery_and_only_one_perso
     bobs = await house.tell(sent("bob@example.com", 4))
     people = await house.contacts()
     bob = people["bob@example.com"]
-    history = await house.store.read(GetHistory(house.client, CONTACT, bob.id))
+    history = await house.store.read(get_history(house.client, CONTACT, bob.id))
 
     await house.erase(people[REF[2]].id)
 
@@ -168,7 +172,7 @@ async def test_erasure__removes_the_body_of_a_shared_delivery_and_only_one_perso
     assert (await house.state(alone))[:2] == ("ignored", "erased")
     assert (await house.state(bobs))[:2] == ("applied", None)
     assert await house.contacts() == {"bob@example.com": bob}
-    assert await house.store.read(GetHistory(house.client, CONTACT, bob.id)) == history
+    assert await house.store.read(get_history(house.client, CONTACT, bob.id)) == history
     assert await house.differences() == []
 
 
@@ -176,7 +180,7 @@ async def test_replay__skips_a_delivery_whose_body_was_erased(house: House) -> N
     shared = await house.tell(sent(EMAIL), sent("bob@example.com", 2))
     await house.erase(refs=(REF,))
 
-    replayed = await house.store.write(ReplayDeliveries(house.client, [shared], house.now))
+    replayed = await house.store.write(replay_deliveries(house.client, [shared], house.now))
     await house.work()
 
     assert replayed == 0
@@ -258,7 +262,7 @@ async def test_erasure__removes_the_bodies_that_it_cannot_search(house: House, m
         ("applied", "unsearchable", b""), ("ignored", "unsearchable", b""), ("applied", "unsearchable", b""),
     ]  # fmt: skip
     assert set(await house.contacts()) == {f"{name}@example.com" for name in ("bob", "new", "late", "later")}
-    delivery = await house.store.read(GetDelivery(strange))
+    delivery = await house.store.read(get_delivery(strange))
     assert delivery is not None
     assert delivery.error == "its body could not be searched for erased people within the limits, and was removed"
     assert await house.differences() == []
@@ -279,7 +283,7 @@ async def test_suppression__limits_a_search_error_to_one_delivery(house: House, 
     await house.work()
 
     assert (await house.state(good))[0] == "applied"
-    assert (await house.store.read(GetDelivery(bad))).error == "ValueError: no text that can be looked through"  # type: ignore[union-attr]
+    assert (await house.store.read(get_delivery(bad))).error == "ValueError: no text that can be looked through"  # type: ignore[union-attr]
 
 
 async def test_erasure__handles_character_references_of_any_length(house: House) -> None:
@@ -347,7 +351,7 @@ async def test_erasure__leaves_a_contact_of_another_client_with_the_same_address
 
     assert await house.contacts() == {}
     assert REF[2] in await other.contacts()
-    assert await other.store.read(FindErased(other.client, [REF])) == set()
+    assert await other.store.read(find_erased(other.client, [REF])) == set()
 
 
 async def test_would_erase__counts_without_removing(house: House) -> None:
@@ -391,7 +395,7 @@ async def test_lift_erasure__lets_the_person_and_its_object_return(house: House)
     await house.tell(crm("created", object_id="7", email=EMAIL))
     await house.erase(refs=(REF,))
 
-    gone = await house.store.write(LiftErasure(house.client, [REF]))
+    gone = await house.store.write(lift_erasure(house.client, [REF]))
     await house.tell(crm(step=5, object_id="7", email=EMAIL))
 
     assert gone == 2
@@ -405,8 +409,8 @@ async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the
     contact = await full_life(house)
     await house.erase(contact)
     # Digests of one client say nothing of another's: the copy is told of them as that client's own.
-    first = await house.store.read(ListErasures(house.client, 2))
-    rest = await house.store.read(ListErasures(house.client, 200, first.last or b""))
+    first = await house.store.read(list_erasures(house.client, 2))
+    rest = await house.store.read(list_erasures(house.client, 200, first.last or b""))
     assert first.secret is not None
 
     with pytest.raises(Conflict):
@@ -439,7 +443,7 @@ async def test_erasure__of_an_unknown_identity_is_stored(house: House) -> None:
     erasure = await house.erase(refs=(REF,))
 
     assert {name: count for name, count in erasure.removed.items() if count} == {}
-    assert await house.store.read(FindErased(house.client, [REF, ("", "email", "bob@example.com")])) == {REF}
+    assert await house.store.read(find_erased(house.client, [REF, ("", "email", "bob@example.com")])) == {REF}
 
 
 async def test_erasure__raises_not_found_for_an_unknown_contact(house: House) -> None:

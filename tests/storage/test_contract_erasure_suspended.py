@@ -7,11 +7,12 @@ import pytest
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, house, read, sent
 
-from touchbase.clients.commands import BeginDeletion, EnsureClient, SetClientState
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
+from touchbase.clients.sql.commands import begin_deletion, set_client_state
 from touchbase.erasure import erase_pending
-from touchbase.erasure.commands import OpenErasures
 from touchbase.erasure.service import Eraser
+from touchbase.erasure.sql.queries import open_erasures
 from touchbase.history.events import Translation
 from touchbase.retention.service import Retention
 
@@ -20,7 +21,7 @@ FOLDED = ("first_name", "status", "previous_status", "status_changed_us", "first
 
 
 async def suspend(house: House, state: str = SUSPENDED) -> None:
-    await house.store.write(SetClientState(house.client, state, NOON))
+    await house.store.write(set_client_state(house.client, state, NOON))
 
 
 async def test_erasure_of_a_suspended_client__searches_waiting_deliveries_and_leaves_others(house: House, engine_url: str) -> None:
@@ -40,7 +41,7 @@ async def test_erasure_of_a_suspended_client__searches_waiting_deliveries_and_le
     assert await find_in_database(engine_url, *NAMES) == []
     assert [(await house.state(number))[:2] for number in theirs] == [("ignored", "erased")] * 3
     assert [await house.state(number) for number in others] == [("received", None, body) for body in bobs]
-    assert (erasure.removed["deliveries"], await house.contacts(), await house.store.read(OpenErasures())) == (4, {}, [])
+    assert (erasure.removed["deliveries"], await house.contacts(), await house.store.read(open_erasures())) == (4, {}, [])
 
 
 async def test_erasure_of_a_suspended_client__applies_shared_deliveries_as_for_an_active_one(house: House) -> None:
@@ -97,7 +98,7 @@ async def test_retention__removes_erased_people_from_late_webhooks_of_a_suspende
 
 async def test_work_on__applies_no_delivery_of_a_client_being_deleted(house: House) -> None:
     number = await house.keep(msgspec.json.encode([sent(EMAIL)]))
-    await house.store.write(BeginDeletion(house.client, NOON))
+    await house.store.write(begin_deletion(house.client, NOON))
 
     report = await house.store.work_on(house.client, [number], lambda delivery: Translation("test", []), NOON)
 

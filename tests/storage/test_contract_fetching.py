@@ -10,19 +10,13 @@ import msgspec
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import BeginDeletion, EnsureClient, SetClientState
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.commands import begin_deletion, set_client_state
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import (
-    AddConnection,
-    ChangeConnection,
-    ClaimFetch,
-    DueFetches,
-    FinishFetch,
-    ListConnections,
-    ListFetching,
-)
+from touchbase.connections.commands import AddConnection, ChangeConnection, DueFetches, FinishFetch, ListConnections
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest
 from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.sql.fetching import claim_fetch, list_fetching
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
@@ -54,7 +48,7 @@ async def told(store: Store, client: int, *events: dict[str, Any], at: int = NOO
 
 
 async def claim(store: Store, client: int, now: int = SOON, until: int = UNTIL, limit: int = 10) -> ClaimedFetch | None:
-    return await store.write(ClaimFetch(client, "test", now, until, limit))
+    return await store.write(claim_fetch(client, "test", now, until, limit))
 
 
 async def ids(store: Store, client: int, now: int = SOON) -> list[str]:
@@ -104,9 +98,9 @@ async def test_due_fetches__include_only_active_clients(store: Store, state: str
     client = await client_of(store)
     await told(store, client, {"object_id": "1"})
     if state == "deleting":
-        await store.write(BeginDeletion(client, NOON))
+        await store.write(begin_deletion(client, NOON))
     else:
-        await store.write(SetClientState(client, state, NOON))
+        await store.write(set_client_state(client, state, NOON))
 
     assert await store.read(DueFetches(SOON)) == ([(client, "test")] if state == "active" else [])
 
@@ -199,7 +193,7 @@ async def test_finish_fetch__stores_its_outcome(store: Store) -> None:
     )  # fmt: skip
     kept = await store.write(finish)
 
-    (found,) = await store.read(ListFetching(client))
+    (found,) = await store.read(list_fetching(client))
     assert kept
     assert (found.tool, found.next_us, found.failures, found.stopped) == ("test", UNTIL + 5, 2, False)
     assert (found.error, found.error_us, found.fetched_us) == ("it broke", NOON + 3, NOON + 2)
@@ -220,7 +214,7 @@ async def test_finish_fetch__leaves_the_last_error_visible_after_a_success(store
         await claim(store, client)
         await store.write(finish)
 
-    (found,) = await store.read(ListFetching(client))
+    (found,) = await store.read(list_fetching(client))
     assert (found.error, found.error_us, found.fetched_us, found.failures) == ("it broke", NOON, SOON, 0)
 
 
@@ -246,7 +240,7 @@ async def test_finish_fetch__after_its_claim_expired_leaves_the_next_claim_uncha
 
     kept = await store.write(FinishFetch(client, "test", UNTIL, 0, stopped=True, error="late", at=UNTIL, done=slow.requests))
 
-    (found,) = await store.read(ListFetching(client))
+    (found,) = await store.read(list_fetching(client))
     assert not kept
     assert (found.next_us, found.stopped, found.error, found.wanted) == (UNTIL + 50, False, None, 0)
 
@@ -278,7 +272,7 @@ async def test_change_connection__restarts_stopped_enrichment(store: Store) -> N
 
     await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON))
 
-    (found,) = await store.read(ListFetching(client))
+    (found,) = await store.read(list_fetching(client))
     assert stopped == ([], None)
     assert (found.stopped, found.failures, found.error) == (False, 0, None)
     assert await store.read(DueFetches(SOON)) == [(client, "test")]

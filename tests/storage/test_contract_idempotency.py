@@ -18,8 +18,9 @@ from touchbase.connections.commands import AddConnection, RemoveConnection
 from touchbase.connections.models import Connection
 from touchbase.errors import Conflict, KeyReused, TouchbaseError
 from touchbase.history.events import CONTACT
-from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse, Idempotent
+from touchbase.idempotency.commands import FindResponse, Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
+from touchbase.idempotency.sql import delete_responses, expired_responses
 from touchbase.records.commands import CreateCompany, CreateContact, Created, ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
@@ -301,16 +302,16 @@ async def test_delete_responses__removes_only_expired_responses(store: Store) ->
         await store.write(create(request(client, f"k{hours}", at=NOW + hours)))
 
     then = NOW + LIFETIME + 1
-    due = await store.read(ExpiredResponses(then, 10))
-    first = await store.read(ExpiredResponses(then, 1))
+    due = await store.read(expired_responses(then, 10))
+    first = await store.read(expired_responses(then, 1))
     await store.write(create(request(client, "k1", at=then)))
-    gone = await store.write(DeleteResponses(client, [f"k{n}" for n in range(4)], then))
+    gone = await store.write(delete_responses(client, [f"k{n}" for n in range(4)], then))
 
     assert due == [(client, "k0"), (client, "k1")]
     assert first == [(client, "k0")]
     assert gone == 1
     assert [await kept(store, request(client, f"k{n}", at=NOW)) is not None for n in range(4)] == [False, True, True, True]
-    assert await store.read(ExpiredResponses(then, 10)) == []
+    assert await store.read(expired_responses(then, 10)) == []
 
 
 async def test_delete_responses__removes_only_those_of_one_client(store: Store) -> None:
@@ -318,9 +319,9 @@ async def test_delete_responses__removes_only_those_of_one_client(store: Store) 
     for client in (one, other):
         await store.write(create(request(client)))
 
-    await store.write(DeleteResponses(one, ["k"], NOW + 2 * DAY))
+    await store.write(delete_responses(one, ["k"], NOW + 2 * DAY))
 
-    assert await store.read(ExpiredResponses(NOW + 2 * DAY, 10)) == [(other, "k")]
+    assert await store.read(expired_responses(NOW + 2 * DAY, 10)) == [(other, "k")]
 
 
 async def test_stored_response__follows_its_record_through_a_merge(store: Store, execute_sql: ExecuteSql) -> None:

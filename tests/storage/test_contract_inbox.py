@@ -15,7 +15,7 @@ from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events.work import WorkReport
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import CountRepeat, ForgetDedupeKeys, ReplayDeliveries, StoredDelivery, StoreDelivery
+from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.delivery import (
     APPLIED,
     DEDUPE_WINDOW,
@@ -28,9 +28,12 @@ from touchbase.inbox.delivery import (
     UNRECOGNISED,
     Delivery,
 )
-from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListDeliveries, OldDedupeKeys
+from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
+from touchbase.inbox.sql.commands import forget_dedupe_keys, replay_deliveries
+from touchbase.inbox.sql.queries import old_dedupe_keys
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import delivery_events, get_delivery
 
 NOON = 1_790_000_000 * SECOND
 LATER = NOON + DEDUPE_WINDOW
@@ -67,7 +70,7 @@ def as_crm(delivery: Delivery) -> Translation:
 
 
 async def state(store: Store, number: int) -> Delivery:
-    found = await store.read(GetDelivery(number))
+    found = await store.read(get_delivery(number))
     assert found is not None
     return found
 
@@ -81,7 +84,7 @@ async def test_store_delivery__stores_the_webhook_byte_for_byte(store: Store, cl
     assert kept == StoredDelivery(kept.id, False)
     assert (found.body, found.query, found.headers) == (body, "a=1", {"content-type": "application/json"})
     assert (found.client, found.client_id, found.state, found.received_us, found.size) == (client, "acme", RECEIVED, NOON, len(body))
-    assert await store.read(GetDelivery(kept.id, client + 1)) is None
+    assert await store.read(get_delivery(kept.id, client + 1)) is None
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -165,9 +168,9 @@ async def test_store_delivery__stores_one_of_equal_webhooks_that_several_process
 async def test_forget_dedupe_keys__makes_a_webhook_new_and_leaves_its_delivery(store: Store, client: int) -> None:
     old = await store.write(call(client, b"old"))
     young = await store.write(call(client, b"young", at=NOON + 9))
-    due = await store.read(OldDedupeKeys(NOON + 9, 10))
+    due = await store.read(old_dedupe_keys(NOON + 9, 10))
 
-    gone = await store.write(ForgetDedupeKeys(client, [key for _, key in due] + [sha256(b"young").digest()], NOON + 9))
+    gone = await store.write(forget_dedupe_keys(client, [key for _, key in due] + [sha256(b"young").digest()], NOON + 9))
 
     assert due == [(client, sha256(b"old").digest())]
     assert gone == 1
@@ -182,12 +185,12 @@ async def test_old_dedupe_keys__are_paged_in_order(store: Store, client: int) ->
         for n in range(3):
             await store.write(call(whose, f"{n}".encode(), key=bytes([9 - n])))
 
-    pages = [await store.read(OldDedupeKeys(NOON + 1, 2))]
+    pages = [await store.read(old_dedupe_keys(NOON + 1, 2))]
     while pages[-1]:
-        pages.append(await store.read(OldDedupeKeys(NOON + 1, 2, pages[-1][-1])))
+        pages.append(await store.read(old_dedupe_keys(NOON + 1, 2, pages[-1][-1])))
 
     assert [one for page in pages for one in page] == [(whose, bytes([key])) for whose in (client, other) for key in (7, 8, 9)]
-    assert await store.read(OldDedupeKeys(NOON, 10)) == []
+    assert await store.read(old_dedupe_keys(NOON, 10)) == []
 
 
 async def test_work__applies_a_delivery_once(store: Store, client: int) -> None:
@@ -200,7 +203,7 @@ async def test_work__applies_a_delivery_once(store: Store, client: int) -> None:
     assert (first.outcomes, first.applied_since_us) == ({("email_campaign", "test", APPLIED): 10}, [NOON] * 10)
     assert second == WorkReport()
     assert {contact.first_sent_us for contact in await store.read(ListContacts(client, 100))} == {NOON}
-    assert [(e.event, e.delivery_id) for e in await store.read(DeliveryEvents(client, kept[0].id))] == [("email_sent", kept[0].id)]
+    assert [(e.event, e.delivery_id) for e in await store.read(delivery_events(client, kept[0].id))] == [("email_sent", kept[0].id)]
     assert (await state(store, kept[0].id)).applied_us == NOON
 
 
@@ -292,7 +295,7 @@ async def test_replay__applies_a_delivery_that_was_unrecognised_before(store: St
     kept = await store.write(call(client, b"nonsense"))
     await store.work(client, 10, translate, NOON)
 
-    count = await store.write(ReplayDeliveries(client, [kept.id, 999_999], NOON))
+    count = await store.write(replay_deliveries(client, [kept.id, 999_999], NOON))
     waiting = await state(store, kept.id)
     report = await store.work(client, 10, lambda delivery: Translation("test", [Event("email_sent", NOON, "ann@example.com")]), NOON)
 
@@ -306,7 +309,7 @@ async def test_replayed_delivery__counts_its_lag_from_the_replay(store: Store, c
     await store.work(client, 10, translate, NOON - DAY)
     replays = [(old[2], NOON), (old[0], NOON + 1), (old[1], NOON - 60 * SECOND)]
     for kept, at in replays:
-        await store.write(ReplayDeliveries(client, [kept.id], at))
+        await store.write(replay_deliveries(client, [kept.id], at))
 
     waiting = [(await store.read(CountInbox())).oldest_us[RECEIVED]]
     first = await store.work(client, 1, translate, NOON - 90 * SECOND)  # whatever the clock says
@@ -322,7 +325,7 @@ async def test_replayed_delivery__counts_its_lag_from_the_replay(store: Store, c
 
 async def test_failing_replayed_delivery__counts_its_lag_from_its_receipt(store: Store, client: int) -> None:
     kept = await store.write(call(client, b"bug", at=NOON - DAY))
-    await store.write(ReplayDeliveries(client, [kept.id], NOON))
+    await store.write(replay_deliveries(client, [kept.id], NOON))
 
     await store.work(client, 10, translate, NOON)
 

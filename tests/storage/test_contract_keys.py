@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from touchbase.auth.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
-from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import store_first_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import NotFound, WrongState
 from touchbase.sql.store import Store
@@ -28,7 +29,7 @@ async def test_store_first_key__succeeds_once_among_several_processes(engine_url
     stores = [await open_with(engine_url, {}) for _ in range(4)]
 
     async with asyncio.timeout(60):
-        firsts = [StoreFirstKey(StoreKey(f"k{n}", b"d", ["admin"], None, "first", n)) for n in range(16)]
+        firsts = [store_first_key(StoreKey(f"k{n}", b"d", ["admin"], None, "first", n)) for n in range(16)]
         kept = await asyncio.gather(*(stores[n % 4].write(first) for n, first in enumerate(firsts)))
 
     assert sorted(kept) == [False] * 15 + [True]
@@ -39,7 +40,7 @@ async def test_store_first_key__is_refused_where_any_api_key_exists(store: Store
     await store.write(StoreKey("k1", b"d", [], None, "", 5))
     await store.write(RevokeKey("k1", 6))
 
-    assert await store.write(StoreFirstKey(StoreKey("k2", b"d", [], None, "", 7))) is False
+    assert await store.write(store_first_key(StoreKey("k2", b"d", [], None, "", 7))) is False
     assert await store.read(FindKey("k2")) is None
 
 

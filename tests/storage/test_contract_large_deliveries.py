@@ -21,13 +21,14 @@ from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult, WorkReport
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
 from touchbase.inbox.limits import LARGE, MAX_EVENTS, UNFINISHED
-from touchbase.inbox.queries import GetDelivery
-from touchbase.records.commands import CreateContact, GetHistory, ListContacts
+from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_delivery, get_history
 
 NOON = 1_790_000_000 * SECOND
 LATER = NOON + 3600 * SECOND
@@ -81,7 +82,7 @@ async def drain(store: Store, client: int, now: int = NOON, read: Any = translat
 
 
 async def ending(store: Store, number: int) -> tuple[str, int, str | None]:
-    found = await store.read(GetDelivery(number))
+    found = await store.read(get_delivery(number))
     assert found is not None
     return found.state, found.attempts, found.error
 
@@ -93,7 +94,7 @@ async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
     while page := await store.read(ListContacts(client, 200, after=after)):
         after = (page[-1].created_us, page[-1].id)
         for one in page:
-            history = await store.read(GetHistory(client, CONTACT, one.id))
+            history = await store.read(get_history(client, CONTACT, one.id))
             told = [(each.event, each.occurred_us, each.key) for each in history]
             found.append((one.email, one.status, one.first_sent_us, one.last_sent_us, one.last_reply_us, told))
     return sorted(found)
@@ -196,7 +197,7 @@ async def test_large_delivery__fails_after_repeated_crashes_and_can_be_replayed(
     assert error is not None
     assert error.startswith(f"{MAX_ATTEMPTS} attempts were started")
 
-    await store.write(ReplayDeliveries(client, [number], LATER))
+    await store.write(replay_deliveries(client, [number], LATER))
     await drain(store, client, NOON + DAY)
     assert await ending(store, number) == ("applied", 1, None)
 
@@ -207,7 +208,7 @@ async def test_large_delivery__of_known_events_is_ignored_and_a_replay_changes_n
     await drain(store, client)
     before = await records(store, client)
     second = await keep(store, client, people())
-    await store.write(ReplayDeliveries(client, [first], NOON))
+    await store.write(replay_deliveries(client, [first], NOON))
     await drain(store, client)
 
     assert (await ending(store, first))[0] == "applied"
@@ -268,7 +269,7 @@ async def test_large_delivery__about_an_erased_person_applies_to_others_and_lose
             await store.work(client, 10, translate, NOON)
     await drain(store, client, LATER)
 
-    found = await store.read(GetDelivery(number))
+    found = await store.read(get_delivery(number))
     assert found is not None
     assert (found.state, found.body_removed) == ("applied", "erased")
     assert "p1@example.com" not in {one[0] for one in await records(store, client)}

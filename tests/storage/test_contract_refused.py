@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.clients.commands import BeginDeletion, EnsureClient
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.commands import begin_deletion
 from touchbase.inbox.refused import NO_CLIENT, ListRefusals, RefusedWebhook, StoreRefusals
 from touchbase.sql.store import Store
 
@@ -64,7 +65,7 @@ async def test_note_refusals__of_no_client_show_the_id_in_the_address(store: Sto
 
 async def test_note_refusals__stores_nothing_for_a_client_that_is_being_deleted(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
-    await store.write(BeginDeletion(client.number, 2))
+    await store.write(begin_deletion(client.number, 2))
     await store.write(StoreRefusals(client.number, [refused(client.number, 5)]))
 
     assert await times(store, client=client.number) == []

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClient, SetClientSettings
+from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.stored_bytes import (
-    COUNT_INTERVAL,
-    LEASE,
-    UNLIMITED_INTERVAL,
-    ClaimCount,
-    CountStored,
-    DueCounts,
-    ListNearLimit,
-    MeasurePage,
-    Place,
-    StorageShare,
-    StoreCount,
-    StoredTotals,
-)
+from touchbase.clients.sql.commands import begin_deletion
+from touchbase.clients.sql.stored_bytes import claim_count, due_counts, list_near_limit, measure_page, store_count
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, CountStored, Place, StorageShare, StoredTotals
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Forbidden
 from touchbase.event_log.commands import ListLoggedEvents
@@ -51,7 +40,7 @@ async def fill(store: Store, client: int) -> None:
 async def measured(store: Store, client: int, most: int) -> int:
     total, place = 0, START
     while True:
-        page = await store.read(MeasurePage(client, place, most))
+        page = await store.read(measure_page(client, place, most))
         total += page.size
         if page.next is None:
             return total
@@ -82,46 +71,46 @@ async def test_measure_page__adds_up_each_row_once_whatever_the_page(store: Stor
 async def test_claim_count__is_for_one_process_until_its_lease_ends(store: Store) -> None:
     client = await client_of(store)
 
-    claims = [await store.write(ClaimCount(client, at)) for at in (NOW, NOW + 1, NOW + LEASE - 1, NOW + LEASE)]
+    claims = [await store.write(claim_count(client, at)) for at in (NOW, NOW + 1, NOW + LEASE - 1, NOW + LEASE)]
 
     assert claims == [True, False, False, True]
-    assert await store.read(DueCounts(NOW + LEASE)) == []
+    assert await store.read(due_counts(NOW + LEASE)) == []
 
 
 async def test_store_count__is_due_again_sooner_with_a_limit(store: Store) -> None:
     free, limited = await client_of(store), await client_of(store, "limited", 1_000)
-    assert await store.read(DueCounts(NOW)) == [free, limited]
+    assert await store.read(due_counts(NOW)) == [free, limited]
 
     for client in (free, limited):
-        await store.write(ClaimCount(client, NOW))
-        await store.write(StoreCount(client, 10, NOW, 0))
+        await store.write(claim_count(client, NOW))
+        await store.write(store_count(client, 10, NOW, 0))
 
-    due = [await store.read(DueCounts(NOW + later)) for later in (COUNT_INTERVAL - 1, COUNT_INTERVAL, UNLIMITED_INTERVAL)]
+    due = [await store.read(due_counts(NOW + later)) for later in (COUNT_INTERVAL - 1, COUNT_INTERVAL, UNLIMITED_INTERVAL)]
     assert due == [[], [limited], [limited, free]]
 
 
 async def test_set_client_settings__makes_the_count_due_with_another_limit_only(store: Store) -> None:
     client = await client_of(store)
-    await store.write(StoreCount(client, 10, NOW, 0))
+    await store.write(store_count(client, 10, NOW, 0))
 
     await store.write(SetClientSettings("acme", ClientSettings(create_unknown=False)))
-    same = await store.read(DueCounts(NOW + 1))
+    same = await store.read(due_counts(NOW + 1))
     await store.write(SetClientSettings("acme", ClientSettings(max_stored_bytes=5)))
 
-    assert (same, await store.read(DueCounts(NOW + 1))) == ([], [client])
+    assert (same, await store.read(due_counts(NOW + 1))) == ([], [client])
 
 
 async def test_store_count__shows_in_the_client_and_the_totals(store: Store) -> None:
     clients = [await client_of(store, name, limit) for name, limit in (("a", 100), ("b", 100), ("c", 100), ("d", None), ("e", 0))]
 
     for client, stored in zip(clients, (80, 81, 101, 5_000, 7_000), strict=True):
-        await store.write(StoreCount(client, stored, NOW, 0))
+        await store.write(store_count(client, stored, NOW, 0))
 
     found = await store.read(FindClient("c"))
     assert found is not None
     assert found.stored_bytes == 101
     assert await store.read(CountStored()) == StoredTotals(total=12_262, largest=7_000, near=2, over=1)
-    assert await store.read(ListNearLimit()) == [StorageShare(clients[1], 81, 100), StorageShare(clients[2], 101, 100)]
+    assert await store.read(list_near_limit()) == [StorageShare(clients[1], 81, 100), StorageShare(clients[2], 101, 100)]
 
 
 async def test_count_stored__of_no_client_is_nothing(store: Store) -> None:
@@ -131,7 +120,7 @@ async def test_count_stored__of_no_client_is_nothing(store: Store) -> None:
 async def test_store_count__warns_once_until_the_client_fell_below(store: Store) -> None:
     client = await client_of(store, limit=100)
 
-    warned = [await store.write(StoreCount(client, stored, NOW, 0)) for stored in (80, 81, 95, 120, 80, 90)]
+    warned = [await store.write(store_count(client, stored, NOW, 0)) for stored in (80, 81, 95, 120, 80, 90)]
 
     assert warned == [False, True, False, False, False, True]
     assert [(event["stored_bytes"], event["limit_bytes"], event["percent"]) for event in await warnings(store, client)] == [
@@ -144,18 +133,18 @@ async def test_store_count__warns_once_until_the_client_fell_below(store: Store)
 async def test_store_count__compares_with_the_own_limit_or_the_default(store: Store, own: int | None, default: int, warned: bool) -> None:
     client = await client_of(store, limit=own)
 
-    assert await store.write(StoreCount(client, 99, NOW, default)) is warned
+    assert await store.write(store_count(client, 99, NOW, default)) is warned
 
 
 async def test_count__of_a_client_that_is_being_deleted_leaves_no_row(store: Store) -> None:
     client = await client_of(store, limit=1)
-    await store.write(BeginDeletion(client, NOW))
+    await store.write(begin_deletion(client, NOW))
 
-    claimed = await store.write(ClaimCount(client, NOW))
-    warned = await store.write(StoreCount(client, 99, NOW, 0))
+    claimed = await store.write(claim_count(client, NOW))
+    warned = await store.write(store_count(client, 99, NOW, 0))
 
     assert (claimed, warned) == (False, False)
-    assert await store.read(DueCounts(NOW)) == []
+    assert await store.read(due_counts(NOW)) == []
     assert await store.read(CountStored()) == StoredTotals()
 
 

@@ -18,9 +18,10 @@ from tests.conftest import ENCRYPTION_KEYS, ExecuteSql, bytes_in, names_in
 from touchbase.clients.commands import EnsureClient
 from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
 from touchbase.connections.models import NO_SETTINGS, Connection, Sender
+from touchbase.connections.sql.encrypted_columns import check_encryption, replace_lost, retire_keys
 from touchbase.encryption import key_file
 from touchbase.encryption.cipher import AesGcmCipher, DecryptionFailed
-from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
+from touchbase.encryption.commands import Reencrypt
 from touchbase.encryption.key_file import KeyFile
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, StaticKeys, decode_key, encode_key, new_key
 from touchbase.errors import Invalid, Overloaded, UnusableStore
@@ -76,7 +77,7 @@ async def test_encrypted_secret__fails_to_decrypt_in_another_row(store: Store, e
 
     with pytest.raises(Overloaded, match="cannot be decrypted now"):
         await secrets(store)
-    (lost,) = (await store.read(CheckEncryption())).lost
+    (lost,) = (await store.read(check_encryption())).lost
     assert lost.location == ("connection", "secrets", 1, "crm", "hubspot")
     assert lost.why.startswith("was changed or moved")
 
@@ -157,7 +158,7 @@ async def test_open_store__encrypts_secrets_stored_in_clear(
 
     assert (await execute_sql("SELECT secrets FROM connection"))[0][0].startswith("sealed:1:")
     assert await secrets(again) == [[SECRET]] * 40
-    assert (await again.read(CheckEncryption())).clear == 0
+    assert (await again.read(check_encryption())).clear == 0
     assert SECRET.encode() not in files
 
 
@@ -184,7 +185,7 @@ async def test_encryption_key_rotation__encrypts_all_secrets_again_while_servers
     while steps[-1:] != [0]:
         steps.append(await command.write(Reencrypt(2)))
         seen.append(await secrets(server))
-    forgotten = await command.write(RetireKeys())
+    forgotten = await command.write(retire_keys())
 
     assert steps == [2, 1, 0]
     assert seen == [[[SECRET], [SECRET], [SECRET], []]] * 3
@@ -210,7 +211,7 @@ async def test_secret_encrypted_with_a_retired_key__is_readable_with_both_keys(o
     await connect(forgotten_server)
     command = await open_with_keys(BOTH)
     await command.write(Reencrypt(100))
-    await command.write(RetireKeys())
+    await command.write(retire_keys())
 
     await connect(forgotten_server, "close", "sealed with the old key")
 
@@ -224,7 +225,7 @@ async def test_replace_lost__replaces_undecryptable_secrets_with_random_ones(ope
     await connect(first)
     await connect(first, "zoho", None)
 
-    replaced = await (await open_with_keys(AFTER, as_is=True)).write(ReplaceLost())
+    replaced = await (await open_with_keys(AFTER, as_is=True)).write(replace_lost())
 
     hubspot, zoho = await secrets(await open_with_keys(AFTER))
     assert replaced == [("connection", "secrets", 1, "crm", "hubspot")]
@@ -260,7 +261,7 @@ async def test_running_store__reads_an_encryption_key_that_another_process_made_
     made = await secrets(server)
     keys.begin_rotation()
     await command.write(Reencrypt(100))
-    await command.write(RetireKeys())
+    await command.write(retire_keys())
     aside = keys.end_rotation()
     rotated = await secrets(server)
     await connect(server, "close", "sealed with the new key")

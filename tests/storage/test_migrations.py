@@ -13,7 +13,7 @@ from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema as postgres_schema_of
 from tests.storage.schemas import sqlite_schema as sqlite_schema_of
 
-from touchbase.clients.commands import ListClients
+from touchbase.clients.sql.queries import list_clients
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import Migration, packaged, pending
 from touchbase.storage import open_store
@@ -150,7 +150,7 @@ async def test_migrate__rolls_back_a_failing_migration(tmp_path, empty_postgres_
 async def test_open_store__creates_the_schema_in_an_empty_postgresql_database(empty_postgres_url) -> None:
     store = await open_store(empty_postgres_url)
 
-    found = await store.read(ListClients())
+    found = await store.read(list_clients())
     ran = await store.migrate()
     await store.close()
 
@@ -160,7 +160,7 @@ async def test_open_store__creates_the_schema_in_an_empty_postgresql_database(em
 async def test_open_store__creates_one_schema_when_several_processes_start_on_postgresql(empty_postgres_url) -> None:
     stores = await asyncio.gather(*(open_store(empty_postgres_url) for _ in range(4)))
 
-    assert [await store.read(ListClients()) for store in stores] == [[]] * 4
+    assert [await store.read(list_clients()) for store in stores] == [[]] * 4
     for store in stores:
         await store.close()
 

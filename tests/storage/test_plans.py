@@ -11,21 +11,22 @@ import apsw
 import pytest
 from tests.storage.statements import STATEMENTS
 
-from touchbase.company_links.commands import ClientsToLink
-from touchbase.do_not_contact.commands import ListClearAddresses, ListEntries
+from touchbase.company_links.sql.follow import clients_to_link
+from touchbase.do_not_contact.commands import ListEntries
 from touchbase.do_not_contact.models import INSTALLATION
+from touchbase.do_not_contact.sql.lookup import list_clear_addresses
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.idempotency.commands import ExpiredResponses
-from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
+from touchbase.idempotency.sql import expired_responses
+from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
 from touchbase.inbox.search_queries import StepThroughDeliveries
-from touchbase.inbox.sql.queries import STUCK
-from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
+from touchbase.inbox.sql.queries import STUCK, old_dedupe_keys
+from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.search.queries import FindPosition, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Query
 from touchbase.sql.statement import Select, Statement, for_sqlite
-from touchbase.storage.query_handlers import HANDLERS
+from touchbase.storage.query_handlers import HANDLERS, delivery_events, get_history
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
@@ -45,17 +46,17 @@ LISTS: list[Query[Any]] = [
     ListCompanies(1, 50, status="a"),
     ListCompanies(1, 50, updated_since_us=5),
     ListCompanies(1, 50, status="a", updated_since_us=5, after=(6, 7)),
-    GetHistory(1, 1, 1),
-    DeliveryEvents(1, 1),
+    get_history(1, 1, 1),
+    delivery_events(1, 1),
     *[ListDeliveries(50, 1, state=state) for state in STUCK],
     *[GroupDeliveries(state, 50, 1) for state in STUCK],
     ListEntries(1, 50, 9, after=(8, 9)),
     ListEntries(1, 50, 9, kind="domain", active=True),
     ListEntries(1, 50, 9, reason="legal", after=(8, 9)),
     ListEntries(INSTALLATION, 50, 9, after=(8, 9)),
-    ListClearAddresses(1, 50, ("email", "a")),
-    ExpiredResponses(1, 50),
-    OldDedupeKeys(1, 50, (1, b"")),
+    list_clear_addresses(1, 50, ("email", "a")),
+    expired_responses(1, 50),
+    old_dedupe_keys(1, 50, (1, b"")),
 ]
 
 
@@ -163,7 +164,7 @@ def test_skipped_records__are_read_in_the_index_only(store: apsw.Cursor, search:
 
 
 def test_clients_to_link__are_found_by_index(store: apsw.Cursor) -> None:
-    asked = next(HANDLERS[ClientsToLink](ClientsToLink(100)))
+    asked = next(HANDLERS[clients_to_link](clients_to_link(100)))
 
     assert isinstance(asked, Select)
     plan = steps(store, asked.sql, len(asked.params))

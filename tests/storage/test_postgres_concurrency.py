@@ -11,16 +11,18 @@ import pytest
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
-from touchbase.erasure.commands import ErasePerson, ListErasures
+from touchbase.erasure.commands import ErasePerson
+from touchbase.erasure.sql.queries import list_erasures
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import GetDelivery
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.query_handlers import get_delivery
 from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND
@@ -85,11 +87,11 @@ async def test_replay__skips_a_delivery_whose_body_retention_removed_during_the_
     async with other.transaction():
         await other.execute("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE id = $1", kept.id)
         await other.execute("DELETE FROM delivery_body WHERE id = $1", kept.id)
-        replay = asyncio.ensure_future(store.write(ReplayDeliveries(client, [kept.id], NOON)))
+        replay = asyncio.ensure_future(store.write(replay_deliveries(client, [kept.id], NOON)))
         await until_it_waits(other, replay)
 
     assert await replay == 0
-    assert (await store.read(GetDelivery(kept.id, client))).state == "applied"  # type: ignore[union-attr]
+    assert (await store.read(get_delivery(kept.id, client))).state == "applied"  # type: ignore[union-attr]
 
 
 def _sent(delivery: Delivery) -> Translation:
@@ -98,7 +100,7 @@ def _sent(delivery: Delivery) -> Translation:
 
 async def test_create_contact__refuses_a_person_erased_in_a_concurrent_transaction(store: Store, client: int, other: Any) -> None:
     await store.write(ErasePerson(client, NOON, refs=[("", "email", "bob@example.com")]))
-    secret = (await store.read(ListErasures(client, 10))).secret
+    secret = (await store.read(list_erasures(client, 10))).secret
     assert secret is not None
 
     async with other.transaction():

@@ -20,10 +20,11 @@ from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
 from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
-from touchbase.clients.stored_bytes import StoreCount
+from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.config import Settings
-from touchbase.connections.commands import AddConnection, ClaimFetch
+from touchbase.connections.commands import AddConnection
 from touchbase.connections.models import Connection
+from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.encryption.cipher import AesGcmCipher
@@ -33,23 +34,26 @@ from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.imports.commands import SaveMapping, StoredMapping
+from touchbase.imports.commands import StoredMapping
+from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.jobs.commands import AppendToFile, CreateJob
+from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
+from touchbase.jobs.sql import append_to_file
 from touchbase.merging.commands import MergeRecords
 from touchbase.merging.models import Policy
-from touchbase.messages.commands import CreateMessage
 from touchbase.messages.models import Message
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory, ListContacts
+from touchbase.messages.sql.plans import create_message
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.reports.parts import Part
-from touchbase.reports.queries import CountedPart, StoreParts
-from touchbase.search.commands import IndexRecords
+from touchbase.reports.queries import CountedPart
+from touchbase.reports.sql.parts import store_parts
 from touchbase.search.queries import SearchCompanies
 from touchbase.search.sorting import default_sort
+from touchbase.search.sql.index import index_records
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
@@ -57,6 +61,7 @@ from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.command_handlers import Handler
 from touchbase.storage.postgres.connection import ReconnectingConnection
+from touchbase.storage.query_handlers import get_history
 from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 
 OURS, THEIRS = 1, 11
@@ -100,7 +105,7 @@ async def fill(store: Store, *clients: int) -> None:
     """A row of each client in every table."""
     for n in clients:
         await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
-        await store.write(IndexRecords(n))
+        await store.write(index_records(n))
         await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
         await fall_silent(store, n)
@@ -112,21 +117,21 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
         await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(RotateClientId(n, f"now{n}", 9))
-        await store.write(ClaimFetch(n, "hubspot", 5, 6, 1))
+        await store.write(claim_fetch(n, "hubspot", 5, 6, 1))
         for email in ("1@example.com", "2@example.com", "3@example.com"):
             await store.write(CreateContact(Contact(n, 0, 5, 5, email=email, email_key=email)))
         made = [each.id for each in await store.read(ListContacts(n, 200)) if each.email != "ann@example.com"]
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
         await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
-        await store.write(StoreCount(n, 5, 5, 0))
-        await store.write(StoreParts(n, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
+        await store.write(store_count(n, 5, 5, 0))
+        await store.write(store_parts(n, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
         await store.write(
-            CreateMessage(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
+            create_message(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )
         job = await store.write(CreateJob(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
-        await store.write(AppendToFile(n, job.id, "input", b"email", 5))
-        await store.write(SaveMapping(n, StoredMapping("contact", "leads", {}, 5)))
+        await store.write(append_to_file(n, job.id, "input", b"email", 5))
+        await store.write(save_mapping(n, StoredMapping("contact", "leads", {}, 5)))
 
 
 async def ann(store: Store, client: int) -> int:
@@ -349,7 +354,7 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
     await store.write(EnsureClient("acme", 1))
     await fill(store, OURS)
-    for query in (GetContact(OURS, 1), GetHistory(OURS, 1, 1), CountInbox(), FindClient("acme"), ListDeliveries(10)):
+    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), CountInbox(), FindClient("acme"), ListDeliveries(10)):
         await store.read(query)
     await store.work(OURS, 10, lambda delivery: Translation("test", []), 9)
     with pytest.raises(asyncpg.DataError):

@@ -18,116 +18,108 @@ from tests.connections.silent import calls_until
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
-from touchbase.auth.commands import (
-    AnyKey,
-    EndSession,
-    FindKey,
-    IsSessionEnded,
-    ListKeys,
-    RevokeKey,
-    RotateKey,
-    StoreFirstKey,
-    StoreKey,
-    StoreKeyUses,
-)
-from touchbase.bin.commands import DeleteRecord, RemoveDeleted
-from touchbase.cells.commands import (
-    AddCell,
-    AdoptErasureKey,
-    ConfirmPlace,
-    FindKeyPlace,
-    FindPlace,
-    ForgetPlaces,
-    PlaceKey,
-    RaiseIds,
-    ReadDirectory,
-    ReleasePlace,
-    RemoveCell,
-    ReservePlace,
-    SetCellState,
-    ShareErasureKey,
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import end_session, is_session_ended, store_first_key
+from touchbase.bin.commands import DeleteRecord
+from touchbase.bin.sql.delete import remove_deleted
+from touchbase.cells.commands import ReadDirectory
+from touchbase.cells.sql import (
+    add_cell,
+    adopt_erasure_key,
+    confirm_place,
+    find_key_place,
+    find_place,
+    forget_places,
+    place_key,
+    raise_ids,
+    release_place,
+    remove_cell,
+    reserve_place,
+    set_cell_state,
+    share_erasure_key,
 )
 from touchbase.clients.commands import (
-    BeginDeletion,
     CreateClient,
-    DeletingClients,
     EnsureClient,
     FindClient,
-    FindClientByHandle,
     FindClientByNumber,
     ListClientPage,
-    ListClients,
     RemoveClientRows,
     RotateClientId,
     SetClientSettings,
-    SetClientState,
 )
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
-from touchbase.clients.stored_bytes import CountStored, DueCounts, ListNearLimit, StoreCount
+from touchbase.clients.sql.commands import begin_deletion, set_client_state
+from touchbase.clients.sql.queries import deleting_clients, find_client_by_handle, list_clients
+from touchbase.clients.sql.stored_bytes import due_counts, list_near_limit, store_count
+from touchbase.clients.stored_bytes import CountStored
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.company_links.commands import ClientsToLink, FollowChanges, LinkPage, StartLinking
+from touchbase.company_links.commands import FollowChanges, LinkPage
+from touchbase.company_links.sql.follow import clients_to_link, start_linking
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
-from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements, JudgeConnection
-from touchbase.connections.sql.encrypted_columns import check_keys
+from touchbase.connections.silence import JudgeConnection
+from touchbase.connections.sql.encrypted_columns import check_encryption, check_keys, replace_lost, retire_keys
+from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements
 from touchbase.custom_fields.changes import FieldChange
-from touchbase.custom_fields.commands import DefineField
-from touchbase.do_not_contact.commands import CopyInstallationList, InstallationList, RaiseListRevision, ReadInstallationList
+from touchbase.custom_fields.sql import define_field
+from touchbase.do_not_contact.commands import InstallationList
 from touchbase.do_not_contact.models import Addresses
+from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.encryption.cipher import AesGcmCipher
-from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
+from touchbase.encryption.commands import Reencrypt
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import AddErasures, ClientsWithErasures, ErasePerson, OpenErasures, StoredTexts, StrikeTexts, SweepErasure
-from touchbase.event_log.commands import ListNewestEvents, TrimLog
+from touchbase.erasure.commands import AddErasures, ErasePerson, StoredTexts
+from touchbase.erasure.sql.commands import sweep_erasure
+from touchbase.erasure.sql.queries import clients_with_erasures, open_erasures
+from touchbase.erasure.sql.texts import strike_texts
 from touchbase.event_log.sql.log import with_log
+from touchbase.event_log.sql.queries import list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
-from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
+from touchbase.idempotency.commands import FindResponse, Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.inbox.commands import DropUnrecognised, PruneBodies, ReplayMany, StoreDelivery
+from touchbase.idempotency.sql import expired_responses
+from touchbase.inbox.commands import PruneBodies, ReplayMany, StoreDelivery
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
+from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
 from touchbase.inbox.refused import ListRefusals
-from touchbase.inbox.refused_bodies import DropRefused
-from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
+from touchbase.inbox.sql.body_retention import drop_unrecognised
+from touchbase.inbox.sql.queries import old_dedupe_keys
+from touchbase.inbox.sql.refused_bodies import drop_refused
+from touchbase.jobs.commands import CreateJob, ListJobs
 from touchbase.jobs.models import UPLOADING, Job
-from touchbase.merging.commands import ForgetMerges
+from touchbase.jobs.sql import due_job_files, due_jobs, get_job, remove_job_files
 from touchbase.merging.models import Policy
-from touchbase.messages.commands import CreateMessage, PruneMessages
+from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.models import Message
-from touchbase.outgoing.commands import (
-    AddEndpoint,
-    CountOutgoing,
-    EndpointVersions,
-    ForgetAttempts,
-    LeadShards,
-    ListMailEndpoints,
-    ListTroubles,
-    OldAttempts,
-    Replay,
-    StoreProgress,
-)
+from touchbase.messages.sql.plans import create_message, prune_messages
+from touchbase.outgoing.commands import AddEndpoint, CountOutgoing, ListTroubles, Replay, StoreProgress
 from touchbase.outgoing.models import Endpoint
-from touchbase.presence import ListServers, NotePresence, ServerFacts
+from touchbase.outgoing.sql.dispatch import endpoint_versions, forget_attempts, lead_shards, list_mail_endpoints, old_attempts
+from touchbase.presence import ServerFacts, list_servers, note_presence
 from touchbase.records.bulk import ChangeMatching
-from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, GetContact, ListContacts, ListRecords, UpdateContact
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.search.commands import NextToIndex
+from touchbase.records.sql.lookup import find_owner
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
-from touchbase.search.queries import CountFound, FindPosition, MatchesFilter, SearchCompanies, SearchContacts
+from touchbase.search.queries import CountFound, FindPosition, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
+from touchbase.search.sql.index import next_to_index
+from touchbase.search.sql.plans import matches_filter
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Plan, Select
-from touchbase.statuses.commands import ApplyRefused, DefineStatus, RemoveStatus
+from touchbase.statuses.commands import ApplyRefused
+from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage import open_store, rls_scope
 from touchbase.storage.batch import Probe
 from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
-from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
+from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS, get_delivery
 from touchbase.storage.sqlite.connection import read
 
 QUERIES = [*HANDLERS, *CIPHER_HANDLERS]
@@ -137,53 +129,53 @@ SPANNING: dict[type, str] = {
     BusyClients: "numbers of clients that have work waiting, for the worker",
     CountInbox: "counts, for the metrics",
     DueFetches: "numbers of clients and their tools, for the worker",
-    ExpiredResponses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
-    OldDedupeKeys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
-    ClientsWithErasures: "numbers and times of clients, for a restored backup; nothing of a person",
-    OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
-    DueJobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
-    StoreFirstKey: "looks whether any key is there, and keeps one of no client",
+    expired_responses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
+    old_dedupe_keys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
+    clients_with_erasures: "numbers and times of clients, for a restored backup; nothing of a person",
+    open_erasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
+    due_jobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
+    store_first_key: "looks whether any key is there, and keeps one of no client",
     RotateKey: "finds a key by its id; the edge has looked whose it is",
     RevokeKey: "as above",
     StoreKeyUses: "keys of many clients at once, by id: when they were used",
     AddErasures: "asks whether this store has erased anybody; an operator's command after a restore",
-    CheckEncryption: "an operator counts what is sealed with which encryption key",
+    check_encryption: "an operator counts what is sealed with which encryption key",
     Reencrypt: "an operator changes the encryption key of everything",
-    RetireKeys: "as above",
-    ReplaceLost: "as above",
-    ClaimCheck: "the time of the last check for silences, of no client",
-    DueJudgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
-    CountSilent: "counts, for the metrics",
+    retire_keys: "as above",
+    replace_lost: "as above",
+    claim_check: "the time of the last check for silences, of no client",
+    due_judgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
+    count_silent: "counts, for the metrics",
     CountStored: "counts of bytes, for the metrics",
-    DueCounts: "numbers of clients, for the housekeeper, who then names each client",
-    ListNearLimit: "numbers of clients and how many bytes they store, for the operator",
-    ListNewestEvents: "numbers of clients and of their newest events, for what sends events on, which then names each client",
-    ClientsToLink: "numbers of clients, for the worker of links, which then names each client",
+    due_counts: "numbers of clients, for the housekeeper, who then names each client",
+    list_near_limit: "numbers of clients and how many bytes they store, for the operator",
+    list_newest_events: "numbers of clients and of their newest events, for what sends events on, which then names each client",
+    clients_to_link: "numbers of clients, for the worker of links, which then names each client",
     CountOutgoing: "counts, for the metrics",
-    EndpointVersions: "numbers of clients and their endpoints, for what sends events, which then names each client",
-    LeadShards: "which process sends for which clients, of no client",
-    ListMailEndpoints: "endpoints that send e-mail, for the operator",
+    endpoint_versions: "numbers of clients and their endpoints, for what sends events, which then names each client",
+    lead_shards: "which process sends for which clients, of no client",
+    list_mail_endpoints: "endpoints that send e-mail, for the operator",
     ListTroubles: "endpoints that do not work, for the operator",
-    OldAttempts: "numbers of clients with old attempts, for the housekeeper, who then names each client",
-    NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
+    old_attempts: "numbers of clients with old attempts, for the housekeeper, who then names each client",
+    next_to_index: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
-    StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, GetJob, ListJobs,
-    FindOwner, DueJobFiles,
+    StoreKey, ListKeys, ListDeliveries, GroupDeliveries, get_delivery, ListRefusals, MatchEverywhere, get_job, ListJobs,
+    find_owner, due_job_files,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
-    EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, FindClientByHandle, ListClients,
-    ReservePlace, ReadDirectory,
+    EnsureClient, SetClientSettings, CreateClient, RotateClientId, deleting_clients, FindClient, find_client_by_handle, list_clients,
+    reserve_place, ReadDirectory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
 ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
-    AddCell, AdoptErasureKey, ConfirmPlace, CopyInstallationList, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, RaiseIds,
-    RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey, EndSession, IsSessionEnded,
-    ListServers, NotePresence,
+    add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
+    raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key, end_session, is_session_ended,
+    list_servers, note_presence,
 }  # fmt: skip
 """The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
@@ -209,9 +201,9 @@ BY_RIGHT: dict[str, str] = {
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
-    ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
-    ClientsToLink, DueJudgements, CountSilent, EndpointVersions, LeadShards, ListMailEndpoints, ListTroubles,
-    OldAttempts, DueCounts, ClientsWithErasures,
+    ListDeliveries, get_delivery, DueFetches, ListRefusals, MatchEverywhere, get_job, ListJobs, due_jobs, find_owner,
+    clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, ListTroubles,
+    old_attempts, due_counts, clients_with_erasures,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -327,7 +319,7 @@ SEARCHED: dict[type, dict[str, Any]] = {
     SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
     CountFound: {"search": SearchContacts(1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
     FindPosition: {"search": SearchCompanies(1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
-    MatchesFilter: {"kind": 1, "where": searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "email")["where"]},
+    matches_filter: {"kind": 1, "where": searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "email")["where"]},
     SearchCompanies: searched(
         COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
     ),
@@ -377,23 +369,23 @@ def variants(kind: type[Any]) -> Iterator[Any]:
 FACTS = ServerFacts("1", "http://127.0.0.1:1", True, "here", 7, 5)
 KEY = StoreKey("k", b"", [], None, "", 5)
 ASKING: list[Any] = [
-    AddCell("eu", "postgresql://db/eu", 5), SetCellState("eu", "draining"), ReservePlace("acme", 1), ConfirmPlace("acme", 5),
-    ReleasePlace("acme"), RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])), RaiseListRevision(3),
-    RemoveDeleted(1, 2**40, 5, 10), ForgetMerges(1, 2**40, 5),
-    StrikeTexts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
-    EndSession(b"d", 5, 1), StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
-    AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10), DropRefused(1, 10, 1),
-    NotePresence("t", FACTS, 5, 6),
-    Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
+    add_cell("eu", "postgresql://db/eu", 5), set_cell_state("eu", "draining"), reserve_place("acme", 1), confirm_place("acme", 5),
+    release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
+    remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
+    strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
+    end_session(b"d", 5, 1), store_first_key(KEY), ErasePerson(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
+    AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
+    note_presence("t", FACTS, 5, 6),
+    Reencrypt(5), retire_keys(), replace_lost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),
-    CreateMessage(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), PruneMessages(1, 2**40, 5),
-    AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), LeadShards("t", 5, 6),
-    StoreProgress(1, 1, "t", 5, 1), ForgetAttempts(1, 10),
+    create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
+    AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
+    StoreProgress(1, 1, "t", 5, 1), forget_attempts(1, 10),
     CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
-    TrimLog(1, 5), RemoveJobFiles(1, 2, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
-    DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
-    StoreCount(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
+    trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
+    define_field(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
+    store_count(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 
@@ -435,14 +427,14 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     for client_id in ("acme", "gone"):
         await store.write(EnsureClient(client_id, 1))
     await store.write(SetClientSettings("acme", ClientSettings(link_companies_by_email="existing")))
-    await store.write(StartLinking(1, 5))
+    await store.write(start_linking(1, 5))
     await store.write(CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
     for client, email in ((1, "ann@example.com"), (1, "bob@example.com"), (2, "ann@example.com")):
         await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
     await store.write(AddConnection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
     await store.write(calls_until(-30 * DAY, 1))
     await miss_an_event(store, 1, 5, secret="secret")
-    await store.write(LeadShards("t", 5, 6))
+    await store.write(lead_shards("t", 5, 6))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
         await store.write(StoreDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
@@ -458,7 +450,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(DeleteRecord(1, 1, 4, 9, "d"))
     await store.write(CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(ErasePerson(1, 9, 2))
-    await store.write(BeginDeletion(2, 9))
+    await store.write(begin_deletion(2, 9))
     await store.close()
     made = Reader(f"{tmp_path}/store.db")
     init = Select.__init__
@@ -559,7 +551,7 @@ def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> No
     assert rls_scope.scope_of([FindClient("acme")]) == rls_scope.CLIENT_LIST
     assert rls_scope.scope_of([RotateClientId(7, "acme", 5)]) == rls_scope.CLIENT_LIST
     assert [rls_scope.scope_of([ListClientPage(9, only=only)]) for only in (None, 7)] == [rls_scope.CLIENT_LIST, ",7,"]
-    assert rls_scope.scope_of([SetClientState(7, ACTIVE, 5)]) == rls_scope.scope_of([FindClientByNumber(7)]) == ",7,"
+    assert rls_scope.scope_of([set_client_state(7, ACTIVE, 5)]) == rls_scope.scope_of([FindClientByNumber(7)]) == ",7,"
     assert rls_scope.scope_of([ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
     assert rls_scope.scope_of([FindResponse(RequestKey(7, "k", b"", 5))]) == ",7,"
     assert rls_scope.scope_of([Probe()]) == rls_scope.NO_CLIENT

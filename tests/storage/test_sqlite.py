@@ -18,7 +18,8 @@ from typing import Any
 import apsw
 import pytest
 
-from touchbase.clients.commands import EnsureClient, FindClient, ListClients
+from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.sql.queries import list_clients
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.events.known_events import FACT_BY_TIME
@@ -71,7 +72,7 @@ async def test_full_disk__makes_the_store_unavailable_until_there_is_space(sqlit
 
     answers = await asyncio.gather(*(store.write(Fill(f"client{n}")) for n in range(8)), return_exceptions=True)
     refused = [answer for answer in answers if answer is not None]
-    kept = len(await store.read(ListClients()))
+    kept = len(await store.read(list_clients()))
     await store.write(Pages(100_000))
     await asyncio.gather(*(store.write(Fill(f"later{n}")) for n in range(8)))
 
@@ -79,7 +80,7 @@ async def test_full_disk__makes_the_store_unavailable_until_there_is_space(sqlit
     assert {type(answer) for answer in refused} == {StoreUnavailable}
     assert "full" in str(refused[0])
     assert kept == len(answers) - len(refused)
-    assert len(await store.read(ListClients())) == kept + 8
+    assert len(await store.read(list_clients())) == kept + 8
 
 
 class FailingDisk(apsw.VFS):
@@ -130,7 +131,7 @@ async def test_failing_disk__makes_the_store_unavailable_until_it_works(sqlite_u
     failing_disk.failing = None
     await store.check()
     await store.write(EnsureClient("later", 2))
-    kept = await store.read(ListClients())
+    kept = await store.read(list_clients())
     await store.close()
 
     assert [type(answer) for answer in refused] == [StoreUnavailable] * 5
@@ -219,7 +220,7 @@ def test_killed_process__loses_no_acknowledged_write(engine_url) -> None:
 async def _clients_of(url: str) -> set[str]:
     store = await open_store(url)
     await store.write(EnsureClient("after", 2))
-    kept = {client.client_id for client in await store.read(ListClients())}
+    kept = {client.client_id for client in await store.read(list_clients())}
     await store.close()
     return kept
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient, ListClients
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.queries import list_clients
 from touchbase.reports.queries import ReportStatuses
 from touchbase.sql.operation import Query
 from touchbase.sql.statement import Plan
@@ -42,7 +43,7 @@ async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any,
         await asyncio.to_thread(begun.acquire)
 
         async with asyncio.timeout(20):
-            clients = await store.read(ListClients())
+            clients = await store.read(list_clients())
     finally:
         may_end.set()
 

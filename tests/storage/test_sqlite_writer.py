@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from touchbase.clients.commands import EnsureClient, FindClient, ListClients
+from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.sql.queries import list_clients
 from touchbase.connections.models import CRM
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
@@ -106,7 +107,7 @@ async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url,
 
     assert all(seen)
     assert answered == [False] * 3
-    assert len(await store.read(ListClients())) == 4
+    assert len(await store.read(list_clients())) == 4
 
 
 async def test_wal__is_reset_while_writes_go_on_without_a_pause(sqlite_url, open_with, monkeypatch) -> None:
@@ -167,7 +168,7 @@ async def test_failed_checkpoint_flush__leaves_writes_and_reads_working(sqlite_u
     for number in range(FEW_PAGES):
         await store.write(EnsureClient(f"client-{number}", 1))
 
-    assert len(await store.read(ListClients())) == FEW_PAGES
+    assert len(await store.read(list_clients())) == FEW_PAGES
 
 
 def _no_thread(*_: object, **__: object) -> None:
@@ -181,7 +182,7 @@ async def test_writes_and_reads__continue_when_no_thread_can_start(sqlite_url, o
 
     async with asyncio.timeout(30):
         client = await store.write(EnsureClient("someone", 1))
-        clients = await asyncio.gather(*(store.read(ListClients()) for _ in range(8)))
+        clients = await asyncio.gather(*(store.read(list_clients()) for _ in range(8)))
 
     assert clients == [[client]] * 8
 
@@ -198,7 +199,7 @@ async def test_write__is_refused_when_no_thread_accepts_it_and_the_next_succeeds
 
     async with asyncio.timeout(30):
         assert (await store.write(EnsureClient("taken", 1))).client_id == "taken"
-    assert [each.client_id for each in await store.read(ListClients())] == ["taken"]
+    assert [each.client_id for each in await store.read(list_clients())] == ["taken"]
 
 
 @pytest.mark.parametrize("flush", [0.0, 60.0], ids=["on a thread", "in the loop"])

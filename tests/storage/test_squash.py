@@ -14,8 +14,10 @@ from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema, sqlite_schema
 
 from touchbase.auth.commands import ListKeys
-from touchbase.clients.commands import EnsureClient, FindClient, ListClients
-from touchbase.connections.commands import ListConnections, ListFetching
+from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.sql.queries import list_clients
+from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.fetching import list_fetching
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
 from touchbase.history.events import Event, Translation
@@ -25,11 +27,12 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import ListRefusals
-from touchbase.records.commands import CreateContact, GetCompany, GetContact, GetHistory, ListContacts
+from touchbase.records.commands import CreateContact, GetCompany, GetContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.query_handlers import get_history
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import staged_backup
 
@@ -82,7 +85,7 @@ async def test_conversion__keeps_records_and_their_history(old_url: str) -> None
     store = await converted(old_url)
 
     ann, company = await store.read(GetContact(CLIENT, ANN)), await store.read(GetCompany(CLIENT, 1))
-    history = await store.read(GetHistory(CLIENT, 1, ANN))
+    history = await store.read(get_history(CLIENT, 1, ANN))
     contacts = await store.read(ListContacts(CLIENT, 10))
     differences = [str(each) async for each in verify(store, CLIENT, Verified(), bodies=True)]
     await store.close()
@@ -105,7 +108,7 @@ async def test_conversion__keeps_clients_keys_connections_and_deliveries(old_url
     (key,) = await store.read(ListKeys(10, LATER))
     connections = await store.read(ListConnections(CLIENT))
     deliveries = await store.read(ListDeliveries(20, CLIENT))
-    (fetching,) = [each for each in await store.read(ListFetching(CLIENT)) if each.tool == "attio"]
+    (fetching,) = [each for each in await store.read(list_fetching(CLIENT)) if each.tool == "attio"]
     refusals = await store.read(ListRefusals(10))
     known = await store.read(FindResponse(RequestKey(CLIENT, "create-ann", b"", AT)))
     await store.close()
@@ -212,7 +215,7 @@ async def test_postgres_conversion__happens_once_when_several_processes_migrate(
 
     assert sorted(name for names in ran for name in names) == MIGRATIONS
     for store in stores:
-        assert len(await store.read(ListClients())) == 2
+        assert len(await store.read(list_clients())) == 2
         await store.close()
 
 

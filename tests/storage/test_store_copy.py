@@ -13,17 +13,17 @@ import asyncpg
 import pytest
 from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 
-from touchbase.clients.commands import ListClients
+from touchbase.clients.sql.queries import list_clients
 from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.consistency.service import Verified, verify
-from touchbase.encryption.commands import CheckEncryption
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.errors import BadAddress, UnusableStore
 from touchbase.history.events import CONTACT
-from touchbase.search.commands import NextToIndex
 from touchbase.search.queries import SearchContacts
 from touchbase.search.service import index_waiting
 from touchbase.search.sorting import default_sort
+from touchbase.search.sql.index import next_to_index
 from touchbase.storage import copy_store, open_store
 from touchbase.storage import store_copy as copying
 from touchbase.storage.sqlite.connection import open_reader
@@ -95,17 +95,17 @@ async def test_copy_store__copies_every_row_and_encrypts_secrets_with_the_target
     assert all(wanted[name] for name in ("contact", "company", "event", "delivery_body", "custom_field", "api_key"))
     old, new = await open_store(from_url, encryption_keys=KEYS), await open_store(to_url, encryption_keys=KEYS)
     try:
-        for client in await old.read(ListClients()):
+        for client in await old.read(list_clients()):
             connections = await old.read(ListConnections(client.number))
             assert await new.read(ListConnections(client.number)) == connections
             assert [one async for one in verify(new, client.number, Verified(), lambda: None)] == []
         await index_waiting(new, lambda: False)
-        assert await new.read(NextToIndex()) is None
-        searches = [SearchContacts(each.number, default_sort(CONTACT), 50, words=("ann",)) for each in await old.read(ListClients())]
+        assert await new.read(next_to_index()) is None
+        searches = [SearchContacts(each.number, default_sort(CONTACT), 50, words=("ann",)) for each in await old.read(list_clients())]
         found = [(await new.read(each)).records for each in searches]
         assert found == [(await old.read(each)).records for each in searches]
         assert any(found)
-        state = await new.read(CheckEncryption())
+        state = await new.read(check_encryption())
         assert sum(state.by_key.values()) > 0
         assert (state.lost, state.clear) == ([], 0)
     finally:

@@ -12,12 +12,14 @@ from hashlib import sha256
 from hmac import compare_digest
 
 from touchbase.auth import api_key
+from touchbase.auth import sql as auth_sql
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.auth_throttle import KeyThrottle
-from touchbase.auth.commands import EndSession, FindKey, IsSessionEnded
+from touchbase.auth.commands import FindKey
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
 from touchbase.auth.sessions import ENDED, SESSION, Session, Sessions, parse
+from touchbase.auth.sql import is_session_ended
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, Client
 from touchbase.clients.service import Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
@@ -177,12 +179,12 @@ class Authenticator:
 
     async def end_session(self, session: Session) -> None:
         """End a session before its time: here at once, in other processes within `FRESH`."""
-        await self._store.write(EndSession(session.digest, session.ends_us, self._clock()))
+        await self._store.write(auth_sql.end_session(session.digest, session.ends_us, self._clock()))
         self._live_sessions.forget(session.nonce)
 
     async def _check_not_ended(self, session: Session) -> None:
         async def is_live() -> bool | None:
-            return None if await self._store.read(IsSessionEnded(session.digest)) else True
+            return None if await self._store.read(is_session_ended(session.digest)) else True
 
         if self._live_sessions.get(session.nonce, self._clock()) is None and await self._live_sessions.read(session.nonce, is_live) is None:
             raise InvalidKey(ENDED)

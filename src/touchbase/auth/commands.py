@@ -27,29 +27,6 @@ class StoreKey(Command[None]):
 
 
 @dataclass(slots=True)
-class EndSession(Command[None]):
-    """Store that a console session has ended, until it would have ended by itself (`until_us`); remove those whose time is over."""
-
-    digest: bytes
-    until_us: Micros
-    at: Micros
-
-
-@dataclass(slots=True)
-class IsSessionEnded(Query[bool]):
-    """Whether a console session was ended by signing out."""
-
-    digest: bytes
-
-
-@dataclass(slots=True)
-class StoreFirstKey(Command[bool]):
-    """Store this key if the store has none; the result is whether it was stored. Of several at once one is stored."""
-
-    key: StoreKey
-
-
-@dataclass(slots=True)
 class RotateKey(Command[ApiKey]):
     """Store a successor with the key's scopes; the key itself ends at `keep_until_us`, or at its own earlier end.
 

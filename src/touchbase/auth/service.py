@@ -14,7 +14,8 @@ from secrets import token_hex
 from zlib import crc32
 
 from touchbase.auth.api_key import KEY_TEXT, ApiKey, no_such_key
-from touchbase.auth.commands import FindKey, ListKeys, RotateKey, StoreFirstKey, StoreKey
+from touchbase.auth.commands import FindKey, ListKeys, RotateKey, StoreKey
+from touchbase.auth.sql import store_first_key
 from touchbase.common.timestamps import DAY, LATEST, Micros
 from touchbase.sql.store import Store
 
@@ -71,7 +72,7 @@ async def add_key(
 async def add_first_key(store: Store, at: Micros) -> str | None:
     """Store an administrator's key if the store has no key, and return its text, else None. Of several processes at once one gets it."""
     made = make_key()
-    stored = await store.write(StoreFirstKey(StoreKey(made.key_id, made.digest, [ADMIN], None, "first", at)))
+    stored = await store.write(store_first_key(StoreKey(made.key_id, made.digest, [ADMIN], None, "first", at)))
     return made.text if stored else None
 
 

@@ -10,20 +10,12 @@ import msgspec
 
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey, no_such_key
-from touchbase.auth.commands import (
-    EndSession,
-    FindKey,
-    IsSessionEnded,
-    ListKeys,
-    RevokeKey,
-    RotateKey,
-    StoreFirstKey,
-    StoreKey,
-    StoreKeyUses,
-)
+from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -92,11 +84,12 @@ def store_key(command: StoreKey) -> Plan[NotFound | None]:
     return None if rows else NotFound("there is no such client any more; a key needs an existing client, or none")
 
 
-def store_first_key(command: StoreFirstKey) -> Plan[bool]:
-    """Store a key if there is none. A row lock during the check keeps two processes from both finding none."""
+@command
+def store_first_key(key: StoreKey) -> Plan[bool]:
+    """Store this key if the store has none; the result is whether it was stored. Of several at once one is stored."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
     existing = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
-    return not existing and bool((yield Execute(INSERT_KEY, [key_row(_made(command.key))])))
+    return not existing and bool((yield Execute(INSERT_KEY, [key_row(_made(key))])))
 
 
 def rotate_key(command: RotateKey) -> Plan[ApiKey | TouchbaseError]:
@@ -171,14 +164,17 @@ END_SESSION = Statement(
 )
 
 
-def end_session(command: EndSession) -> Plan[None]:
-    """Run `EndSession`."""
-    yield Select("DELETE FROM ended_session WHERE until_us <= ? RETURNING until_us", (command.at,))
-    yield Execute(END_SESSION, [(command.digest, command.until_us)])
+@command
+def end_session(digest: bytes, until_us: Micros, at: Micros) -> Plan[None]:
+    """Store that a console session has ended, until it would have ended by itself (`until_us`); remove those whose time is over."""
+    yield Select("DELETE FROM ended_session WHERE until_us <= ? RETURNING until_us", (at,))
+    yield Execute(END_SESSION, [(digest, until_us)])
 
 
-def _is_ended(query: IsSessionEnded) -> Plan[bool]:
-    return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (query.digest,))))
+@query
+def is_session_ended(digest: bytes) -> Plan[bool]:
+    """Whether a console session was ended by signing out."""
+    return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (digest,))))
 
 
 def _page(query: ListKeys) -> Plan[list[ApiKey]]:
@@ -198,4 +194,6 @@ def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     return [key_of(row) for row in rows]
 
 
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {ListKeys: _page, IsSessionEnded: _is_ended}
+ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
+    ListKeys: _page,
+}

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
-from touchbase.bin.commands import DeleteRecord, GetDeleted, ListDeleted, RestoreRecord
+from touchbase.bin.commands import DeleteRecord, RestoreRecord
 from touchbase.bin.models import DeletedRecord, gone_us
+from touchbase.bin.sql.queries import get_deleted, list_deleted
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import to_text
 from touchbase.erasure.api import ERASE, ErasureOut, erase_contact
@@ -114,7 +115,7 @@ class BinResource:
         after = asked.cursor(listing, tuple[int, int])
         asked.done()
         found: list[DeletedRecord[Any]] = await call.api.dependencies.store.read(
-            ListDeleted(client.number, kind.kind, asked[LIMIT] + 1, after)
+            list_deleted(client.number, kind.kind, asked[LIMIT] + 1, after)
         )
         page = found[: asked[LIMIT]]
         place = (page[-1].deleted_us, page[-1].record.id) if len(found) > len(page) else None
@@ -126,7 +127,7 @@ class BinResource:
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
 
     async def _get_deleted(self, call: Call, client: Client, number: int) -> Any:
-        found = await call.api.dependencies.store.read(GetDeleted(client.number, self._kind.type.kind, number))
+        found = await call.api.dependencies.store.read(get_deleted(client.number, self._kind.type.kind, number))
         if found is None:
             raise NotFound(f"there is no deleted {self._kind.type.name} with id {number}")
         return found.record

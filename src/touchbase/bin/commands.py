@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.bin.models import DeletedRecord
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.records.models import Company, Contact
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 
 @dataclass(slots=True)
@@ -44,35 +43,3 @@ class RestoreRecord(Command[Contact | Company]):
     key: str
     by: Author = NO_AUTHOR
     if_updated_us: Micros | None = None
-
-
-@dataclass(slots=True)
-class RemoveDeleted(Command[int]):
-    """Remove records for good that were deleted before a time, oldest first; the result is their number.
-
-    A delivery without an event left is marked as ignored.
-    """
-
-    client: int
-    before_us: Micros
-    limit: int
-    at: Micros
-
-
-@dataclass(slots=True)
-class ListDeleted(Query[list[DeletedRecord[Contact] | DeletedRecord[Company]]]):
-    """Deleted records of one kind, the last deleted first; `after` is time and id of the last one of the previous page."""
-
-    client: int
-    kind: int
-    limit: int
-    after: tuple[Micros, int] | None = None
-
-
-@dataclass(slots=True)
-class GetDeleted(Query[DeletedRecord[Contact] | DeletedRecord[Company] | None]):
-    """One deleted record; None if it is not in the bin."""
-
-    client: int
-    kind: int
-    id: int

@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from touchbase.cells.commands import (
-    AddCell,
-    AdoptErasureKey,
-    ConfirmPlace,
-    FindKeyPlace,
-    FindPlace,
-    ForgetPlaces,
-    PlaceKey,
-    RaiseIds,
-    ReadDirectory,
-    ReleasePlace,
-    RemoveCell,
-    ReservePlace,
-    SetCellState,
-    ShareErasureKey,
-)
+from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
+from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
 from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 from touchbase.suppression.server_secret import make_erasure_key
@@ -94,16 +81,17 @@ def _write_cell(cipher: Cipher, cell: Cell, revision: int) -> Plan[None]:
     yield Execute(STORE_CELL, [(yield from encrypt_row(cipher, CELL_TABLE, CELL, row))])
 
 
-def add_cell(command: AddCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
-    """Add a cell under the next number."""
+@command(cipher=True)
+def add_cell(cipher: Cipher, name: str, address: str, at: Micros) -> Plan[Cell | TouchbaseError]:
+    """Add a cell. `Conflict` when there is one of this name."""
     revision = yield from _next_revision()
-    if (yield Select("SELECT 1 FROM cell WHERE name = ?", (command.name,))):
-        return Conflict(f"there is a cell {command.name!r} already: choose another name")
+    if (yield Select("SELECT 1 FROM cell WHERE name = ?", (name,))):
+        return Conflict(f"there is a cell {name!r} already: choose another name")
     rows = yield Select("SELECT COALESCE(max(number), 0) FROM cell", ())
     number: int = rows[0][0] + 1
     if number > MOST_CELLS:
         return WrongState(f"there have been {MOST_CELLS} cells, and no number is used again")
-    cell = Cell(number, command.name, command.address, OPEN, command.at)
+    cell = Cell(number, name, address, OPEN, at)
     yield from _write_cell(cipher, cell, revision)
     return cell
 
@@ -113,76 +101,88 @@ def _named(cipher: Cipher, name: str) -> Plan[Cell | NotFound]:
     return found[0] if found else NotFound(f"there is no cell {name!r}; `touchbase cells list` shows all")
 
 
-def set_cell_state(command: SetCellState, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
-    """Open or close a cell for new clients."""
+@command(cipher=True)
+def set_cell_state(cipher: Cipher, name: str, state: str) -> Plan[Cell | TouchbaseError]:
+    """Open a cell for new clients, or close it. `NotFound`."""
     revision = yield from _next_revision()
-    found = yield from _named(cipher, command.name)
+    found = yield from _named(cipher, name)
     if isinstance(found, NotFound):
         return found
-    cell = Cell(found.number, found.name, found.address, command.state, found.created_us, found.clients)
+    cell = Cell(found.number, found.name, found.address, state, found.created_us, found.clients)
     yield from _write_cell(cipher, cell, revision)
     return cell
 
 
-def remove_cell(command: RemoveCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
-    """Forget a cell's address and free its name."""
+@command(cipher=True)
+def remove_cell(cipher: Cipher, name: str) -> Plan[Cell | TouchbaseError]:
+    """Forget a cell. `NotFound`, and `WrongState` while clients live in it. Its number is not used again."""
     revision = yield from _next_revision()
-    found = yield from _named(cipher, command.name)
+    found = yield from _named(cipher, name)
     if isinstance(found, NotFound):
         return found
     if found.clients:
-        return WrongState(f"clients live in {command.name!r}: delete them first; `touchbase cells list` counts them")
+        return WrongState(f"clients live in {name!r}: delete them first; `touchbase cells list` counts them")
     removed = Cell(found.number, f"{found.name}~{found.number}", "", REMOVED, found.created_us)
     yield from _write_cell(cipher, removed, revision)
     return removed
 
 
-def reserve_place(command: ReservePlace) -> Plan[Place | TouchbaseError]:
-    """Reserve a `client_id`, in the home store's own list of clients too."""
+@command
+def reserve_place(client_id: str, cell: int, number: int | None = None) -> Plan[Place | TouchbaseError]:
+    """Reserve a `client_id` for a client of a cell, so that no other cell gives it to another client. `Conflict` when it is taken.
+
+    A reservation for a client that was never created is returned as it is: the client is to be created in its cell. With `number` it is a
+    new id of that client.
+    """
     revision = yield from _next_revision()
-    rows = yield Select("SELECT number, cell FROM client_place WHERE client_id = ?", (command.client_id,))
-    number, cell = rows[0] if rows else (None, None)
-    if cell is not None and number is None and command.number is None:
-        return Place(command.client_id, None, cell)
-    owners = {row[0] for row in (yield Select(_TAKEN, (command.client_id, command.client_id)))} - {command.number}
-    if owners or (cell is not None and number != command.number):
-        return Conflict(f"client {command.client_id!r} exists already; choose another id")
-    yield Execute(STORE_PLACE, [(command.client_id, command.number, command.cell, revision)])
-    return Place(command.client_id, command.number, command.cell)
+    rows = yield Select("SELECT number, cell FROM client_place WHERE client_id = ?", (client_id,))
+    current_number, current_cell = rows[0] if rows else (None, None)
+    if current_cell is not None and current_number is None and number is None:
+        return Place(client_id, None, current_cell)
+    owners = {row[0] for row in (yield Select(_TAKEN, (client_id, client_id)))} - {number}
+    if owners or (current_cell is not None and current_number != number):
+        return Conflict(f"client {client_id!r} exists already; choose another id")
+    yield Execute(STORE_PLACE, [(client_id, number, cell, revision)])
+    return Place(client_id, number, cell)
 
 
-def confirm_place(command: ConfirmPlace) -> Plan[None]:
-    """Write the number of a created client."""
+@command
+def confirm_place(client_id: str, number: int) -> Plan[None]:
+    """Say which client was created under a reserved `client_id`."""
     revision = yield from _next_revision()
-    rows = yield Select("SELECT cell FROM client_place WHERE client_id = ? AND cell IS NOT NULL", (command.client_id,))
+    rows = yield Select("SELECT cell FROM client_place WHERE client_id = ? AND cell IS NOT NULL", (client_id,))
     if rows:
-        yield Execute(STORE_PLACE, [(command.client_id, command.number, rows[0][0], revision)])
+        yield Execute(STORE_PLACE, [(client_id, number, rows[0][0], revision)])
 
 
-def release_place(command: ReleasePlace) -> Plan[None]:
-    """Free an id whose client was not created."""
+@command
+def release_place(client_id: str, number: int | None = None) -> Plan[None]:
+    """Give up a reservation; a client that exists keeps its place. With `number` a new id of that client is given up."""
     revision = yield from _next_revision()
-    rows = yield Select("SELECT number FROM client_place WHERE client_id = ?", (command.client_id,))
-    if rows == [(command.number,)]:
-        yield Execute(STORE_PLACE, [(command.client_id, None, None, revision)])
+    rows = yield Select("SELECT number FROM client_place WHERE client_id = ?", (client_id,))
+    if rows == [(number,)]:
+        yield Execute(STORE_PLACE, [(client_id, None, None, revision)])
 
 
-def forget_places(command: ForgetPlaces) -> Plan[None]:
-    """Free the ids of a deleted client. The rows stay, so that every process learns of it."""
+@command
+def forget_places(number: int) -> Plan[None]:
+    """Forget where a deleted client lived, and its keys."""
     revision = yield from _next_revision()
-    yield Execute(FORGET_PLACES, [(command.number, revision)])
-    yield Execute(FORGET_KEYS, [(command.number,)])
+    yield Execute(FORGET_PLACES, [(number, revision)])
+    yield Execute(FORGET_KEYS, [(number,)])
 
 
-def place_key(command: PlaceKey) -> Plan[None]:
-    """Write which client a key belongs to."""
+@command
+def place_key(key_id: str, number: int) -> Plan[None]:
+    """Say which client a key belongs to."""
     revision = yield from _next_revision()
-    yield Execute(STORE_KEY, [(command.key_id, command.number, revision)])
+    yield Execute(STORE_KEY, [(key_id, number, revision)])
 
 
-def raise_ids(command: RaiseIds) -> Plan[None]:
-    """Move the blocks of ids into the cell's range, with those of migrations since."""
-    yield Execute(RAISE, [(command.first,)])
+@command
+def raise_ids(first: int) -> Plan[None]:
+    """Let a store give out no id below `first`; carried out by the cell itself, whenever it is opened."""
+    yield Execute(RAISE, [(first,)])
 
 
 def read_directory(query: ReadDirectory, cipher: Cipher) -> Plan[Directory]:
@@ -198,43 +198,38 @@ def read_directory(query: ReadDirectory, cipher: Cipher) -> Plan[Directory]:
     return Directory(revision, cells, [Place(*row) for row in places], [(row[0], row[1]) for row in keys], counted[0][0])
 
 
-def find_place(query: FindPlace) -> Plan[Place | None]:
-    """Return the place of a `client_id`."""
-    rows = yield Select("SELECT client_id, number, cell FROM client_place WHERE client_id = ?", (query.client_id,))
+@query
+def find_place(client_id: str) -> Plan[Place | None]:
+    """Where the client of this `client_id` lives; None if it has no place."""
+    rows = yield Select("SELECT client_id, number, cell FROM client_place WHERE client_id = ?", (client_id,))
     return Place(*rows[0]) if rows else None
 
 
-def find_key_place(query: FindKeyPlace) -> Plan[Place | None]:
-    """Return the place of the client of a key."""
+@query
+def find_key_place(key_id: str) -> Plan[Place | None]:
+    """Where the client of this key lives; None if the key is not that of a client in a cell."""
     rows = yield Select(
         "SELECT p.client_id, p.number, p.cell FROM key_place k JOIN client_place p ON p.number = k.number WHERE k.key_id = ? LIMIT 1",
-        (query.key_id,),
+        (key_id,),
     )
     return Place(*rows[0]) if rows else None
 
 
-def share_erasure_key(command: ShareErasureKey) -> Plan[bytes]:
-    """Return the key of erasures."""
+@command
+def share_erasure_key() -> Plan[bytes]:
+    """Return the key that erased identities are hashed with, made if there is none: all cells hash alike."""
     return (yield from make_erasure_key())
 
 
-def adopt_erasure_key(command: AdoptErasureKey) -> Plan[WrongState | None]:
-    """Store the key of another store, unless this one has its own."""
-    if (yield from make_erasure_key(command.value)) != command.value:
+@command
+def adopt_erasure_key(value: bytes) -> Plan[WrongState | None]:
+    """Take over that key; carried out by a new cell. `WrongState` when the store has hashed with another one."""
+    if (yield from make_erasure_key(value)) != value:
         return WrongState("this store has erased people with a key of its own: name an empty database")
     return None
 
 
-COMMANDS: dict[type, Callable[..., Plan[Any]]] = {
-    ShareErasureKey: share_erasure_key,
-    AdoptErasureKey: adopt_erasure_key,
-    ReservePlace: reserve_place,
-    ConfirmPlace: confirm_place,
-    ReleasePlace: release_place,
-    ForgetPlaces: forget_places,
-    PlaceKey: place_key,
-    RaiseIds: raise_ids,
-}
-CIPHER_COMMANDS: dict[type, Callable[..., Plan[Any]]] = {AddCell: add_cell, SetCellState: set_cell_state, RemoveCell: remove_cell}
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {FindPlace: find_place, FindKeyPlace: find_key_place}
+COMMANDS: dict[type, Callable[..., Plan[Any]]] = {}
+CIPHER_COMMANDS: dict[type, Callable[..., Plan[Any]]] = {}
+ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {}
 CIPHER_ANSWERS: dict[type, Callable[..., Plan[Any]]] = {ReadDirectory: read_directory}

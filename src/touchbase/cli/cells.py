@@ -172,11 +172,11 @@ def drain(database: str | None, name: str, undo: bool, as_json: bool) -> None:
 
 
 async def _drain(database: str | None, name: str, undo: bool) -> Cell:
-    from touchbase.cells.commands import SetCellState
     from touchbase.cells.models import DRAINING, OPEN
+    from touchbase.cells.sql import set_cell_state
 
     async with opened(database) as store:
-        cell = await store.write(SetCellState(name, OPEN if undo else DRAINING))
+        cell = await store.write(set_cell_state(name, OPEN if undo else DRAINING))
         await store.refresh()
         return replace(cell, clients=store.placement.counts().get(cell.number, 0))
 
@@ -195,7 +195,7 @@ def remove(database: str | None, name: str, as_json: bool) -> None:
 
 
 async def _remove(database: str | None, name: str) -> Cell:
-    from touchbase.cells.commands import RemoveCell
+    from touchbase.cells.sql import remove_cell
 
     async with opened(database) as store:
-        return await store.write(RemoveCell(name))
+        return await store.write(remove_cell(name))

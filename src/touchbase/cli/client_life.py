@@ -133,18 +133,18 @@ def _delete_at_server(tb: Touchbase, client_id: str, yes: bool) -> int | None:
 
 
 async def _rename(database: str | None, client_id: str, name: str) -> Values:
-    from touchbase.clients.commands import RenameClient
+    from touchbase.clients.sql.commands import rename_client
 
     check_name(name)
     async with opened(database) as store:
-        return as_values(await store.write(RenameClient((await find_client(store, client_id)).number, name)))
+        return as_values(await store.write(rename_client((await find_client(store, client_id)).number, name)))
 
 
 async def _set_state(database: str | None, client_id: str, state: str) -> Values:
-    from touchbase.clients.commands import SetClientState
+    from touchbase.clients.sql.commands import set_client_state
 
     async with opened(database) as store:
-        return as_values(await store.write(SetClientState((await find_client(store, client_id)).number, state, now_us())))
+        return as_values(await store.write(set_client_state((await find_client(store, client_id)).number, state, now_us())))
 
 
 async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Values, Micros]:
@@ -159,7 +159,8 @@ async def _rotate_id(database: str | None, client_id: str, new_id: str | None, k
 
 
 async def _delete(database: str | None, client_id: str, yes: bool) -> int:
-    from touchbase.clients.commands import BeginDeletion, CountClientRows
+    from touchbase.clients.commands import CountClientRows
+    from touchbase.clients.sql.commands import begin_deletion
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -169,7 +170,7 @@ async def _delete(database: str | None, client_id: str, yes: bool) -> int:
                 f"this deletes client {client.client_id} ({client.name or 'without a name'}) and {count} rows of its data for ever: "
                 "add --yes to do it"
             )
-        return await _remove(store, await store.write(BeginDeletion(client.number, now_us())))
+        return await _remove(store, await store.write(begin_deletion(client.number, now_us())))
 
 
 async def _remove(store: Store, client: Client) -> int:

@@ -171,25 +171,25 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
     import msgspec
 
     from touchbase.clients.api.settings import detail_of
-    from touchbase.clients.commands import FormerIds
+    from touchbase.clients.sql.queries import former_ids
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        former = await store.read(FormerIds(client.number, now_us()))
+        former = await store.read(former_ids(client.number, now_us()))
     shown = msgspec.to_builtins(detail_of(client, former))
     return {**as_values(client), "former_ids": shown["former_ids"]}
 
 
 async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Values:
     from touchbase.clients.service import Clients
-    from touchbase.statuses.commands import RecheckStatuses
     from touchbase.statuses.models import RECORD_KINDS
+    from touchbase.statuses.sql.refused import recheck_statuses
 
     async with opened(database) as store:
         found = await find_client(store, client_id)
         changed = (await Clients(store, now_us).put(client_id, settings))[0]
         for kind in RECORD_KINDS.values():
-            await store.write(RecheckStatuses(found.number, kind, now_us()))
+            await store.write(recheck_statuses(found.number, kind, now_us()))
         return as_values(changed)
 
 

@@ -121,10 +121,10 @@ def _remove_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str) ->
 
 
 async def _list(database: str | None, client_id: str | None) -> list[Values]:
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
 
     async with opened(database) as store:
-        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
+        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(list_clients())
         return [one for owner in owners for one in await _of(store, owner)]
 
 
@@ -148,13 +148,13 @@ async def _silences(database: str | None, client_id: str, channel: str, tool: st
 
     from touchbase.connections.api.silences import silence_out
     from touchbase.connections.service import Connections
-    from touchbase.connections.silence import ListSilences
+    from touchbase.connections.sql.silence import list_silences
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
         with explain_not_found(f"`touchbase connections list --client {client_id}` shows all"):
             await Connections(store, now_us).get(client.number, channel, tool)
-        found = await store.read(ListSilences(client.number, channel, tool))
+        found = await store.read(list_silences(client.number, channel, tool))
         return [msgspec.to_builtins(silence_out(one)) for one in found]
 
 

@@ -154,8 +154,8 @@ async def _define(
     keep_misfits: bool = False, dry_run: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Define a field, or set its type; return it, or how many values are not of the type."""
-    from touchbase.custom_fields.commands import DefineField
     from touchbase.custom_fields.service import check_type, list_fields
+    from touchbase.custom_fields.sql import define_field
 
     kind, name = KINDS[record], _checked_name(name)
     declared = _type(*given)
@@ -171,7 +171,7 @@ async def _define(
                     f"{check.misfits} values are not of this type, such as {some}; change them, or add --keep-misfits"
                 )
         with explain_not_found(SEE_LIST):
-            await store.write(DefineField(client.number, kind, name, declared, is_new=is_new))
+            await store.write(define_field(client.number, kind, name, declared, is_new=is_new))
         client = await find_client(store, client_id)
         return _as_values((await list_fields(store, client, kind, name))[0])
 
@@ -211,8 +211,8 @@ def _change(
 
 
 async def _run(database: str | None, client_id: str, record: str, change: FieldChange, dry_run: bool) -> Any:
-    from touchbase.custom_fields.commands import StartChange
     from touchbase.custom_fields.service import check_merge, preview_change
+    from touchbase.custom_fields.sql import start_change
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
@@ -222,19 +222,19 @@ async def _run(database: str | None, client_id: str, record: str, change: FieldC
             with explain_not_found(SEE_LIST):
                 return _preview(await preview_change(store, client, KINDS[record], change))
         with explain_not_found(SEE_LIST):
-            job = await store.write(StartChange(client.number, KINDS[record], change, now_us()))
+            job = await store.write(start_change(client.number, KINDS[record], change, now_us()))
         return as_values(await run_job(database, store, job), client_id)
 
 
 async def _forget(database: str | None, client_id: str, record: str, name: str) -> None:
-    from touchbase.custom_fields.commands import ForgetField
+    from touchbase.custom_fields.sql import forget_field
     from touchbase.errors import WrongState
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
         try:
             with explain_not_found(SEE_LIST):
-                await store.write(ForgetField(client.number, KINDS[record], _checked_name(name)))
+                await store.write(forget_field(client.number, KINDS[record], _checked_name(name)))
         except WrongState as error:
             raise click.ClickException(f"records have values of {name!r}; add --values to remove these too") from error
 

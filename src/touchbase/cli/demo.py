@@ -54,13 +54,13 @@ def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: 
 
 async def _is_filled(database: str) -> bool:
     """Return whether the store has the demo; fail if it has something else, or a part of the demo."""
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
     from touchbase.demo.fill import is_complete, is_of_the_demo
 
     if is_missing(database):
         return False
     async with opened(database, new=True) as store:
-        names = {each.client_id: each.name for each in await store.read(ListClients())}
+        names = {each.client_id: each.name for each in await store.read(list_clients())}
     if not is_of_the_demo(names):
         raise click.ClickException(f"{without_password(database)} has clients that are not the demo's: name another store with --database")
     if names and not is_complete(names):

@@ -117,7 +117,7 @@ def _disk_findings(settings: Settings) -> Iterator[Finding]:
 async def _store_findings(settings: Settings, silent_after: Micros) -> list[Finding]:
     from touchbase.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
     from touchbase.encryption.keys import EncryptionKeys
-    from touchbase.presence import ListServers
+    from touchbase.presence import list_servers
     from touchbase.storage import check_address, open_store
     from touchbase.storage.schema_state import schema_state
 
@@ -142,7 +142,7 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
     store = await open_store(settings.database, as_is=True, encryption_keys=keys, upgrade=False)
     try:
         found += [Finding("store", PROBLEM, warning, "docs/how-to/run-on-postgresql.md says how") for warning in store.warnings]
-        servers = await store.read(ListServers(now_us()))
+        servers = await store.read(list_servers(now_us()))
         found += _server_findings(servers, settings)
         needed = not all(server.open_mode for server in servers) if servers else not settings.open_mode
         domains = settings.recipient_domains

@@ -129,12 +129,13 @@ def _secrets(count: int) -> str:
 
 async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict[str, str]]:
     """Return the state of all stores, a text for each secret that cannot be decrypted, and why a cell could not be checked."""
-    from touchbase.encryption.commands import CheckEncryption, EncryptionState
+    from touchbase.connections.sql.encrypted_columns import check_encryption
+    from touchbase.encryption.commands import EncryptionState
 
     total, lost = EncryptionState(), list[str]()
     async with _every_store(database) as (stores, down):
         for prefix, store in stores:
-            found = await store.read(CheckEncryption())
+            found = await store.read(check_encryption())
             for key_id, count in found.by_key.items():
                 total.by_key[key_id] = total.by_key.get(key_id, 0) + count
             total.clear += found.clear
@@ -145,11 +146,11 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict
 @asynccontextmanager
 async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[str, Store]], dict[str, str]]]:
     """Open all stores, also without their keys; yield each with what to write before its secrets, and why a cell cannot be used."""
-    from touchbase.encryption.commands import CheckEncryption
+    from touchbase.connections.sql.encrypted_columns import check_encryption
     from touchbase.storage.cell_names import cell_names
 
     async with _opened_without_key(database) as home:
-        if (await home.read(CheckEncryption())).lost:
+        if (await home.read(check_encryption())).lost:
             names = await cell_names(read_settings(database=database).database)
             yield [("", home)], dict.fromkeys(names, "the home store's key is missing, which encrypts its address")
             return
@@ -171,15 +172,19 @@ async def _describe(store: Store, place: SecretLocation) -> str:
 
 
 async def _replace_lost(database: str | None) -> list[str]:
-    from touchbase.encryption.commands import ReplaceLost
+    from touchbase.connections.sql import encrypted_columns as sql_encrypted_columns
 
     async with _every_store(database) as (stores, _):
-        return [f"{prefix}{await _describe(store, place)}" for prefix, store in stores for place in await store.write(ReplaceLost())]
+        return [
+            f"{prefix}{await _describe(store, place)}"
+            for prefix, store in stores
+            for place in await store.write(sql_encrypted_columns.replace_lost())
+        ]
 
 
 async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
     """Rotate in the home store, then in each cell. Nothing is done while a secret of any store is lost, or a cell is down."""
-    from touchbase.encryption.commands import CheckEncryption
+    from touchbase.connections.sql.encrypted_columns import check_encryption
 
     total = 0
     async with opened(database) as router, cells_as_they_are(router.home) as cells:
@@ -187,7 +192,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
         settings = read_settings(database=database)
         stores = [(settings.database, router.home), *((cell.address, store) for cell, store in cells.stores.values())]
         for _, store in stores:
-            found = await store.read(CheckEncryption())
+            found = await store.read(check_encryption())
             if found.lost:
                 first = found.lost[0]
                 raise click.ClickException(
@@ -207,11 +212,12 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
 
 async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path | None]:
     """Encrypt the secrets of one store again; return how many, the keys that it needs no longer, and the file of the previous key."""
-    from touchbase.encryption.commands import CheckEncryption, Reencrypt, RetireKeys
+    from touchbase.connections.sql.encrypted_columns import check_encryption, retire_keys
+    from touchbase.encryption.commands import Reencrypt
     from touchbase.encryption.key_file import KeyFile
     from touchbase.storage import keys_of
 
-    total, encrypted = sum((await store.read(CheckEncryption())).by_key.values()), 0
+    total, encrypted = sum((await store.read(check_encryption())).by_key.values()), 0
     if not total:
         return 0, [], None
     keys = keys_of(address, keys_at_hand())
@@ -221,14 +227,14 @@ async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path 
         encrypted += batch
         if sys.stderr.isatty():
             click.echo(f"\r{encrypted} of {total}", err=True, nl=encrypted >= total)
-    retired = await store.write(RetireKeys())
+    retired = await store.write(retire_keys())
     return encrypted, list(retired), keys.end_rotation() if isinstance(keys, KeyFile) else None
 
 
 @asynccontextmanager
 async def _opened_without_key(database: str | None) -> AsyncIterator[Store]:
     """Open the store, also if its encryption key is missing."""
-    from touchbase.encryption.commands import CheckEncryption
+    from touchbase.connections.sql.encrypted_columns import check_encryption
     from touchbase.errors import UnusableStore
 
     try:
@@ -237,7 +243,7 @@ async def _opened_without_key(database: str | None) -> AsyncIterator[Store]:
     except UnusableStore as error:
         async with opened(database, as_is=True) as store:
             try:
-                await store.read(CheckEncryption())
+                await store.read(check_encryption())
             except Exception:
                 raise error from None  # the cause is not a missing key
     async with opened(database, as_is=True) as store:

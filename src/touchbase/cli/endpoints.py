@@ -78,11 +78,11 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 @json_option()
 def remove(database: str | None, client_id: str, endpoint_id: int, as_json: bool) -> None:
     """Remove an endpoint with its attempts; what waits is not sent."""
-    from touchbase.outgoing.commands import RemoveEndpoint
+    from touchbase.outgoing.sql.endpoints import remove_endpoint
 
     fetch(
         lambda tb: tb.webhook_endpoints.remove(endpoint_id),
-        lambda: _write(database, client_id, lambda client: RemoveEndpoint(client, endpoint_id)),
+        lambda: _write(database, client_id, lambda client: remove_endpoint(client, endpoint_id)),
     )
     _done(as_json, endpoint_id, "removed", "is removed")
 
@@ -169,11 +169,11 @@ def replay(
 @json_option()
 def resume(database: str | None, client_id: str, endpoint_id: int, as_json: bool) -> None:
     """Make a paused or disabled endpoint active: what waited is sent, in order."""
-    from touchbase.outgoing.commands import ResumeEndpoint
+    from touchbase.outgoing.sql.endpoints import resume_endpoint
 
     fetch(
         lambda tb: tb.webhook_endpoints.resume(endpoint_id),
-        lambda: _write(database, client_id, lambda client: ResumeEndpoint(client, endpoint_id, now_us())),
+        lambda: _write(database, client_id, lambda client: resume_endpoint(client, endpoint_id, now_us())),
     )
     _done(as_json, endpoint_id, "state", "is active", "active")
 
@@ -201,13 +201,13 @@ def _done(as_json: bool, endpoint_id: int, name: str, text: str, value: object =
 
 
 async def _rotate_secret(database: str | None, client_id: str, endpoint_id: int, hours: int) -> str:
-    from touchbase.outgoing.commands import RotateSecret
     from touchbase.outgoing.models import Secret
     from touchbase.outgoing.signatures import new_secret
+    from touchbase.outgoing.sql import endpoints as sql_endpoints
 
     now, secret = now_us(), new_secret()
     until = now + hours * 3_600 * 1_000_000
-    await _write(database, client_id, lambda client: RotateSecret(client, endpoint_id, Secret(secret), until, now))
+    await _write(database, client_id, lambda client: sql_endpoints.rotate_secret(client, endpoint_id, Secret(secret), until, now))
     return secret
 
 
@@ -219,11 +219,11 @@ async def _write(database: str | None, client_id: str, command: Callable[[int], 
 async def _list(database: str | None, client_id: str | None) -> list[Values]:
     import msgspec
 
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
     from touchbase.outgoing.api.schemas import endpoint_out
 
     async with opened(database) as store:
-        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
+        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(list_clients())
         return [
             {"client_id": owner.client_id, **msgspec.to_builtins(endpoint_out(*one))}
             for owner in owners
@@ -233,10 +233,10 @@ async def _list(database: str | None, client_id: str | None) -> list[Values]:
 
 async def _endpoints(store: Store, owner: Client) -> AsyncIterator[Any]:
     from touchbase.cli.store import now_us
-    from touchbase.outgoing.commands import ListEndpoints
     from touchbase.outgoing.models import MAX_ENDPOINTS
+    from touchbase.outgoing.sql.endpoints import list_endpoints
 
-    for endpoint in await store.read(ListEndpoints(owner.number, MAX_ENDPOINTS, now_us())):
+    for endpoint in await store.read(list_endpoints(owner.number, MAX_ENDPOINTS, now_us())):
         yield endpoint
 
 
@@ -247,12 +247,13 @@ async def _test(database: str | None, allowed: dict[str, str | None], client_id:
     from touchbase.outgoing.api.objects import AS_IN_API
     from touchbase.outgoing.api.schemas import attempt_out
     from touchbase.outgoing.attempts import Outbox
-    from touchbase.outgoing.commands import GetEndpoint, StoreAttempt
+    from touchbase.outgoing.commands import StoreAttempt
+    from touchbase.outgoing.sql.endpoints import get_endpoint
     from touchbase.workers import outgoing_parts
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        endpoint: Endpoint | None = await store.read(GetEndpoint(client.number, endpoint_id))
+        endpoint: Endpoint | None = await store.read(get_endpoint(client.number, endpoint_id))
         if endpoint is None:
             raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
         sender, place = outgoing_parts(read_settings(**allowed), store)
@@ -268,11 +269,11 @@ async def _attempts(database: str | None, client_id: str, limit: int, *filters: 
     import msgspec
 
     from touchbase.outgoing.api.schemas import attempt_out
-    from touchbase.outgoing.commands import ListAttempts
+    from touchbase.outgoing.sql.dispatch import list_attempts
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        found = await store.read(ListAttempts(client.number, limit, None, *filters))
+        found = await store.read(list_attempts(client.number, limit, None, *filters))
         return [msgspec.to_builtins(attempt_out(one)) for one in found]
 
 

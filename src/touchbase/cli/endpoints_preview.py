@@ -49,13 +49,13 @@ async def _preview(database: str | None, client_id: str, endpoint_id: int, event
     from touchbase.outgoing.api.objects import AS_IN_API
     from touchbase.outgoing.api.preview import preview_out
     from touchbase.outgoing.attempts import Outbox
-    from touchbase.outgoing.commands import GetEndpoint
+    from touchbase.outgoing.sql.endpoints import get_endpoint
     from touchbase.workers import outgoing_parts
 
     sequence = None if event is None else sequence_of_id(event)
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        endpoint = await store.read(GetEndpoint(client.number, endpoint_id))
+        endpoint = await store.read(get_endpoint(client.number, endpoint_id))
         if endpoint is None:
             raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
         sender, place = outgoing_parts(read_settings(), store)

@@ -181,11 +181,11 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
 
 
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
     from touchbase.events.replay import Page
     from touchbase.inbox.service import get_delivery, require_body
 
-    clients = {client.number: client for client in await store.read(ListClients())}
+    clients = {client.number: client for client in await store.read(list_clients())}
     with explain_not_found("`touchbase inbox list` shows all"):
         found = [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]
     for delivery in found:

@@ -157,9 +157,9 @@ async def _show(database: str | None, job_id: int) -> tuple[Job, str]:
 
 
 async def _get(store: Store, job_id: int) -> Job:
-    from touchbase.jobs.commands import GetJob
+    from touchbase.jobs.sql import get_job
 
-    job = await store.read(GetJob(None, job_id))
+    job = await store.read(get_job(None, job_id))
     if job is None:
         raise click.ClickException(f"there is no job with id {job_id}: `touchbase jobs list` shows all")
     return job
@@ -167,13 +167,13 @@ async def _get(store: Store, job_id: int) -> Job:
 
 async def _cancel(database: str | None, job_id: int) -> tuple[Job, str]:
     from touchbase.cli.options import read_settings
-    from touchbase.jobs.commands import ChangeJob
     from touchbase.jobs.models import CANCELLED, DUE, ENDED, PREVIEW
+    from touchbase.jobs.sql import change_job
     from touchbase.workers import job_files_us
 
     async with opened(database) as store:
         job = await _get(store, job_id)
         if job.state not in ENDED:
             until = now_us() + job_files_us(read_settings(database=database))
-            job = await store.write(ChangeJob(job.client, job.id, (PREVIEW, *DUE), CANCELLED, now_us(), files_until_us=until))
+            job = await store.write(change_job(job.client, job.id, (PREVIEW, *DUE), CANCELLED, now_us(), files_until_us=until))
         return (await _named(store, [job]))[0]

@@ -166,9 +166,9 @@ async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> 
 
 async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client]:
     """Return one client, or all."""
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
 
-    return [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
+    return [await find_client(store, client_id)] if client_id is not None else await store.read(list_clients())
 
 
 @click.command()
@@ -195,8 +195,8 @@ async def _vacuum(database: str | None) -> dict[str, str | None]:
     """Vacuum the home store and all cells; return why one was not, by the name of the cell."""
     from touchbase.app import clock
     from touchbase.cells.models import HOME_NAME
-    from touchbase.erasure.commands import OpenErasures
     from touchbase.erasure.service import Eraser
+    from touchbase.erasure.sql.queries import open_erasures
     from touchbase.events.translator_pool import TranslatorPool
 
     done: dict[str, str | None] = {}
@@ -205,7 +205,7 @@ async def _vacuum(database: str | None) -> dict[str, str | None]:
         done |= {cell.cell.name: cell.reason for cell in router.cells.values() if not cell.is_open}
         for name, store in named.items():
             try:
-                searched = await store.read(OpenErasures())
+                searched = await store.read(open_erasures())
                 emptied = await Eraser(store, TranslatorPool(), clock).clean(searched, whole=True)
             except Overloaded as error:
                 done[name] = error.detail

@@ -103,7 +103,8 @@ async def _list(
     database: str | None, client_id: str, email: str | None, after: int | None, limit: int, filters: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], bool]:
     from touchbase.common.normalize import find_email_key
-    from touchbase.messages.commands import GetMessages, ListMessages
+    from touchbase.messages.commands import ListMessages
+    from touchbase.messages.sql.plans import get_messages
 
     key = email and find_email_key(email)
     if email is not None and key is None:
@@ -111,7 +112,7 @@ async def _list(
     async with opened(database) as store:
         client, place = await find_client(store, client_id), None
         if after is not None:
-            last = (await store.read(GetMessages(client.number, [after]))).get(after)
+            last = (await store.read(get_messages(client.number, [after]))).get(after)
             if last is None:
                 raise click.ClickException(f"there is no message {after} any more: begin again without --after")
             place = (last.occurred_us, last.place)
@@ -120,11 +121,11 @@ async def _list(
 
 
 async def _get(database: str | None, client_id: str, number: int) -> dict[str, Any]:
-    from touchbase.messages.commands import GetMessages
+    from touchbase.messages.sql.plans import get_messages
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        found = (await store.read(GetMessages(client.number, [number]))).get(number)
+        found = (await store.read(get_messages(client.number, [number]))).get(number)
     if found is None:
         raise click.ClickException(f"client {client_id} has no message with id {number}: it was deleted, or its contact was")
     return _values(found)

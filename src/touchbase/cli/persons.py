@@ -171,11 +171,11 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
 
 
 async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
-    from touchbase.erasure.commands import LiftErasure
+    from touchbase.erasure.sql.commands import lift_erasure
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number
-        return await store.write(LiftErasure(client, refs))
+        return await store.write(lift_erasure(client, refs))
 
 
 def _eraser(store: ProcessingStore) -> Eraser:

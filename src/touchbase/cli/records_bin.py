@@ -211,8 +211,9 @@ async def _problem(store: Store, client: Client, kind: ResourceType[Any, Any, An
 async def _merge(
     database: str | None, client_id: str, record: Record, survivor: int, others: list[int], survivorship: str, dry_run: bool
 ) -> dict[str, Any]:
-    from touchbase.merging.commands import MergeRecords, PreviewMerge
+    from touchbase.merging.commands import MergeRecords
     from touchbase.merging.models import Policy
+    from touchbase.merging.sql.merge import preview_merge
     from touchbase.records.commands import new_write_key
     from touchbase.records.read_records import get_record
 
@@ -224,7 +225,7 @@ async def _merge(
         if not dry_run:
             command = MergeRecords(client.number, kind.type.kind, survivor, others, policy, now_us(), new_write_key())
             return _merge_out(client, kind, await store.write(command))
-        found = await store.read(PreviewMerge(client.number, kind.type.kind, survivor, others, policy, now_us()))
+        found = await store.read(preview_merge(client.number, kind.type.kind, survivor, others, policy, now_us()))
         if found is None:
             raise NotFound("one of these records has just been removed; run the command again")
         return _merge_out(client, kind, found)

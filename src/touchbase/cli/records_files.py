@@ -133,11 +133,11 @@ def _import_at_server(tb: Touchbase, record: Record, options: Mapping[str, Any],
 
 
 async def _stored_mapping(store: ProcessingStore, client: Client, record: Record, name: str | None) -> Mapping[str, Any] | None:
-    from touchbase.imports.commands import ListMappings
+    from touchbase.imports.sql import list_mappings
 
     if name is None:
         return None
-    return _chosen(name, {one.name: one.mapping for one in await store.read(ListMappings(client.number, record))})
+    return _chosen(name, {one.name: one.mapping for one in await store.read(list_mappings(client.number, record))})
 
 
 def _chosen(name: str, stored: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -149,11 +149,12 @@ def _chosen(name: str, stored: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
 async def _save_mapping(store: ProcessingStore, client: Client, settings: ImportSettings, name: str) -> None:
     import msgspec
 
-    from touchbase.imports.commands import SaveMapping, StoredMapping
+    from touchbase.imports.commands import StoredMapping
+    from touchbase.imports.sql import save_mapping
 
     values = msgspec.to_builtins(settings.mapping)
     record = values.pop("record")
-    await store.write(SaveMapping(client.number, StoredMapping(record, name, values, now_us())))
+    await store.write(save_mapping(client.number, StoredMapping(record, name, values, now_us())))
 
 
 def _settings(record: Record, seen: Preview, options: Mapping[str, Any], stored: Mapping[str, Any] | None) -> ImportSettings:
@@ -184,23 +185,24 @@ async def _upload(store: ProcessingStore, client: Client, record: Record, settin
     import msgspec
 
     from touchbase.common.timestamps import DAY
-    from touchbase.jobs.commands import AppendToFile, ChangeJob, CreateJob
+    from touchbase.jobs.commands import CreateJob
     from touchbase.jobs.models import INPUT, QUEUED, UPLOADING, Job
     from touchbase.jobs.runner import PIECE
+    from touchbase.jobs.sql import append_to_file, change_job
 
     at = now_us()
     new = Job(client.number, 0, f"{PLURALS[record]}.import", UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
     job = await store.write(CreateJob(new))
     file.seek(0)
     while piece := file.read(PIECE):
-        await store.write(AppendToFile(job.client, job.id, INPUT, piece, now_us()))
-    return await store.write(ChangeJob(job.client, job.id, (UPLOADING,), QUEUED, now_us()))
+        await store.write(append_to_file(job.client, job.id, INPUT, piece, now_us()))
+    return await store.write(change_job(job.client, job.id, (UPLOADING,), QUEUED, now_us()))
 
 
 async def run_job(database: str | None, store: ProcessingStore, job: Job) -> Job:
     """Run a job here, or wait for the server that has taken it; show its progress on a terminal."""
-    from touchbase.jobs.commands import GetJob
     from touchbase.jobs.models import ENDED
+    from touchbase.jobs.sql import get_job
     from touchbase.workers import job_worker
 
     worker = job_worker(read_settings(database=database), store, now_us)
@@ -209,7 +211,7 @@ async def run_job(database: str | None, store: ProcessingStore, job: Job) -> Job
         with _progress() as show:
             while job.state not in ENDED:
                 await asyncio.wait([running], timeout=SHOW_SECONDS)
-                found: Job | None = await store.read(GetJob(job.client, job.id))
+                found: Job | None = await store.read(get_job(job.client, job.id))
                 job = found or job
                 show(job)
                 if running.done():

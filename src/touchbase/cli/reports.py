@@ -133,8 +133,8 @@ def _rows_at_server(tb: Touchbase, client_id: str | None, report: str, sent: dic
 
 
 async def _rows(database: str | None, client_id: str | None, asked: Asked, rows_of: Callable[..., Any]) -> list[Any]:
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients.sql.queries import list_clients
 
     async with opened(database) as store:
-        clients = await store.read(ListClients()) if client_id is None else [await find_client(store, client_id)]
+        clients = await store.read(list_clients()) if client_id is None else [await find_client(store, client_id)]
         return [row for client in clients for row in await rows_of(store, client, asked)]

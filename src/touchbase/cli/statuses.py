@@ -122,31 +122,31 @@ async def _list(database: str | None, client_id: str, many: str) -> list[dict[st
     from msgspec import to_builtins
 
     from touchbase.statuses.api import status_out
-    from touchbase.statuses.commands import ListStatuses
     from touchbase.statuses.models import RECORD_KINDS
+    from touchbase.statuses.sql.renames import list_statuses
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        return [to_builtins(status_out(each)) for each in await store.read(ListStatuses(client.number, RECORD_KINDS[many]))]
+        return [to_builtins(status_out(each)) for each in await store.read(list_statuses(client.number, RECORD_KINDS[many]))]
 
 
 async def _add(database: str | None, client_id: str, many: str, name: str, start_set: bool) -> Values | None:
-    from touchbase.statuses.commands import DefineStatus
     from touchbase.statuses.models import RECORD_KINDS
+    from touchbase.statuses.sql.renames import define_status
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
-        changed = await store.write(DefineStatus(client.number, RECORD_KINDS[many], _name(name), start_set, now_us()))
+        changed = await store.write(define_status(client.number, RECORD_KINDS[many], _name(name), start_set, now_us()))
         return None if changed.job is None else as_values(await _finished(database, store, changed.job), client_id)
 
 
 async def _remove(database: str | None, client_id: str, many: str, name: str) -> None:
-    from touchbase.statuses.commands import RemoveStatus
     from touchbase.statuses.models import RECORD_KINDS
+    from touchbase.statuses.sql.renames import remove_status
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
-        await store.write(RemoveStatus(client.number, RECORD_KINDS[many], name))
+        await store.write(remove_status(client.number, RECORD_KINDS[many], name))
 
 
 def _name(text: str) -> str:
@@ -209,15 +209,15 @@ async def _start(database: str | None, client_id: str, many: str, before: str, a
 
 async def _finished(database: str | None, store: ProcessingStore, job: Job) -> Job:
     """Run a job here, or wait for the process that has taken it, until it has ended."""
-    from touchbase.jobs.commands import GetJob
     from touchbase.jobs.models import ENDED
+    from touchbase.jobs.sql import get_job
     from touchbase.workers import job_worker
 
     worker = job_worker(read_settings(database=database), store, now_us)
     try:
         while job.state not in ENDED:
             await worker.run_job(job.client, job.id)
-            found = await store.read(GetJob(job.client, job.id))
+            found = await store.read(get_job(job.client, job.id))
             if found is None:
                 raise click.ClickException(f"job {job.id} was removed with its client")
             job = found

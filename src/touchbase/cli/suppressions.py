@@ -196,13 +196,14 @@ async def _list(
     database: str | None, client_id: str | None, installation: bool, filters: Values, kind: str | None, value: str | None, limit: int,
     after: int | None,
 ) -> tuple[list[Values], bool]:  # fmt: skip
-    from touchbase.do_not_contact.commands import GetEntry, ListEntries
+    from touchbase.do_not_contact.commands import ListEntries
+    from touchbase.do_not_contact.sql.lookup import get_entry
 
     address = (kind, None) if value is None else _address(value, kind)
     async with opened(database) as store:
         number, place = await _number(store, client_id, installation), None
         if after is not None:
-            last = await store.read(GetEntry(number, after))
+            last = await store.read(get_entry(number, after))
             if last is None:
                 raise click.ClickException(f"--after {after} is on the list no more: begin again without it")
             place = (last.created_us, last.id)
@@ -234,10 +235,11 @@ async def _remove(database: str | None, client_id: str | None, installation: boo
 
 async def _find(store: Store, number: int, text: str) -> Entry:
     """Return the entry with this id or address."""
-    from touchbase.do_not_contact.commands import GetEntry, ListEntries
+    from touchbase.do_not_contact.commands import ListEntries
+    from touchbase.do_not_contact.sql.lookup import get_entry
 
     if text.isascii() and text.isdigit():
-        found = await store.read(GetEntry(number, int(text)))
+        found = await store.read(get_entry(number, int(text)))
     else:
         page = await store.read(ListEntries(number, 1, now_us(), None, *_address(text, None)))
         found = page[0] if page else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.clients.models import BY_CALL, Client, ClientSettings, FormerId
+from touchbase.clients.models import BY_CALL, Client, ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.sql.operation import Command, Query
 
@@ -25,23 +25,6 @@ class CreateClient(Command[Client]):
 
 
 @dataclass(slots=True)
-class RenameClient(Command[Client]):
-    """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
-
-    client: int
-    name: str
-
-
-@dataclass(slots=True)
-class SetClientState(Command[Client]):
-    """Suspend or resume a client; a client in that state stays as it is. `NotFound`, `WrongState` as above."""
-
-    client: int
-    state: str
-    at: Micros
-
-
-@dataclass(slots=True)
 class RotateClientId(Command[Client]):
     """Replace a client's `client_id`; its present id is valid until `keep_until_us`, and never becomes another client's.
 
@@ -52,14 +35,6 @@ class RotateClientId(Command[Client]):
     client: int
     client_id: str
     keep_until_us: Micros
-
-
-@dataclass(slots=True)
-class BeginDeletion(Command[Client]):
-    """Stop serving a client, so that its data can be removed; repeating it continues the deletion. `NotFound`."""
-
-    client: int
-    at: Micros
 
 
 @dataclass(slots=True)
@@ -101,13 +76,6 @@ class FindClientByNumber(Query[Client | None]):
 
 
 @dataclass(slots=True)
-class FindClientByHandle(Query[Client | None]):
-    """The client of this handle."""
-
-    handle: str
-
-
-@dataclass(slots=True)
 class ListClientPage(Query[list[Client]]):
     """Clients by `client_id`, after `after`, whose name or id contains `text`, case ignored."""
 
@@ -117,19 +85,6 @@ class ListClientPage(Query[list[Client]]):
     text: str | None = None
     only: int | None = None
     """The number of the only client that may be shown."""
-
-
-@dataclass(slots=True)
-class FormerIds(Query[list[FormerId]]):
-    """The former ids of a client that are valid at this time, ordered by their end."""
-
-    client: int
-    at: Micros
-
-
-@dataclass(slots=True)
-class DeletingClients(Query[list[Client]]):
-    """The clients that are being deleted."""
 
 
 @dataclass(slots=True)
@@ -169,8 +124,3 @@ class FindClient(Query[Client | None]):
 
     client_id: str
     at: Micros | None = None
-
-
-@dataclass(slots=True)
-class ListClients(Query[list[Client]]):
-    """All clients by `client_id`."""

@@ -7,16 +7,9 @@ import re
 from collections.abc import Callable
 from secrets import token_hex
 
-from touchbase.clients.commands import (
-    EnsureClient,
-    FindClient,
-    FindClientByHandle,
-    FindClientByNumber,
-    ListClientPage,
-    ListClients,
-    SetClientSettings,
-)
+from touchbase.clients.commands import EnsureClient, FindClient, FindClientByNumber, ListClientPage, SetClientSettings
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
+from touchbase.clients.sql.queries import find_client_by_handle, list_clients
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
@@ -76,7 +69,7 @@ class Clients:
 
     async def named(self, text: str) -> Client | None:
         """Return the client with this handle or `client_id`, or None: for addresses of the console, not for requests on records."""
-        return await self._store.read(FindClientByHandle(text)) or await self.find(text)
+        return await self._store.read(find_client_by_handle(text)) or await self.find(text)
 
     async def get(self, client_id: str) -> Client:
         """Return the client of this `client_id`; raise `NotFound`."""
@@ -121,7 +114,7 @@ class Clients:
 
     async def all(self) -> list[Client]:
         """Return all clients by `client_id`."""
-        return await self._store.read(ListClients())
+        return await self._store.read(list_clients())
 
     async def page(
         self, limit: int, after: str | None, *, state: str | None = None, text: str | None = None, only: int | None = None

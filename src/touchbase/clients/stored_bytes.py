@@ -10,9 +10,10 @@ from collections import deque
 from dataclasses import dataclass
 
 from touchbase.clients.models import Client
+from touchbase.clients.sql.stored_bytes import claim_count, due_counts, measure_page, store_count
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
 from touchbase.errors import Overloaded, StorageFull
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.clients")
@@ -62,42 +63,6 @@ class StoredTotals:
 
 
 @dataclass(slots=True)
-class DueCounts(Query[list[int]]):
-    """The numbers of clients whose stored bytes are to be counted now, those that wait longest first."""
-
-    at: Micros
-    most: int = CLIENTS_AT_ONCE
-
-
-@dataclass(slots=True)
-class ClaimCount(Command[bool]):
-    """Claim the count of a client for `LEASE`; False if it is not due, or the client is being deleted."""
-
-    client: int
-    at: Micros
-
-
-@dataclass(slots=True)
-class MeasurePage(Query[MeasuredPage]):
-    """Add up the bytes of the next rows of a client."""
-
-    client: int
-    place: Place = (0, None)
-    most: int = PAGE
-
-
-@dataclass(slots=True)
-class StoreCount(Command[bool]):
-    """Store a completed count; return whether it logged an event, because the client came above `WARNING_PERCENT` of its limit."""
-
-    client: int
-    stored_bytes: int
-    at: Micros
-    default_limit: int
-    """The limit of clients without one of their own; 0: none."""
-
-
-@dataclass(slots=True)
 class CountStored(Query[StoredTotals]):
     """Stored bytes of all clients."""
 
@@ -109,11 +74,6 @@ class StorageShare:
     client: int
     stored_bytes: int
     limit_bytes: int
-
-
-@dataclass(slots=True)
-class ListNearLimit(Query[list[StorageShare]]):
-    """The clients above `WARNING_PERCENT` of their limit, by number."""
 
 
 def limit_of(client: Client, default_limit: int) -> int:
@@ -178,26 +138,26 @@ class StorageCounter:
             if not self._due:
                 if not has_passed(LOOK_INTERVAL, self._looked_us, now):
                     return False
-                self._due.extend(await self._store.read(DueCounts(now)))
+                self._due.extend(await self._store.read(due_counts(now)))
                 if len(self._due) < CLIENTS_AT_ONCE:
                     self._looked_us = now
                 if not self._due:
                     return False
             client = self._due.popleft()
-            if await self._store.write(ClaimCount(client, now)):
+            if await self._store.write(claim_count(client, now)):
                 self._client, self._place, self._bytes = client, (0, None), 0
                 return True
 
     async def _count_page(self) -> None:
         client = self._client
         assert client is not None
-        page = await self._store.read(MeasurePage(client, self._place))
+        page = await self._store.read(measure_page(client, self._place))
         self._bytes += page.size
         if page.next is not None:
             self._place = page.next
             return
         self._client = None
-        if await self._store.write(StoreCount(client, self._bytes, self._clock(), self._default_limit)):
+        if await self._store.write(store_count(client, self._bytes, self._clock(), self._default_limit)):
             # The client's number: its id is part of an address that accepts webhooks.
             LOG.warning(
                 "client %d: it stores more than %d %% of the bytes that it may store; see `touchbase doctor`", client, WARNING_PERCENT

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Followed:
     more: bool = False
     """Whether work is left."""
     start: bool = False
-    """The present contacts are to be linked first: `StartLinking`."""
+    """The present contacts are to be linked first: `start_linking`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,6 @@ class FollowChanges(Command[Followed]):
 
 
 @dataclass(slots=True)
-class StartLinking(Command[None]):
-    """Create the job that links the present contacts, and follow the client's events from now on, if that has not been done."""
-
-    client: int
-    at: Micros
-
-
-@dataclass(slots=True)
 class LinkPage(Command[LinkedPage]):
     """Link up to `limit` contacts after the id `after`, for the job with this id."""
 
@@ -81,18 +73,3 @@ class LinkPage(Command[LinkedPage]):
     limit: int
     at: Micros
     new: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ClientsToLink(Query[list[int]]):
-    """Active clients whose contacts may have to be linked, by number, after the number `after`."""
-
-    limit: int
-    after: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CountContacts(Query[int]):
-    """The number of a client's contacts."""
-
-    client: int

@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 
 from touchbase.common.threads import on_thread
-from touchbase.company_links.commands import CountContacts, LinkedPage, LinkPage
+from touchbase.company_links.commands import LinkedPage, LinkPage
 from touchbase.company_links.domains import lists
-from touchbase.jobs.commands import ChangeJob
+from touchbase.company_links.sql.follow import count_contacts
 from touchbase.jobs.models import CANCELLED, RUNNING, Checkpoint, JobLost
 from touchbase.jobs.runner import JobKind, JobRun
+from touchbase.jobs.sql import change_job
 
 PAGE = 200
 """Contacts of one step."""
@@ -53,7 +54,7 @@ class LinkKind:
         """Link the contacts after the last checkpoint, until the last one or until the setting changes."""
         at = msgspec.convert(run.job.position, Position)
         if at.total is None:
-            at.total = await run.store.read(CountContacts(run.job.client))
+            at.total = await run.store.read(count_contacts(run.job.client))
         await on_thread("company_links", lists)
         new = 0
         while not at.done:
@@ -73,7 +74,7 @@ class LinkKind:
     async def _cancel(self, run: JobRun) -> None:
         """End the job; raises `JobLost`."""
         job, at = run.job, run.clock()
-        await run.store.write(ChangeJob(job.client, job.id, (RUNNING,), CANCELLED, at, error=STOPPED, token=job.token))
+        await run.store.write(change_job(job.client, job.id, (RUNNING,), CANCELLED, at, error=STOPPED, token=job.token))
         raise JobLost(STOPPED)
 
 

@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
-from touchbase.company_links.commands import ClientsToLink, FollowChanges, StartLinking
+from touchbase.company_links.commands import FollowChanges
 from touchbase.company_links.domains import lists
+from touchbase.company_links.sql.follow import clients_to_link, start_linking
 from touchbase.errors import Overloaded
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -71,7 +72,7 @@ class CompanyLinker:
         linked, failed, found = 0, set[int](), True
         while found:
             found, after = False, 0
-            while clients := await self._store.read(ClientsToLink(CLIENTS, after)):
+            while clients := await self._store.read(clients_to_link(CLIENTS, after)):
                 after = clients[-1]
                 for client in clients:
                     if self._stopping.is_set():
@@ -102,7 +103,7 @@ class CompanyLinker:
         await on_thread("company_links", lists)
         found = await self._store.write(FollowChanges(client, PAGE, self._clock()))
         if found.start:
-            await self._store.write(StartLinking(client, self._clock()))
+            await self._store.write(start_linking(client, self._clock()))
             self._on_job()
         if found.linked.wanted:
             found = await self._store.write(FollowChanges(client, PAGE, self._clock(), found.linked.wanted))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
-from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
+from touchbase.connections.fetch_state import FetchRequest
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.sql.operation import Command, Query
 
@@ -43,20 +43,6 @@ class RemoveConnection(Command[None]):
     client: int
     channel: str
     tool: str
-
-
-@dataclass(slots=True)
-class ClaimFetch(Command[ClaimedFetch | None]):
-    """Claim the fetch queue of a client's tool until `until_us`, so that no other worker fetches from it.
-
-    Returns the due records, first the ones needed by parked events; None when another worker has the claim, or the queue is paused.
-    """
-
-    client: int
-    tool: str
-    now_us: Micros
-    until_us: Micros
-    limit: int
 
 
 @dataclass(slots=True)
@@ -100,10 +86,3 @@ class DueFetches(Query[list[tuple[int, str]]]):
     """
 
     now_us: Micros
-
-
-@dataclass(slots=True)
-class ListFetching(Query[list[FetchState]]):
-    """List the state of each fetch queue of a client; without tools from which no record was ever requested."""
-
-    client: int

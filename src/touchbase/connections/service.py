@@ -7,11 +7,12 @@ from secrets import token_urlsafe
 
 from touchbase.common.cache import Cache
 from touchbase.common.timestamps import Clock, Micros
-from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, ListFetching, RemoveConnection
+from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import CACHE_TTL, GENERATED_PREFIX, Connection, ConnectionSettings
 from touchbase.connections.rhythm import CallStatistics
-from touchbase.connections.silence import ListCalls
+from touchbase.connections.sql.fetching import list_fetching
+from touchbase.connections.sql.silence import list_calls
 from touchbase.errors import NotFound, Overloaded, PreconditionFailed
 from touchbase.sql.store import Store, Writes
 
@@ -60,11 +61,11 @@ class Connections:
 
     async def fetching(self, client: int) -> dict[str, FetchState]:
         """Return the state of enrichment by tool."""
-        return {one.tool: one for one in await self._store.read(ListFetching(client))}
+        return {one.tool: one for one in await self._store.read(list_fetching(client))}
 
     async def calls(self, client: int) -> dict[tuple[str, str], CallStatistics]:
         """Return what is known of the calls of connections, by channel and tool."""
-        return {(one.channel, one.tool): one for one in await self._store.read(ListCalls(client, self._clock()))}
+        return {(one.channel, one.tool): one for one in await self._store.read(list_calls(client, self._clock()))}
 
     async def change(self, known: Connection, decide: Decide) -> Connection:
         """Change a connection as `decide` says; concurrent changes are applied one after another. Raises `NotFound`, `Overloaded`."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
 from touchbase.connections.rhythm import HOUR, CallStatistics, Silence, per_day
+from touchbase.connections.sql.silence import claim_check, due_judgements
 from touchbase.errors import Overloaded
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.connections")
@@ -39,16 +40,6 @@ class CountCalls(Command[list[Silence]]):
 
 
 @dataclass(slots=True)
-class ClaimCheck(Command[Micros | None]):
-    """Claim the next check for silences; None if another process has made one within `CHECK_INTERVAL`.
-
-    Returns since when checks were made without a gap: a connection cannot be silent from before.
-    """
-
-    at: Micros
-
-
-@dataclass(slots=True)
 class JudgeConnection(Command[Silence | None]):
     """Recognise a connection as silent, if it is; else store when to look again. Returns the silence if it begins now.
 
@@ -60,35 +51,6 @@ class JudgeConnection(Command[Silence | None]):
     tool: str
     at: Micros
     checked_since_us: Micros
-
-
-@dataclass(slots=True)
-class DueJudgements(Query[list[tuple[int, str, str]]]):
-    """Client, channel and tool of the connections of active clients that may be silent by now."""
-
-    at: Micros
-
-
-@dataclass(slots=True)
-class ListCalls(Query[list[CallStatistics]]):
-    """What is known of the calls of a client's connections; without connections that have never called."""
-
-    client: int
-    at: Micros
-
-
-@dataclass(slots=True)
-class ListSilences(Query[list[Silence]]):
-    """The silences of a client's connections, or of one of them, newest first."""
-
-    client: int
-    channel: str | None = None
-    tool: str | None = None
-
-
-@dataclass(slots=True)
-class CountSilent(Query[dict[tuple[str, str], int]]):
-    """How many connections of active clients are silent, by channel and tool."""
 
 
 @dataclass(slots=True)
@@ -166,14 +128,14 @@ class SilenceCheck:
         if not has_passed(CHECK_INTERVAL, self._claimed_us, now):
             return []
         self._claimed_us = now
-        since = await self._store.write(ClaimCheck(now))
+        since = await self._store.write(claim_check(now))
         return [] if since is None else await begin_silences(self._store, now, since)
 
 
 async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) -> list[Silence]:
     """Judge the connections that are due; log and return the silences that begin now."""
     begun: list[Silence] = []
-    for client, channel, tool in await store.read(DueJudgements(now)):
+    for client, channel, tool in await store.read(due_judgements(now)):
         try:
             silence = await store.write(JudgeConnection(client, channel, tool, now, checked_since_us))
         except Overloaded:

@@ -55,15 +55,6 @@ class WaitingPage:
 
 
 @dataclass(slots=True)
-class AuditWaiting(Query[WaitingPage]):
-    """Parking ids above `after` of one client."""
-
-    client: int
-    after: int
-    limit: int
-
-
-@dataclass(slots=True)
 class DeliveryPage:
     """Deliveries by id with the counts of their events, and events of deliveries that do not exist."""
 
@@ -74,26 +65,8 @@ class DeliveryPage:
 
 
 @dataclass(slots=True)
-class AuditDeliveries(Query[DeliveryPage]):
-    """Deliveries of one client above the id `after`, in order of id."""
-
-    client: int
-    after: int
-    limit: int
-
-
-@dataclass(slots=True)
 class BodyPage:
     """Deliveries by id, with their bodies."""
 
     bodies: list[AuditedBody]
     last: int | None
-
-
-@dataclass(slots=True)
-class AuditBodies(Query[BodyPage]):
-    """Deliveries of one client above the id `after` with their bodies, in order of id."""
-
-    client: int
-    after: int
-    limit: int

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
 from touchbase.consistency.inbox import wrong_body, wrong_state
-from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting, RecordPage, WaitingPage
+from touchbase.consistency.queries import AuditRecords, RecordPage, WaitingPage
 from touchbase.consistency.records import Difference, differences
+from touchbase.consistency.sql import audit_bodies, audit_deliveries, audit_waiting
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.records.projection import refold_status
@@ -109,11 +110,11 @@ def _differences_of(kind: int, page: RecordPage, number: int) -> Iterator[Differ
 async def _waiting(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
     after: int | None = 0
     while after is not None:
-        found = await store.read(AuditWaiting(client, after, page))
+        found = await store.read(audit_waiting(client, after, page))
         so_far.events += sum(count for _, count, _ in found.parked)
         for parking_id, _, led_to in found.parked:
             if not led_to:
-                again = await store.read(AuditWaiting(client, parking_id - 1, 1))
+                again = await store.read(audit_waiting(client, parking_id - 1, 1))
                 for difference in _unlinked(again, parking_id):
                     yield difference
         after = found.last
@@ -128,14 +129,14 @@ def _unlinked(page: WaitingPage, parking_id: int) -> Iterator[Difference]:
 async def _deliveries(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
     after: int | None = 0
     while after is not None:
-        found = await store.read(AuditDeliveries(client, after, page))
+        found = await store.read(audit_deliveries(client, after, page))
         so_far.deliveries += len(found.deliveries)
         for number, _ in found.strays:
-            for missing, count in (await store.read(AuditDeliveries(client, number - 1, 1))).strays:
+            for missing, count in (await store.read(audit_deliveries(client, number - 1, 1))).strays:
                 if missing == number:
                     yield Difference(f"delivery {number}", "events", str(count), "0, because there is no such delivery")
         for number in [each.id for each in found.deliveries if wrong_state(each)]:
-            for delivery in (await store.read(AuditDeliveries(client, number - 1, 1))).deliveries:
+            for delivery in (await store.read(audit_deliveries(client, number - 1, 1))).deliveries:
                 if delivery.id == number and (wanted := wrong_state(delivery)):
                     yield Difference(f"delivery {number}", "state", repr(delivery.state), wanted)
         after = found.last
@@ -144,9 +145,9 @@ async def _deliveries(store: Store, client: int, so_far: Verified, page: int) ->
 async def _bodies(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
     after: int | None = 0
     while after is not None:
-        found = await store.read(AuditBodies(client, after, max(1, page // BODY_SHARE)))
+        found = await store.read(audit_bodies(client, after, max(1, page // BODY_SHARE)))
         for number in [each.id for each in found.bodies if wrong_body(each)]:
-            for delivery in (await store.read(AuditBodies(client, number - 1, 1))).bodies:
+            for delivery in (await store.read(audit_bodies(client, number - 1, 1))).bodies:
                 if delivery.id == number and (wanted := wrong_body(delivery)):
                     body = "missing" if delivery.body is None else f"{len(delivery.body)} bytes"
                     yield Difference(f"delivery {number}", "body", body, wanted)

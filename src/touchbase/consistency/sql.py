@@ -9,16 +9,7 @@ from contextlib import suppress
 from touchbase.clients.sql.queries import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
-from touchbase.consistency.queries import (
-    AuditBodies,
-    AuditDeliveries,
-    AuditRecords,
-    AuditWaiting,
-    BodyPage,
-    DeliveryPage,
-    RecordPage,
-    WaitingPage,
-)
+from touchbase.consistency.queries import AuditRecords, BodyPage, DeliveryPage, RecordPage, WaitingPage
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Ref
@@ -30,6 +21,7 @@ from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import COMPANY_EXISTS
 from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.statuses.models import RENAME_JOBS
 
@@ -128,28 +120,30 @@ def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int
     return sorted(found)
 
 
-def waiting(query: AuditWaiting) -> Plan[WaitingPage]:
-    """Return a page of parking ids with their events."""
-    rows = yield Select(_PLACES, (query.client, EXTERNAL, query.after, query.limit))
+@query
+def audit_waiting(client: int, after: int, limit: int) -> Plan[WaitingPage]:
+    """Parking ids above `after` of one client."""
+    rows = yield Select(_PLACES, (client, EXTERNAL, after, limit))
     if not rows:
         return WaitingPage([], None)
     last = rows[-1][0]
-    bounds = (query.client, EXTERNAL, query.after, last)
-    alone = yield Select(_ALONE, (query.client, query.after, last))
+    bounds = (client, EXTERNAL, after, last)
+    alone = yield Select(_ALONE, (client, after, last))
     together = yield Select(_LED_TO, bounds)
     led_to = {row[0] for row in (*alone, *together)}
     counted = yield Select(_WAITING, bounds)
     parked = sorted((parking_id, count, parking_id in led_to) for parking_id, count in counted)
-    return WaitingPage(parked, last if len(rows) == query.limit else None)
+    return WaitingPage(parked, last if len(rows) == limit else None)
 
 
-def deliveries(query: AuditDeliveries) -> Plan[DeliveryPage]:
-    """Return a page of deliveries with the counts of their events."""
-    rows = yield Select(_DELIVERIES, (query.client, query.after, query.limit))
-    last = rows[-1][0] if len(rows) == query.limit else None
+@query
+def audit_deliveries(client: int, after: int, limit: int) -> Plan[DeliveryPage]:
+    """Deliveries of one client above the id `after`, in order of id."""
+    rows = yield Select(_DELIVERIES, (client, after, limit))
+    last = rows[-1][0] if len(rows) == limit else None
     events: Counter[int] = Counter()
     waits: Counter[int] = Counter()
-    for number, kind, count in (yield Select(_CAUSED, (query.client, query.after, LARGEST_ID if last is None else last))):
+    for number, kind, count in (yield Select(_CAUSED, (client, after, LARGEST_ID if last is None else last))):
         events[number] += count
         waits[number] += count if kind == EXTERNAL else 0
     found = [AuditedDelivery(row[0], row[1], row[2], row[3], row[4], events[row[0]], waits[row[0]]) for row in rows]
@@ -157,11 +151,12 @@ def deliveries(query: AuditDeliveries) -> Plan[DeliveryPage]:
     return DeliveryPage(found, strays, last)
 
 
-def bodies(query: AuditBodies) -> Plan[BodyPage]:
-    """Return a page of deliveries with their bodies."""
-    rows = yield Select(_BODIES, (query.client, query.after, query.limit))
+@query
+def audit_bodies(client: int, after: int, limit: int) -> Plan[BodyPage]:
+    """Deliveries of one client above the id `after` with their bodies, in order of id."""
+    rows = yield Select(_BODIES, (client, after, limit))
     found = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
-    return BodyPage(found, rows[-1][0] if len(rows) == query.limit else None)
+    return BodyPage(found, rows[-1][0] if len(rows) == limit else None)
 
 
 def _headers(text: bytes | None) -> dict[str, str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.clients.models import FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.history.events import Author
-from touchbase.jobs.models import Job
 from touchbase.sql.operation import Command, Query
 
 
@@ -28,20 +26,6 @@ class FieldValue:
     record_id: int
     value: str | None
     other: str | None
-
-
-@dataclass(slots=True)
-class FindUses(Query[dict[str, FieldUse]]):
-    """The custom fields that records of one kind have a value of, by name; of one field, if `name` is given.
-
-    With `limit` the first so many in the order of their characters, behind the name `after`.
-    """
-
-    client: int
-    kind: int
-    name: str | None = None
-    after: str = ""
-    limit: int = 0
 
 
 @dataclass(slots=True)
@@ -66,40 +50,6 @@ class CountValues(Query[int]):
     client: int
     kind: int
     what: FieldChange
-
-
-@dataclass(slots=True)
-class DefineField(Command[None]):
-    """Declare a field with a type, or change its type. `Conflict` for a new one that exists, `NotFound` for another that does not."""
-
-    client: int
-    kind: int
-    name: str
-    type: FieldType
-    is_new: bool
-
-
-@dataclass(slots=True)
-class ForgetField(Command[None]):
-    """Remove a field that no record has a value of, or a former name; `NotFound`, and `WrongState` for a field in use."""
-
-    client: int
-    kind: int
-    name: str
-
-
-@dataclass(slots=True)
-class StartChange(Command[Job]):
-    """Change the client's settings, so that later writes follow, and store the job that changes the records.
-
-    `NotFound` if there is no such field, `Conflict` if the new name is taken, `Invalid` for a value that the field cannot have.
-    """
-
-    client: int
-    kind: int
-    what: FieldChange
-    at: Micros
-    made_by: str | None = None
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import REMOVE, FieldChange, Values
-from touchbase.custom_fields.commands import CountValues, FieldUse, FindUses, ReadValues
-from touchbase.custom_fields.sql import Fields, prepare_change
+from touchbase.custom_fields.commands import CountValues, FieldUse, ReadValues
+from touchbase.custom_fields.sql import Fields, find_uses, prepare_change
 from touchbase.errors import WrongState
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.validation import misfit
@@ -57,7 +57,7 @@ async def list_fields(
     With `limit` so many of the ones behind the name `after`.
     """
     types, names = RECORD_TYPES[kind].field_types(client.settings), RECORD_TYPES[kind].field_names(client.settings)
-    uses = await store.read(FindUses(client.number, kind, name, after, limit))
+    uses = await store.read(find_uses(client.number, kind, name, after, limit))
     found = [each for each in sorted({*types, *uses}) if each == name or (name is None and each > after)]
     found = found[:limit] if limit else found
     none = FieldUse(0, 0, 0)
@@ -75,7 +75,7 @@ async def preview_change(store: Store, client: Client, kind: int, what: FieldCha
     found, fields = Preview(await store.read(CountValues(client.number, kind, what))), Fields(client, kind)
     if what.action == REMOVE and what.field in fields.names and not found.records:
         return found
-    used = {name for name in {what.field, what.into} - {""} if await store.read(FindUses(client.number, kind, name))}
+    used = {name for name in {what.field, what.into} - {""} if await store.read(find_uses(client.number, kind, name))}
     if (refused := prepare_change(fields, what, used)) is not None:
         raise refused
     for each in await store.read(ReadValues(client.number, kind, what, MOST_SAMPLES)):

@@ -11,18 +11,9 @@ import msgspec
 from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
+from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange
-from touchbase.custom_fields.commands import (
-    ChangePage,
-    CountValues,
-    DefineField,
-    FieldUse,
-    FieldValue,
-    FindUses,
-    ForgetField,
-    ReadValues,
-    StartChange,
-)
+from touchbase.custom_fields.commands import ChangePage, CountValues, FieldUse, FieldValue, ReadValues
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import QUEUED, Job
@@ -32,6 +23,7 @@ from touchbase.records.sql.custom_values import MARK, ChangeOfValues, change_val
 from touchbase.records.validation import misfit
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -65,15 +57,19 @@ class Fields:
 _USES = "SELECT name, count(*), min(created_us), max(updated_us) FROM custom_field"
 
 
-def find_uses(query: FindUses) -> Plan[dict[str, FieldUse]]:
-    """Run `FindUses`."""
-    where = _values_of(query.client, query.kind)
-    where.equal("name", query.name)
-    if not query.limit:
+@query
+def find_uses(client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0) -> Plan[dict[str, FieldUse]]:
+    """The custom fields that records of one kind have a value of, by name; of one field, if `name` is given.
+
+    With `limit` the first so many in the order of their characters, behind the name `after`.
+    """
+    where = _values_of(client, kind)
+    where.equal("name", name)
+    if not limit:
         rows = yield Select(f"{_USES} WHERE {where} GROUP BY name", where.params)
     else:
         texts = [f"{_USES} WHERE {where} AND name{order} > ? GROUP BY name ORDER BY name{order} LIMIT ?" for order in ("", ' COLLATE "C"')]
-        rows = yield Select(texts[0], (*where.params, query.after, query.limit), texts[1])
+        rows = yield Select(texts[0], (*where.params, after, limit), texts[1])
     return {row[0]: FieldUse(row[1], row[2], row[3]) for row in rows}
 
 
@@ -136,19 +132,20 @@ def _missing(fields: Fields, name: str) -> NotFound:
     return NotFound(f"there is no custom field {name!r}" + (f" any more: it is {now!r} now" if now is not None else ""))
 
 
-def define_field(command: DefineField) -> Plan[TouchbaseError | None]:
-    """Run `DefineField`."""
-    fields, name = (yield from _locked(command.client, command.kind)), command.name
+@command
+def define_field(client: int, kind: int, name: str, type: FieldType, is_new: bool) -> Plan[TouchbaseError | None]:
+    """Declare a field with a type, or change its type. `Conflict` for a new one that exists, `NotFound` for another that does not."""
+    fields = yield from _locked(client, kind)
     if isinstance(fields, NotFound):
         return fields
-    is_used = yield from _is_used(command.client, command.kind, name)
-    if command.is_new and (taken := _taken(fields, name, is_used=is_used)) is not None:
+    is_used = yield from _is_used(client, kind, name)
+    if is_new and (taken := _taken(fields, name, is_used=is_used)) is not None:
         return taken
-    if not command.is_new and not is_used and name not in fields.types:
+    if not is_new and not is_used and name not in fields.types:
         return _missing(fields, name)
     if name not in fields.types and len(fields.types) >= CUSTOM_FIELDS:
         return Invalid([Fault("/name", "too_many", f"at most {CUSTOM_FIELDS} custom fields can be defined; remove one first")])
-    fields.types[name] = command.type
+    fields.types[name] = type
     yield from _save(fields)
     return None
 
@@ -162,12 +159,13 @@ def _taken(fields: Fields, name: str, *, is_used: bool) -> Conflict | None:
     return None
 
 
-def forget_field(command: ForgetField) -> Plan[TouchbaseError | None]:
-    """Run `ForgetField`."""
-    fields, name = (yield from _locked(command.client, command.kind)), command.name
+@command
+def forget_field(client: int, kind: int, name: str) -> Plan[TouchbaseError | None]:
+    """Remove a field that no record has a value of, or a former name; `NotFound`, and `WrongState` for a field in use."""
+    fields = yield from _locked(client, kind)
     if isinstance(fields, NotFound):
         return fields
-    if (yield from _is_used(command.client, command.kind, name)):
+    if (yield from _is_used(client, kind, name)):
         return WrongState(f"records have values of {name!r}; send values=delete to remove these too")
     if name in fields.names:
         del fields.names[name]
@@ -184,19 +182,23 @@ def _drop(fields: Fields, name: str) -> None:
     fields.names = {former: now for former, now in fields.names.items() if now != name}
 
 
-def start_change(command: StartChange, ids: Ids) -> Plan[Job | TouchbaseError]:
-    """Run `StartChange`."""
-    fields, what = (yield from _locked(command.client, command.kind)), command.what
+@command(ids="job")
+def start_change(ids: Ids, client: int, kind: int, what: FieldChange, at: Micros, made_by: str | None = None) -> Plan[Job | TouchbaseError]:
+    """Change the client's settings, so that later writes follow, and store the job that changes the records.
+
+    `NotFound` if there is no such field, `Conflict` if the new name is taken, `Invalid` for a value that the field cannot have.
+    """
+    fields = yield from _locked(client, kind)
     if isinstance(fields, NotFound):
         return fields
     used: set[str] = set()
     for name in (what.field, what.into):
-        if (yield from _is_used(command.client, command.kind, name)):
+        if (yield from _is_used(client, kind, name)):
             used.add(name)
     if (refused := prepare_change(fields, what, used)) is not None:
         return refused
     yield from _save(fields)
-    job = Job(command.client, 0, job_kind(command.kind), QUEUED, command.at, command.at, _settings(what), made_by=command.made_by)
+    job = Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=made_by)
     return (yield from create_job(CreateJob(job), ids))
 
 
@@ -260,5 +262,5 @@ def change_needs(commands: Sequence[ChangePage]) -> Mapping[str, int]:
     return {"custom_field": sum(len(command.numbers) for command in commands)}
 
 
-ANSWERS: Mapping[type, Any] = {FindUses: find_uses, ReadValues: read_values, CountValues: count_values}
+ANSWERS: Mapping[type, Any] = {ReadValues: read_values, CountValues: count_values}
 """The plan of each query."""

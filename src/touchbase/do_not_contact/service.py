@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.commands import FindSuppressed, ListEntries
+from touchbase.do_not_contact.commands import ListEntries
 from touchbase.do_not_contact.models import Addresses, Entry, Suppressed
+from touchbase.do_not_contact.sql.lookup import find_suppressed
 from touchbase.sql.store import Store
 
 EXPORT_PAGE = 2_000
@@ -16,7 +17,7 @@ EXPORT_PAGE = 2_000
 
 async def suppressed(store: Store, client: int, items: Sequence[Addresses], now: Micros) -> list[Suppressed | None]:
     """Return for each item why it must not be contacted, or None; one query for all of them."""
-    return await store.read(FindSuppressed(client, list(items), now))
+    return await store.read(find_suppressed(client, list(items), now))
 
 
 async def entry_pages(store: Store, query: ListEntries) -> AsyncGenerator[list[Entry], None]:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.common.threads import on_thread
-from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, ReadBlock
+from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
 from touchbase.duplicates.similarity import Similarity, similarity
+from touchbase.duplicates.sql import read_block
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
@@ -45,7 +46,7 @@ async def find_duplicates(
     left = SCANNED
     room = page_bytes
     while number < len(blocks) and left > 0 and len(pairs) < limit and room > 0:
-        found = await store.read(ReadBlock(client, blocks[number], left + NEIGHBOURS, place))
+        found = await store.read(read_block(client, blocks[number], left + NEIGHBOURS, place))
         walk = _Walk(blocks[number], found, limit - len(pairs), least, room)
         # Comparing takes some hundredths of a second, in which other requests must not wait.
         pairs += await on_thread("duplicates", walk.pairs, left, done)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, ReadBlock
+from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import load_custom_fields
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Plan, Select
 
@@ -32,22 +33,23 @@ _ORDERS = {
 }
 
 
-def read_block(query: ReadBlock) -> Plan[list[tuple[Place, Contact | Company]]]:
-    """Run `ReadBlock`."""
-    order, is_contact = _ORDERS[query.block], query.block in BLOCKS[CONTACT]
+@query
+def read_block(client: int, block: str, limit: int, after: Place | None = None) -> Plan[list[tuple[Place, Contact | Company]]]:
+    """Records in the order of a block, each with its place, from a place on (without it)."""
+    order, is_contact = _ORDERS[block], block in BLOCKS[CONTACT]
     keys = order.keys
-    where = Where("client = ?", query.client)
+    where = Where("client = ?", client)
     if order.where:
         where.add(order.where)
-    if query.after is not None:
-        after = (*query.after[: len(keys)], query.after[2])
-        where.add(f"({', '.join((*keys, 'id'))}) > ({', '.join('?' for _ in after)})", *after)
+    if after is not None:
+        current_after = (*after[: len(keys)], after[2])
+        where.add(f"({', '.join((*keys, 'id'))}) > ({', '.join('?' for _ in current_after)})", *current_after)
     columns = records_rows.CONTACT if is_contact else records_rows.COMPANY
     shown = [*keys, *(["''"] if len(keys) == 1 else []), names(columns)]
     sql = (
         f"SELECT {', '.join(shown)} FROM {'contact' if is_contact else 'company'} WHERE {where} ORDER BY {', '.join((*keys, 'id'))} LIMIT ?"
     )
-    rows = yield Select(sql, (*where.params, query.limit))
+    rows = yield Select(sql, (*where.params, limit))
     found = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
     yield from load_custom_fields(CONTACT if is_contact else COMPANY, found)
     return [((row[0], row[1], row[3]), record) for row, record in zip(rows, found, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 SecretLocation = tuple[object, ...]
 """Table, column and row key of a secret; the row key begins with the client's number."""
@@ -32,25 +32,7 @@ class EncryptionState:
 
 
 @dataclass(slots=True)
-class CheckEncryption(Query[EncryptionState]):
-    """Decrypt every encrypted secret, and count them."""
-
-
-@dataclass(slots=True)
 class Reencrypt(Command[int]):
     """Encrypt up to `limit` secrets that are in plain text or under another key than the present one; returns the number of them."""
 
     limit: int
-
-
-@dataclass(slots=True)
-class RetireKeys(Command[list[str]]):
-    """Remove the records of all encryption keys but the present one, re-encrypting what they encrypted; returns the removed ids."""
-
-
-@dataclass(slots=True)
-class ReplaceLost(Command[list[SecretLocation]]):
-    """Replace each secret that no available key decrypts with a random one, and remove the lost keys; returns the locations.
-
-    Webhooks that are signed with a lost secret are refused until a new one is set.
-    """

@@ -18,9 +18,10 @@ from touchbase.clients.models import DELETING
 from touchbase.common.backoff import Backoff
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.commands import ClaimFetch, DueFetches, FinishFetch, ListConnections
+from touchbase.connections.commands import DueFetches, FinishFetch, ListConnections
 from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
 from touchbase.connections.models import CRM, Connection
+from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
 from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
@@ -220,7 +221,7 @@ class FetchWorker:
         if connection is None or fetcher is None or not connection.access_token:
             return None
         now = self._clock()
-        claimed = await self._store.write(ClaimFetch(client, tool, now, now + CLAIM, fetcher.most))
+        claimed = await self._store.write(claim_fetch(client, tool, now, now + CLAIM, fetcher.most))
         if claimed is None:
             return None
         batch = _Batch(connection, fetcher, now + CLAIM, claimed.failures, _first_batch(claimed.requests))

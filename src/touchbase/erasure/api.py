@@ -12,9 +12,10 @@ from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros, to_text
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
-from touchbase.erasure.commands import Erasure, ListRequests
+from touchbase.erasure.commands import Erasure
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person, exported_contact
 from touchbase.erasure.service import Eraser
+from touchbase.erasure.sql.queries import list_requests
 from touchbase.events.work import Translate
 from touchbase.events.worker import translator
 from touchbase.history.events import CONTACT
@@ -27,7 +28,7 @@ from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, MaybeTime, Time, encode, example, fitting
 from touchbase.inbox.api.deliveries import RawBody, raw_body
 from touchbase.messages.api.schemas import MessageOut, message_out
-from touchbase.messages.commands import MessagesOfContact
+from touchbase.messages.sql.plans import messages_of_contact
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
 from touchbase.records.api.serializers import contact_out
@@ -178,7 +179,7 @@ async def list_erasures(call: Call) -> Response:
     client, asked = await call.client(), call.parameters()
     before: int | None = asked.cursor("erasures", int)
     asked.done()
-    found = await call.api.dependencies.store.read(ListRequests(client.number, asked[LIMIT] + 1, before))
+    found = await call.api.dependencies.store.read(list_requests(client.number, asked[LIMIT] + 1, before))
     page = found[: asked[LIMIT]]
     cursor = cursor_text("erasures", page[-1].id) if len(found) > len(page) else None
     return Response(body=encode(ErasurePage([_request_out(each) for each in page], cursor)))
@@ -254,7 +255,7 @@ class PersonPages:
         return _FIRST_MESSAGE if place is None else (TIMELINE, *place)
 
     async def _add_messages(self, made: PersonExport, contact: Contact, after: tuple[Micros, int]) -> Place:
-        found = await self.store.read(MessagesOfContact(self.client.number, contact.id, after, self.left))
+        found = await self.store.read(messages_of_contact(self.client.number, contact.id, after, self.left))
         fit = self._fitting(message_out(each, contact_email=contact.email) for each in found)
         made.messages = fit
         if len(fit) < len(found) or isinstance(found, Cut):

@@ -38,7 +38,7 @@ class ErasePerson(Command[Erasure]):
 
     The contacts are `contact_id` (`NotFound`), or those with one of the identities `refs`; the hash of an identity without a
     contact is stored as well. The bodies of deliveries with its events are removed; deliveries that only mention it are left to the
-    search that follows (`SweepErasure`).
+    search that follows (`sweep_erasure`).
     """
 
     client: int
@@ -67,80 +67,12 @@ class FindPerson(Query[Person]):
     refs: list[Ref] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class SweepErasure(Command[int]):
-    """Remove the bodies of these deliveries and store the progress of the search (`done`: it is complete); return the number of bodies.
-
-    A queued delivery is left alone: it is checked when it is applied. `applied`: deliveries that the search had applied, whose bodies
-    are already removed.
-    """
-
-    client: int
-    id: int
-    clear: list[int]
-    swept_to: int
-    done: bool
-    at: Micros
-    applied: int = 0
-    unsearchable: list[int] = field(default_factory=list)
-    """Deliveries that could not be searched within the limits; they may name the person, so their bodies are removed too."""
-
-
-@dataclass(slots=True)
-class EndErasure(Command[None]):
-    """Store that the store's files have been cleaned after the search of an erasure."""
-
-    client: int
-    id: int
-    at: Micros
-
-
 @dataclass(frozen=True, slots=True)
 class StoredTexts:
     """The texts of one row of a table: its key without the client, and the values by column."""
 
     key: tuple[int | str, ...]
     values: dict[str, str | bytes | None]
-
-
-@dataclass(slots=True)
-class ReadTexts(Query[list[StoredTexts]]):
-    """Read the texts of a table of `TEXT_TABLES`, row by row in the order of their keys, behind the key `after`."""
-
-    client: int
-    table: str
-    limit: int
-    after: list[int | str] | None = None
-
-
-@dataclass(slots=True)
-class StrikeTexts(Command[int]):
-    """Replace texts that name an erased person; return the number of rows changed.
-
-    Each change is a row as it was read, and the new values of columns; None deletes the row. A row that has changed since it was read
-    stays as it is.
-    """
-
-    client: int
-    table: str
-    changes: list[tuple[StoredTexts, dict[str, str | bytes] | None]]
-
-
-@dataclass(slots=True)
-class ListRequests(Query[list[Erasure]]):
-    """List the erasures of one client, newest first; `before`: the last id of the previous page."""
-
-    client: int
-    limit: int
-    before: int | None = None
-
-
-@dataclass(slots=True)
-class LiftErasure(Command[int]):
-    """Delete the erasures that these identities belong to, so that the people may be stored again; return the number of hashes deleted."""
-
-    client: int
-    refs: list[Ref]
 
 
 @dataclass(slots=True)
@@ -164,20 +96,6 @@ class ErasedPage:
 
 
 @dataclass(slots=True)
-class ClientsWithErasures(Query[list[tuple[int, Micros]]]):
-    """List the number and creation time of each client with erased people; readable in a store of any version."""
-
-
-@dataclass(slots=True)
-class ListErasures(Query[ErasedPage]):
-    """List the erased keys of one client, to add them to a restored backup (`AddErasures`)."""
-
-    client: int
-    limit: int
-    after: bytes = b""
-
-
-@dataclass(slots=True)
 class AddErasures(Command[int]):
     """Add erased keys of another store, hashed with this secret; return how many are new.
 
@@ -193,57 +111,11 @@ class AddErasures(Command[int]):
 
 
 @dataclass(slots=True)
-class ErasePending(Command[int]):
-    """Remove the parked events of these objects, which are known to be erased people's; return the number of events removed."""
-
-    client: int
-    refs: list[Ref]
-    at: Micros
-
-
-@dataclass(slots=True)
-class FindErased(Query[set[Ref]]):
-    """Find the erased ones of these identities; with `derived` also object ids that occurred together with one."""
-
-    client: int
-    refs: list[Ref]
-    derived: bool = False
-
-
-@dataclass(slots=True)
-class OpenErasures(Query[list[Erasure]]):
-    """List the erasures of all clients that are not done: their search goes on, or the store's files are not cleaned after it."""
-
-
-@dataclass(slots=True)
-class GetErasure(Query[Erasure | None]):
-    """Get one erasure."""
-
-    client: int
-    id: int
-
-
-@dataclass(slots=True)
 class BodyPage:
     """A page of deliveries with bodies, by id; `last` is the last id searched, None on the last page."""
 
     deliveries: list[Delivery]
     last: int | None
-
-
-@dataclass(slots=True)
-class ReadBodies(Query[BodyPage]):
-    """Read deliveries of one client that have a body, with ids above `after`; as many as fit into a few megabytes.
-
-    With `contact` only those with an event of this contact; with `waiting` only queued ones.
-    """
-
-    client: int
-    after: int
-    limit: int
-    until: int | None = None
-    contact: int | None = None
-    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +127,6 @@ class Source:
     events: int
     first_us: Micros
     last_us: Micros
-
-
-@dataclass(slots=True)
-class FindSources(Query[list[Source]]):
-    """The tools that sent events about a contact, in order."""
-
-    client: int
-    contact: int
 
 
 @dataclass(slots=True)

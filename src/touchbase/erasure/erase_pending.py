@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from touchbase.clients.commands import FindClientByNumber
 from touchbase.clients.models import DELETING
 from touchbase.common.timestamps import Clock
-from touchbase.erasure.commands import FindErased, ReadBodies
+from touchbase.erasure.sql.queries import find_erased, read_bodies
 from touchbase.events.identity_scan import scan_deliveries
 from touchbase.events.work import ProcessingStore, Translate
 from touchbase.history.identity_links import Ref
@@ -59,7 +59,7 @@ class PendingDeliveries:
             self._passes.pop((client, search), None)
             return PendingPage(0, done=True)
         current = self._passes.setdefault((client, search), _Pass())
-        page = await self._store.read(ReadBodies(client, current.after, PAGE, until, waiting=True))
+        page = await self._store.read(read_bodies(client, current.after, PAGE, until, waiting=True))
         naming = await self._naming_erased(client, page.deliveries, translate)
         applied = (await self._store.work_on(client, naming, translate, self._clock())).taken if naming else 0
         current.applied |= applied > 0
@@ -81,4 +81,4 @@ class PendingDeliveries:
 
     async def _erased(self, client: int, refs: Sequence[set[Ref]], *, derived: bool) -> set[Ref]:
         every = sorted(set[Ref]().union(*refs))
-        return await self._store.read(FindErased(client, every, derived)) if every else set()
+        return await self._store.read(find_erased(client, every, derived)) if every else set()

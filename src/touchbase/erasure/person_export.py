@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.bin.commands import GetDeleted
+from touchbase.bin.sql.queries import get_deleted
 from touchbase.common.threads import on_thread
 from touchbase.do_not_contact.addresses import addresses_of_refs
-from touchbase.do_not_contact.commands import FindEntries
 from touchbase.do_not_contact.models import Entry
-from touchbase.erasure.commands import FindPerson, FindSources, ReadBodies, ReadLinks, Source
+from touchbase.do_not_contact.sql.lookup import find_entries
+from touchbase.erasure.commands import FindPerson, ReadLinks, Source
+from touchbase.erasure.sql.queries import find_sources, read_bodies
 from touchbase.events.work import Translate
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import DeliveryEvents
 from touchbase.records.models import Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import delivery_events
 from touchbase.suppression.suppression_keys import identities_of
 
 LINKS = 10_000
@@ -45,18 +46,18 @@ class ContactDelivery:
 
 async def exported_contact(store: Store, client: int, contact_id: int) -> Contact:
     """Return the contact to export, also one in the bin. `NotFound`."""
-    deleted = await store.read(GetDeleted(client, CONTACT, contact_id))
+    deleted = await store.read(get_deleted(client, CONTACT, contact_id))
     found = None if deleted is None else deleted.record
     return found if isinstance(found, Contact) else await get_record(store, CONTACT_TYPE, client, contact_id)
 
 
 async def export_person(store: Store, client: int, contact: Contact) -> Exported:
     """Return everything but the timeline, the messages and the deliveries."""
-    is_deleted = await store.read(GetDeleted(client, CONTACT, contact.id)) is not None
+    is_deleted = await store.read(get_deleted(client, CONTACT, contact.id)) is not None
     links = await store.read(ReadLinks(client, LINKS, contact=contact.id, deleted=is_deleted))
     person = await store.read(FindPerson(client, contact.id))
-    listed = await store.read(FindEntries(client, addresses_of_refs(person.refs)))
-    return Exported(contact, [ref for ref, _ in links.links], await store.read(FindSources(client, contact.id)), listed)
+    listed = await store.read(find_entries(client, addresses_of_refs(person.refs)))
+    return Exported(contact, [ref for ref, _ in links.links], await store.read(find_sources(client, contact.id)), listed)
 
 
 async def export_deliveries(
@@ -64,10 +65,10 @@ async def export_deliveries(
 ) -> tuple[list[ContactDelivery], int | None]:
     """Return a page of the deliveries with events of a contact, and the cursor of the next page; those without a body are left out."""
     person = await store.read(FindPerson(client, contact_id))
-    page = await store.read(ReadBodies(client, after, limit, contact=contact_id))
+    page = await store.read(read_bodies(client, after, limit, contact=contact_id))
     found: list[ContactDelivery] = []
     for delivery in page.deliveries:
-        caused = await store.read(DeliveryEvents(client, delivery.id))
+        caused = await store.read(delivery_events(client, delivery.id))
         shared = any((event.record_kind, event.record_id) != (CONTACT, contact_id) for event in caused)
         found.append(ContactDelivery(delivery, shared or await on_thread("translate", _names_others, delivery, translate, person.refs)))
     return found, page.last

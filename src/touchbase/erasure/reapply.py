@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from touchbase.clients.commands import ListClients
+from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import Micros
-from touchbase.erasure.commands import AddErasures, ClientsWithErasures, ErasedKey, ListErasures, OpenErasures
+from touchbase.erasure.commands import AddErasures, ErasedKey
 from touchbase.erasure.service import Eraser
+from touchbase.erasure.sql.queries import clients_with_erasures, list_erasures, open_erasures
 from touchbase.sql.store import Store
 
 PAGE = 500
@@ -21,8 +22,8 @@ async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
     """
     added = 0
     # Number and creation time identify a client: its id may have been rotated, and its number belong to another one in the restored store.
-    restored_clients = {(client.number, client.created_us) for client in await restored.read(ListClients())}
-    for number, created_us in await known.read(ClientsWithErasures()):
+    restored_clients = {(client.number, client.created_us) for client in await restored.read(list_clients())}
+    for number, created_us in await known.read(clients_with_erasures()):
         if (number, created_us) in restored_clients:
             added += await _copy(restored, known, number, now)
     return added
@@ -31,7 +32,7 @@ async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
 async def finish_erasures(restored: Store, eraser: Eraser) -> None:
     """Complete unfinished erasures: remove records first, then the bodies of all deliveries that name the person."""
     searched = []
-    for erasure in await restored.read(OpenErasures()):
+    for erasure in await restored.read(open_erasures()):
         current = erasure
         while current.searched_us is None and not current.waits_for:
             current = await eraser.step(current)
@@ -44,7 +45,7 @@ async def _copy(restored: Store, known: Store, client: int, now: Micros) -> int:
     after: bytes | None = b""
     erasures: dict[int, list[ErasedKey]] = {}
     while after is not None:
-        page = await known.read(ListErasures(client, PAGE, after))
+        page = await known.read(list_erasures(client, PAGE, after))
         secret, after = page.secret or secret, page.last
         for key in page.keys:
             erasures.setdefault(key.erasure, []).append(key)

@@ -12,20 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
 from touchbase.do_not_contact.addresses import ref_of
-from touchbase.do_not_contact.commands import ListClearAddresses
-from touchbase.erasure.commands import (
-    EndErasure,
-    ErasePending,
-    ErasePerson,
-    Erasure,
-    FindErased,
-    FindPerson,
-    GetErasure,
-    ReadBodies,
-    ReadLinks,
-    SweepErasure,
-)
+from touchbase.do_not_contact.sql.lookup import list_clear_addresses
+from touchbase.erasure.commands import ErasePerson, Erasure, FindPerson, ReadLinks
 from touchbase.erasure.erase_pending import PendingDeliveries
+from touchbase.erasure.sql.commands import end_erasure, erase_pending, sweep_erasure
+from touchbase.erasure.sql.queries import find_erased, get_erasure, read_bodies
 from touchbase.erasure.text_search import TextSearch
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.events.fair_scheduler import BATCH_SIZE
@@ -33,8 +24,8 @@ from touchbase.events.identity_scan import Identities, scan_deliveries
 from touchbase.events.work import ProcessingStore, Translate
 from touchbase.events.worker import ConnectionsOf, Read, no_connections, translator
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.refused_bodies import DropRefused, ReadRefusedBodies
-from touchbase.jobs.commands import DueJobFiles, JobsAtWork, RemoveJobFiles
+from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
+from touchbase.jobs.sql import due_job_files, jobs_at_work, remove_job_files
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Vacuumed
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
@@ -118,7 +109,7 @@ class Eraser:
         for erasure in erasures:
             if result and erasure.searched_us is not None and erasure.done_us is None:
                 erasure.done_us = self._clock()
-                await self._store.write(EndErasure(erasure.client, erasure.id, erasure.done_us))
+                await self._store.write(end_erasure(erasure.client, erasure.id, erasure.done_us))
         return result
 
     async def step(self, erasure: Erasure) -> Erasure:
@@ -136,8 +127,8 @@ class Eraser:
         unsearchable = [number for number, named in found.items() if named.unsearchable is not None]
         erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
         clear = [number for number, named in found.items() if not named.unsearchable and not erased.isdisjoint(named.refs)]
-        await self._store.write(SweepErasure(client, erasure.id, clear, last, done, self._clock(), applied, unsearchable))
-        now = await self._store.read(GetErasure(client, erasure.id))
+        await self._store.write(sweep_erasure(client, erasure.id, clear, last, done, self._clock(), applied, unsearchable))
+        now = await self._store.read(get_erasure(client, erasure.id))
         if now is None:
             raise NotFound(f"there is no erasure with id {erasure.id}")
         now.waits_for = waits_for
@@ -154,11 +145,11 @@ class Eraser:
             self._stages[key] = int(page.done)
             return False, page.applied, "a queued webhook that names the person" if page.is_stuck else ""
         if stage == 1:
-            if await self._store.read(JobsAtWork(client)):
+            if await self._store.read(jobs_at_work(client)):
                 return False, 0, "an import or export of the client that is at work"
-            while due := await self._store.read(DueJobFiles(self._clock(), PAGE, client)):
+            while due := await self._store.read(due_job_files(self._clock(), PAGE, client)):
                 for _, job in due:
-                    await self._store.write(RemoveJobFiles(client, job, FILE_PIECES, self._clock()))
+                    await self._store.write(remove_job_files(client, job, FILE_PIECES, self._clock()))
             self._stages[key] = 2
             return False, 0, ""
         if not await self._texts.page(client, erasure.id, await self._translate(client)):
@@ -186,12 +177,12 @@ class Eraser:
     async def _erase_refused(self, client: int) -> None:
         """Remove the bodies of refused webhooks that name an erased person, or that cannot be searched."""
         after, translate = "", await self._translate(client)
-        while page := await self._store.read(ReadRefusedBodies(client, after, REFUSED_PAGE)):
+        while page := await self._store.read(read_refused_bodies(client, after, REFUSED_PAGE)):
             found = await scan_deliveries([refused.as_delivery(number) for number, refused in enumerate(page)], translate)
             erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
             digests = [page[number].digest for number, named in found.items() if named.unsearchable or not erased.isdisjoint(named.refs)]
             if digests:
-                await self._store.write(DropRefused(client, digests=digests))
+                await self._store.write(drop_refused(client, digests=digests))
             after = page[-1].digest
 
     async def _erase_linked(self, client: int, *, deleted: bool) -> None:
@@ -207,24 +198,24 @@ class Eraser:
     async def _hide_entries(self, client: int) -> None:
         """Replace erased addresses on the do-not-contact list by their hashes."""
         after = ("", "")
-        while page := await self._store.read(ListClearAddresses(client, PAGE, after)):
+        while page := await self._store.read(list_clear_addresses(client, PAGE, after)):
             for ref in sorted(await self._erased(client, {ref for each in page if (ref := ref_of(each)) is not None})):
                 await self.erase(client, refs=[ref], search=False)
             after = page[-1]
 
     async def _erase_parked(self, client: int, refs: list[Ref]) -> None:
         """Erase the parked events of objects that occurred together with an erased identity: the replaced store knew whose they are."""
-        erased = await self._store.read(FindErased(client, refs, derived=True)) if refs else set()
+        erased = await self._store.read(find_erased(client, refs, derived=True)) if refs else set()
         if erased:
-            await self._store.write(ErasePending(client, sorted(erased), self._clock()))
+            await self._store.write(erase_pending(client, sorted(erased), self._clock()))
 
     async def _page(self, client: int, after: int, until: int | None) -> tuple[dict[int, Identities], int | None]:
         """Return the identities in each delivery of a page, and the cursor of the next page."""
-        page = await self._store.read(ReadBodies(client, after, PAGE, until))
+        page = await self._store.read(read_bodies(client, after, PAGE, until))
         return await scan_deliveries(page.deliveries, await self._translate(client)), page.last
 
     async def _translate(self, client: int) -> Translate:
         return translator(self._read, await self._connections(client))
 
     async def _erased(self, client: int, refs: set[Ref]) -> set[Ref]:
-        return await self._store.read(FindErased(client, sorted(refs))) if refs else set()
+        return await self._store.read(find_erased(client, sorted(refs))) if refs else set()

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from touchbase.common.threads import on_thread
-from touchbase.erasure.commands import ReadTexts, StoredTexts, StrikeTexts
-from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable
+from touchbase.erasure.commands import StoredTexts
+from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable, read_texts, strike_texts
 from touchbase.events.identity_scan import scan_deliveries
 from touchbase.events.work import Translate
 from touchbase.history.identity_links import Ref
@@ -44,7 +44,7 @@ class TextSearch:
         """Search the next page; return whether all tables have been searched."""
         number, after = self._position.get((client, erasure), (0, None))
         table = [*TEXT_TABLES.values()][number]
-        rows = await self._store.read(ReadTexts(client, table.table, PAGE, after))
+        rows = await self._store.read(read_texts(client, table.table, PAGE, after))
         if not await self._strike(client, table, rows, translate):
             return False  # the next call reads these rows again
         if len(rows) == PAGE:
@@ -65,7 +65,7 @@ class TextSearch:
             return True
         found = await on_thread("translate", _struck_rows, table, naming, erased)
         changes = [(row, values) for row, values in found if values != {}]
-        return not changes or await self._store.write(StrikeTexts(client, table.table, changes)) == len(changes)
+        return not changes or await self._store.write(strike_texts(client, table.table, changes)) == len(changes)
 
 
 def _as_delivery(client: int, number: int, row: StoredTexts) -> Delivery:

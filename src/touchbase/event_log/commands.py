@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from touchbase.common.timestamps import Micros
 from touchbase.event_log.models import LoggedEvent
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +45,11 @@ LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class ListLatestEvents(Query[list[LoggedEvent]]):
-    """The client's newest events, newest first, of the last `LOOKED_AT`."""
-
-    client: int
-    limit: int
-    types: list[str] | None = None
-    """None: all types."""
-
-
-@dataclass(frozen=True, slots=True)
 class FindNewEvents(Query[dict[int, int]]):
     """Of these clients, the ones with events after the given sequences: client -> its newest sequence."""
 
     since: Mapping[int, int]
     """Client -> sequence."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListNewestEvents(Query[dict[int, int]]):
-    """All clients that have events: client -> its newest sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +60,3 @@ class Subjects:
     """Id -> kind and address; None for the address of an erased person."""
     deliveries: dict[int, tuple[str, str | None]]
     """Id -> state and error."""
-
-
-@dataclass(frozen=True, slots=True)
-class FindSubjects(Query[Subjects]):
-    """Entries of the do-not-contact list and deliveries of one client, by their ids."""
-
-    client: int
-    suppressions: list[int]
-    deliveries: list[int]
-
-
-@dataclass(slots=True)
-class TrimLog(Command[bool]):
-    """Remove the client's events from before a time, oldest first, up to a number; return whether more are left to remove."""
-
-    client: int
-    before_us: Micros
-    limit: int = field(default=1_000)
-    keep_from: int | None = None
-    """A sequence from which on events stay, whatever their age: an endpoint of webhooks has not got it."""

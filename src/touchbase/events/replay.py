@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from touchbase.clients.commands import ListClients
 from touchbase.clients.models import Client
+from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import Clock, Micros
 from touchbase.connections.commands import ListConnections
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import Overloaded
 from touchbase.events.work import DryRunDelivery, DryRunResult, ProcessingStore, TooManyEvents
 from touchbase.events.worker import Read, translator
-from touchbase.inbox.commands import ReplayDeliveries, ReplayMany
+from touchbase.inbox.commands import ReplayMany
 from touchbase.inbox.delivery import FAILED, RECEIVED, Delivery
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.inbox.service import DeliveryFilter, list_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.sql.store import Writes
 
 PAGE = 500
@@ -67,7 +68,7 @@ async def pages(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor 
 
 async def replay_page(store: ProcessingStore, page: Page, now: Micros) -> int:
     """Set a page's deliveries to be applied again; return how many could be."""
-    return await store.write(ReplayDeliveries(page.client.number, [delivery.id for delivery in page.deliveries], now))
+    return await store.write(replay_deliveries(page.client.number, [delivery.id for delivery in page.deliveries], now))
 
 
 async def replay_pages(store: Writes, chosen: Sequence[Page], now: Micros) -> int:
@@ -143,7 +144,7 @@ def add_result(total: DryRunResult, more: DryRunResult) -> None:
 
 
 async def _clients(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None) -> list[tuple[Client, int | None]]:
-    clients = [each for each in await store.read(ListClients()) if filters.client is None or each.number == filters.client]
+    clients = [each for each in await store.read(list_clients()) if filters.client is None or each.number == filters.client]
     if cursor is None:
         return [(each, None) for each in clients]
     return [(each, cursor[1] if each.client_id == cursor[0] else None) for each in clients if each.client_id >= cursor[0]]

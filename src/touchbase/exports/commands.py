@@ -39,11 +39,3 @@ class ExportRecords(Query[EncodedPage]):
     def client(self) -> int:
         """The client's number."""
         return self.listing.client
-
-
-@dataclass(slots=True)
-class CustomFieldNames(Query[list[str]]):
-    """The names of all custom fields of a client's contacts or companies, in order."""
-
-    client: int
-    record_kind: int

@@ -16,9 +16,10 @@ from touchbase.clients.models import Client
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
-from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
+from touchbase.exports.commands import EncodedPage, ExportRecords
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.parquet_file import ParquetWriter
+from touchbase.exports.sql import custom_field_names
 from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.jobs.models import RESULT, Checkpoint
@@ -86,7 +87,7 @@ async def pages(
     A page ends after `page_bytes` of custom fields.
     """
     if settings.format.format != NDJSON and position.after is None:
-        position.custom_fields = await store.read(CustomFieldNames(client.number, RECORD_KINDS[record]))
+        position.custom_fields = await store.read(custom_field_names(client.number, RECORD_KINDS[record]))
     file = None
     if settings.format.format == PARQUET:
         file = await on_thread("exports", _parquet, record, settings.format, position.custom_fields)

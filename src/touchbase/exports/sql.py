@@ -9,11 +9,12 @@ import msgspec
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.marking import mark_records
-from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
+from touchbase.exports.commands import EncodedPage, ExportRecords
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import ListContacts
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Plan, Row, Select
 
@@ -101,10 +102,11 @@ def unpacked(packed: str | None) -> dict[str, str]:
     return found
 
 
-def custom_field_names(query: CustomFieldNames) -> Plan[list[str]]:
-    """Return the names of custom fields."""
+@query
+def custom_field_names(client: int, record_kind: int) -> Plan[list[str]]:
+    """The names of all custom fields of a client's contacts or companies, in order."""
     rows = yield Select(
         "SELECT DISTINCT name FROM custom_field WHERE client = ? AND record_kind = ? AND value IS NOT NULL",
-        (query.client, query.record_kind),
+        (client, record_kind),
     )
     return sorted(row[0] for row in rows)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic
 
-from touchbase.common.timestamps import Micros
 from touchbase.idempotency.models import KnownResponse, RequestKey, StoredResponse
 from touchbase.sql.operation import Command, Query, T
 
@@ -34,24 +33,7 @@ class Idempotent(Command[T | StoredResponse], Generic[T]):
 
 
 @dataclass(slots=True)
-class DeleteResponses(Command[int]):
-    """Delete those of these responses that have expired by `now_us`; returns how many."""
-
-    client: int
-    keys: list[str]
-    now_us: Micros
-
-
-@dataclass(slots=True)
 class FindResponse(Query[KnownResponse | None]):
     """The stored response of a request's key, whichever request it belongs to; None when it has expired."""
 
     request: RequestKey
-
-
-@dataclass(slots=True)
-class ExpiredResponses(Query[list[tuple[int, str]]]):
-    """Client and key of responses that have expired by `now_us`, the oldest first."""
-
-    now_us: Micros
-    limit: int

@@ -14,8 +14,9 @@ from typing import TypeVar
 
 from touchbase.common.timestamps import SECOND, Micros, has_passed
 from touchbase.errors import Conflict, KeyReused, RequestInProgress, TouchbaseError
-from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse, Idempotent
+from touchbase.idempotency.commands import FindResponse, Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.idempotency.sql import delete_responses, expired_responses
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
@@ -121,12 +122,12 @@ class ResponseCleanup:
         """Delete one batch if one is due; return how many responses were deleted."""
         if not has_passed(self._pause, self._swept_us, now_us):
             return 0
-        found = await self._store.read(ExpiredResponses(now_us, CLEANUP_BATCH))
+        found = await self._store.read(expired_responses(now_us, CLEANUP_BATCH))
         by_client: dict[int, list[str]] = {}
         for client, key in found:
             by_client.setdefault(client, []).append(key)
         deleted = 0
         for client, keys in by_client.items():
-            deleted += await self._store.write(DeleteResponses(client, keys, now_us))
+            deleted += await self._store.write(delete_responses(client, keys, now_us))
         self._pause, self._swept_us = 0 if len(found) == CLEANUP_BATCH else CLEANUP_PAUSE, now_us
         return deleted

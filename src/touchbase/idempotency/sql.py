@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse
+from touchbase.common.timestamps import Micros
+from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import LIFETIME, KnownResponse, RequestKey, StoredResponse
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -65,14 +67,16 @@ def find(query: FindResponse) -> Plan[KnownResponse | None]:
     return known.get((query.request.client, query.request.key))
 
 
-def expired(query: ExpiredResponses) -> Plan[list[tuple[int, str]]]:
-    """Return client and key of expired responses, the oldest first."""
+@query
+def expired_responses(now_us: Micros, limit: int) -> Plan[list[tuple[int, str]]]:
+    """Client and key of responses that have expired by `now_us`, the oldest first."""
     sql = "SELECT client, key FROM idempotency_key WHERE expires_us <= ? ORDER BY expires_us LIMIT ?"
-    rows = yield Select(sql, (query.now_us, query.limit))
+    rows = yield Select(sql, (now_us, limit))
     return [(row[0], row[1]) for row in rows]
 
 
-def delete_expired(command: DeleteResponses) -> Plan[int]:
-    """Delete expired responses; a key that was used again since it expired stays."""
-    rows = yield Execute(DELETE_EXPIRED, [(command.client, key, command.now_us) for key in sorted(command.keys)])
+@command
+def delete_responses(client: int, keys: list[str], now_us: Micros) -> Plan[int]:
+    """Delete those of these responses that have expired by `now_us`; returns how many."""
+    rows = yield Execute(DELETE_EXPIRED, [(client, key, now_us) for key in sorted(keys)])
     return len(rows)

@@ -22,15 +22,18 @@ from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example, named_enum
+from touchbase.imports import sql as imports_sql
 from touchbase.imports.columns import MATCHES, Mapping, resolve
-from touchbase.imports.commands import MODES, ListMappings, Mode, RemoveMapping, SaveMapping, StoredMapping
+from touchbase.imports.commands import MODES, Mode, StoredMapping
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import Preview
+from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
-from touchbase.jobs.commands import AppendToFile, ChangeJob, CreateJob
+from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE
+from touchbase.jobs.sql import append_to_file, change_job
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 
 LOG = logging.getLogger("touchbase.imports")
@@ -151,7 +154,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
             except Exception as error:
                 detail = error.detail if isinstance(error, TouchbaseError) else "the upload was interrupted"
                 at = parts.clock()
-                await parts.store.write(ChangeJob(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
+                await parts.store.write(change_job(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
                 raise
             return await _uploaded(call, job, settings, seen, starts=asked[START])
 
@@ -179,17 +182,17 @@ async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> No
         waiting += piece
         copied.write(piece)
         while len(waiting) >= PIECE:
-            await store.write(AppendToFile(job.client, job.id, INPUT, bytes(waiting[:PIECE]), call.api.dependencies.clock()))
+            await store.write(append_to_file(job.client, job.id, INPUT, bytes(waiting[:PIECE]), call.api.dependencies.clock()))
             del waiting[:PIECE]
     if waiting:
-        await store.write(AppendToFile(job.client, job.id, INPUT, bytes(waiting), call.api.dependencies.clock()))
+        await store.write(append_to_file(job.client, job.id, INPUT, bytes(waiting), call.api.dependencies.clock()))
 
 
 async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: Preview, *, starts: bool) -> Response:
     parts = call.api.dependencies
     at = parts.clock()
     progress = {} if starts else {"preview": _shown(seen)}
-    change = ChangeJob(
+    change = change_job(
         job.client, job.id, (UPLOADING,), QUEUED if starts else PREVIEW, at, settings=msgspec.to_builtins(settings), progress=progress,
         files_until_us=None if starts else at + parts.keep_job_files_us,
     )  # fmt: skip
@@ -228,9 +231,9 @@ async def start(call: Call) -> Response:
     at = parts.clock()
     if asked.save_as.strip():
         stored = StoredMapping(record, _name(asked.save_as), _without_record(settings.mapping), at)
-        await parts.store.write(SaveMapping(client.number, stored))
+        await parts.store.write(save_mapping(client.number, stored))
     job = await parts.store.write(
-        ChangeJob(job.client, job.id, (PREVIEW,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
+        change_job(job.client, job.id, (PREVIEW,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
     )
     parts.on_job()
     return job_response(call, job, {}, 200)
@@ -278,7 +281,7 @@ async def _mapping_of(call: Call, client: Client, record: RecordName, text: str,
 
 
 async def _stored(call: Call, client: Client, record: RecordName, name: str, pointer: str) -> Mapping:
-    found = await call.api.dependencies.store.read(ListMappings(client.number, record))
+    found = await call.api.dependencies.store.read(imports_sql.list_mappings(client.number, record))
     for one in found:
         if one.name == name.strip():
             return msgspec.convert({**one.mapping, "record": record}, Mapping)
@@ -292,7 +295,7 @@ def list_mappings(record: RecordName) -> Callable[[Call], Awaitable[Response]]:
     async def handle(call: Call) -> Response:
         client = await call.client()
         call.parameters().done()
-        found = await call.api.dependencies.store.read(ListMappings(client.number, record))
+        found = await call.api.dependencies.store.read(imports_sql.list_mappings(client.number, record))
         return Response(body=encode(MappingList([StoredMappingOut(one.name, msgspec.convert(one.mapping, MappingBody)) for one in found])))
 
     return handle
@@ -304,7 +307,7 @@ def remove_mapping(record: RecordName) -> Callable[[Call], Awaitable[Response]]:
     async def handle(call: Call) -> Response:
         client, name = await call.client(), call.path("name")
         call.parameters().done()
-        if not await call.api.dependencies.store.write(RemoveMapping(client.number, record, name)):
+        if not await call.api.dependencies.store.write(imports_sql.remove_mapping(client.number, record, name)):
             raise NotFound(f"there is no stored mapping {name!r}")
         return Response(204)
 

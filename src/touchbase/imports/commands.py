@@ -11,7 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.imports.rows import ValidRow
 from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 Mode = Literal["create", "update", "upsert"]
 MODES: tuple[Mode, ...] = ("create", "update", "upsert")
@@ -59,28 +59,3 @@ class StoredMapping:
     name: str
     mapping: dict[str, Any]
     updated_us: Micros
-
-
-@dataclass(slots=True)
-class SaveMapping(Command[None]):
-    """Store a mapping, or replace the one of this name."""
-
-    client: int
-    mapping: StoredMapping
-
-
-@dataclass(slots=True)
-class RemoveMapping(Command[bool]):
-    """Remove a mapping; return whether there was one."""
-
-    client: int
-    record: str
-    name: str
-
-
-@dataclass(slots=True)
-class ListMappings(Query[list[StoredMapping]]):
-    """The stored mappings of one type of record, by name."""
-
-    client: int
-    record: str

@@ -15,20 +15,7 @@ from touchbase.history.events import IMPORT, VIA_API, Detail, Event, StoredEvent
 from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.status import REPLY, SENT
 from touchbase.imports.columns import LAST_REPLY
-from touchbase.imports.commands import (
-    CREATED,
-    DUPLICATE,
-    ERASED,
-    INVALID,
-    UNCHANGED,
-    UPDATED,
-    ImportRows,
-    ListMappings,
-    Outcome,
-    RemoveMapping,
-    SaveMapping,
-    StoredMapping,
-)
+from touchbase.imports.commands import CREATED, DUPLICATE, ERASED, INVALID, UNCHANGED, UPDATED, ImportRows, Outcome, StoredMapping
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact, new_write_key
@@ -39,6 +26,7 @@ from touchbase.records.sql.create import KeyOwners, create_companies, create_con
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED, guarded
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
 
@@ -304,21 +292,24 @@ def _status(command: ImportRows, effect: str) -> str | None:
     return command.settings.words(CONTACT_KIND).matching(word, declared.statuses)
 
 
-def save_mapping(command: SaveMapping) -> Plan[None]:
-    """Store a mapping."""
-    one = command.mapping
-    yield Execute(SAVE_MAPPING, [(command.client, one.record, one.name, encode(one.mapping), one.updated_us)])
+@command
+def save_mapping(client: int, mapping: StoredMapping) -> Plan[None]:
+    """Store a mapping, or replace the one of this name."""
+    one = mapping
+    yield Execute(SAVE_MAPPING, [(client, one.record, one.name, encode(one.mapping), one.updated_us)])
 
 
-def remove_mapping(command: RemoveMapping) -> Plan[bool]:
-    """Remove a mapping."""
-    return bool((yield Execute(REMOVE_MAPPING, [(command.client, command.record, command.name)])))
+@command
+def remove_mapping(client: int, record: str, name: str) -> Plan[bool]:
+    """Remove a mapping; return whether there was one."""
+    return bool((yield Execute(REMOVE_MAPPING, [(client, record, name)])))
 
 
-def list_mappings(query: ListMappings) -> Plan[list[StoredMapping]]:
-    """Return the stored mappings, by name."""
+@query
+def list_mappings(client: int, record: str) -> Plan[list[StoredMapping]]:
+    """The stored mappings of one type of record, by name."""
     rows = yield Select(
         "SELECT record, name, mapping, updated_us FROM import_mapping WHERE client = ? AND record = ? ORDER BY name",
-        (query.client, query.record),
+        (client, record),
     )
     return [StoredMapping(row[0], row[1], msgspec.json.decode(row[2]), row[3]) for row in rows]

@@ -6,9 +6,9 @@ Correctness does not depend on it: an expired key never makes a webhook a repeat
 from __future__ import annotations
 
 from touchbase.common.timestamps import SECOND, Micros, has_passed
-from touchbase.inbox.commands import ForgetDedupeKeys
 from touchbase.inbox.delivery import DEDUPE_WINDOW
-from touchbase.inbox.queries import OldDedupeKeys
+from touchbase.inbox.sql.commands import forget_dedupe_keys
+from touchbase.inbox.sql.queries import old_dedupe_keys
 from touchbase.sql.store import Store
 
 BATCH_SIZE = 500
@@ -37,7 +37,7 @@ class DedupeCleanup:
         self._pause, self._ran_us = 0, now_us
         deleted = 0
         for _ in range(MAX_BATCHES):
-            found = await self._store.read(OldDedupeKeys(now_us - EXPIRE_AFTER, BATCH_SIZE, self._cursor))
+            found = await self._store.read(old_dedupe_keys(now_us - EXPIRE_AFTER, BATCH_SIZE, self._cursor))
             deleted += await self._forget(found, now_us)
             if len(found) < BATCH_SIZE:
                 self._pause, self._cursor = PAUSE, None
@@ -49,4 +49,4 @@ class DedupeCleanup:
         by_client: dict[int, list[bytes]] = {}
         for client, key in found:
             by_client.setdefault(client, []).append(key)
-        return sum([await self._store.write(ForgetDedupeKeys(client, keys, now_us - EXPIRE_AFTER)) for client, keys in by_client.items()])
+        return sum([await self._store.write(forget_dedupe_keys(client, keys, now_us - EXPIRE_AFTER)) for client, keys in by_client.items()])

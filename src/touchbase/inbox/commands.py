@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 
 @dataclass(slots=True)
@@ -36,29 +36,11 @@ class StoreDelivery(Command[StoredDelivery]):
 
 
 @dataclass(slots=True)
-class ForgetDedupeKeys(Command[int]):
-    """Delete these dedupe keys if they were received before `before_us`; return how many were. Deliveries stay."""
-
-    client: int
-    keys: list[bytes]
-    before_us: Micros
-
-
-@dataclass(slots=True)
 class CountRepeat(Command[None]):
     """Count a repeat of a delivery."""
 
     client: int
     id: int
-
-
-@dataclass(slots=True)
-class ReplayDeliveries(Command[int]):
-    """Set deliveries back to `received`, with no attempts, queued at `at`; return how many were."""
-
-    client: int
-    ids: list[int]
-    at: Micros
 
 
 @dataclass(slots=True)
@@ -80,37 +62,8 @@ class PruneBodies(Command[int]):
 
 
 @dataclass(slots=True)
-class CountPrunable(Query[int]):
-    """Count the bodies that `PruneBodies` would remove without a limit."""
-
-    client: int
-    before_us: Micros
-
-
-@dataclass(slots=True)
 class DroppedBodies:
     """How many bodies were removed, and their total size in bytes."""
 
     count: int
     size: int
-
-
-@dataclass(slots=True)
-class DropUnrecognised(Command[DroppedBodies]):
-    """Remove bodies of unrecognised, unverified deliveries, the oldest first, at most `limit`.
-
-    These are the bodies received before `before_us`, and then as many as make up `excess` bytes.
-    """
-
-    client: int
-    before_us: Micros
-    excess: int
-    limit: int
-    at: Micros
-
-
-@dataclass(slots=True)
-class SizeUnrecognised(Query[int]):
-    """Total size in bytes of the bodies that `DropUnrecognised` may remove."""
-
-    client: int

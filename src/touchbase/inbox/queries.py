@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from touchbase.cells.pages import Before
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import StoredEvent
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.operation import Query
 
@@ -44,7 +43,7 @@ class CountDeliveries(Query[int]):
 
 
 MOST_COUNTED = 100_000
-"""Deliveries that `CountStates` reads: some 50 ms."""
+"""Deliveries that `count_states` reads: some 50 ms."""
 
 
 @dataclass(slots=True)
@@ -63,17 +62,6 @@ class StateCounts:
 
     counts: list[StateCount]
     is_complete: bool
-
-
-@dataclass(slots=True)
-class CountStates(Query[StateCounts]):
-    """Count the newest deliveries of one client by channel, tool and state."""
-
-    client: int
-    channel: str | None = None
-    tool: str | None = None
-    received_since_us: Micros | None = None
-    most: int = MOST_COUNTED
 
 
 @dataclass(slots=True)
@@ -107,31 +95,6 @@ class GroupDeliveries(Query[list[DeliveryGroup]]):
 
 
 @dataclass(slots=True)
-class GetDelivery(Query[Delivery | None]):
-    """Get one delivery with headers and body; of any client when `client` is None."""
-
-    id: int
-    client: int | None = None
-
-
-@dataclass(slots=True)
-class DeliveryEvents(Query[list[StoredEvent]]):
-    """List the stored events that one delivery caused; with `limit` the first so many, without their details."""
-
-    client: int
-    delivery_id: int
-    limit: int = 0
-
-
-@dataclass(slots=True)
-class FindTraces(Query[list[str]]):
-    """Return the recorded receipts of these deliveries, oldest first."""
-
-    client: int
-    ids: list[int]
-
-
-@dataclass(slots=True)
 class BusyClients(Query[list[int]]):
     """List the numbers of active clients with deliveries due by `now_us`."""
 
@@ -150,12 +113,3 @@ class InboxCounts:
 @dataclass(slots=True)
 class CountInbox(Query[InboxCounts]):
     """Count deliveries of all clients by state, except `applied` and `ignored`, of which there may be millions."""
-
-
-@dataclass(slots=True)
-class OldDedupeKeys(Query[list[tuple[int, bytes]]]):
-    """List dedupe keys (client, key) received before `before_us`, ordered, those after `after`."""
-
-    before_us: Micros
-    limit: int
-    after: tuple[int, bytes] | None = None

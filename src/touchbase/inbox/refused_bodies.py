@@ -12,12 +12,13 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.models import Connection, Sender
 from touchbase.errors import NotFound, WrongState
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.commands import DroppedBodies, StoredDelivery
+from touchbase.inbox.commands import StoredDelivery
 from touchbase.inbox.delivery import UNRECOGNISED, Delivery
 from touchbase.inbox.receive import receive_webhook, stored_headers
+from touchbase.inbox.sql import refused_bodies as sql_refused_bodies
+from touchbase.inbox.sql.refused_bodies import note_replay
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
-from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
 from touchbase.suppression.pii_scan import find_identities
 
@@ -83,52 +84,6 @@ class RefusedBody:
         )  # fmt: skip
 
 
-@dataclass(slots=True)
-class GetRefusedBody(Query[RefusedBody | None]):
-    """One refused webhook with its body."""
-
-    client: int
-    digest: str
-
-
-@dataclass(slots=True)
-class ReadRefusedBodies(Query[list[RefusedBody]]):
-    """A page of a client's refused webhooks with their bodies, in the order of their digests."""
-
-    client: int
-    after: str
-    limit: int
-
-
-@dataclass(slots=True)
-class NoteReplay(Command[None]):
-    """Note that a refused webhook became a delivery, and remove its body."""
-
-    client: int
-    digest: str
-    at: Micros
-    by: str
-    delivery_id: int
-
-
-@dataclass(slots=True)
-class DropRefused(Command[DroppedBodies]):
-    """Remove refused bodies: `digests`, and of the oldest those from before `before_us` and as many as make up `excess` bytes."""
-
-    client: int
-    before_us: Micros = 0
-    excess: int = 0
-    digests: Sequence[str] = ()
-    limit: int = 200
-
-
-@dataclass(slots=True)
-class SizeRefused(Query[int]):
-    """Total size in bytes of a client's refused bodies."""
-
-    client: int
-
-
 def content_of(headers: Iterable[tuple[bytes, bytes]], query: str, body: bytes) -> RefusedContent | None:
     """Return what to store of a refused webhook; None if it is too long."""
     if len(body) > MAX_BODY_BYTES:
@@ -160,7 +115,7 @@ def no_such_body(digest: str) -> NotFound:
 
 async def get_refused_body(store: Store, client: int, digest: str) -> RefusedBody:
     """Return one refused webhook with its body. `NotFound`."""
-    found = await store.read(GetRefusedBody(client, digest))
+    found = await store.read(sql_refused_bodies.get_refused_body(client, digest))
     if found is None:
         raise no_such_body(digest)
     return found
@@ -185,7 +140,7 @@ async def replay_refused(
         )  # fmt: skip
     except TaskStopped as stopped:
         raise WrongState(f"the body could not be searched for secrets: {stopped.why}; nothing was stored") from None
-    await store.write(NoteReplay(client.number, digest, at, by, stored.id))
+    await store.write(note_replay(client.number, digest, at, by, stored.id))
     LOG.info("%s replayed the refused webhook %s of client %s as delivery %d", by, digest, client.client_id, stored.id)
     return stored
 

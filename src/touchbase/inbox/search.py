@@ -17,10 +17,12 @@ from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.search_queries import DeliveryStep, FindSoughtPerson, SoughtPerson, StepThroughDeliveries
+from touchbase.inbox.search_queries import DeliveryStep, SoughtPerson, StepThroughDeliveries
 from touchbase.inbox.service import DeliveryFilter
+from touchbase.inbox.sql.search import find_sought_person
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
+from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
 from touchbase.suppression.pii_scan import find_identities
 
@@ -110,7 +112,7 @@ async def search_deliveries(
     assert client is not None
     addresses = [] if search.address is None else [search.address]
     mentioned = sorted(find_identities({}, "", search.text.encode("utf-8", "replace"))) if search.text else []
-    find_person = FindSoughtPerson(client, addresses, search.contact_id, mentioned)
+    find_person = find_sought_person(client, addresses, search.contact_id, mentioned)
     return await _Search(store, sandbox, search, limit, find_person, monotonic).page(place or START)
 
 
@@ -118,7 +120,7 @@ class _Search:
     """One page of a search."""
 
     def __init__(
-        self, store: Store, sandbox: Sandbox, search: DeliverySearch, limit: int, person: FindSoughtPerson, monotonic: Callable[[], float]
+        self, store: Store, sandbox: Sandbox, search: DeliverySearch, limit: int, person: Query[SoughtPerson], monotonic: Callable[[], float]
     ) -> None:
         self._store = store
         self._sandbox = sandbox

@@ -21,17 +21,6 @@ class SoughtPerson:
 
 
 @dataclass(frozen=True, slots=True)
-class FindSoughtPerson(Query[SoughtPerson]):
-    """Find the person with one of these addresses or this contact id, also under a former one."""
-
-    client: int
-    addresses: list[Ref] = field(default_factory=list)
-    contact_id: int | None = None
-    mentioned: list[Ref] = field(default_factory=list)
-    """Addresses in the text to search for."""
-
-
-@dataclass(frozen=True, slots=True)
 class DeliveryStep:
     """Deliveries that one step has examined."""
 

@@ -8,10 +8,12 @@ from touchbase.cells.pages import Before, end_of
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history.events import StoredEvent
-from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNRECOGNISED, Delivery
-from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
+from touchbase.inbox.queries import DeliveryGroup, GroupDeliveries, ListDeliveries
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.sql.store import Store, Writes
+from touchbase.storage import query_handlers as storage_query_handlers
+from touchbase.storage.query_handlers import delivery_events
 
 MOST_EVENTS = 1_000
 """Events of one delivery that are shown."""
@@ -64,13 +66,13 @@ async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tu
     Raises `NotFound`, also for another client's.
     """
     delivery = await find_delivery(store, delivery_id, client)
-    return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id, MOST_EVENTS + 1))
+    return delivery, await store.read(delivery_events(delivery.client, delivery_id, MOST_EVENTS + 1))
 
 
 async def replay_delivery(store: Writes, delivery: Delivery, now: Micros) -> int:
     """Set a delivery back to `received`, to be applied again, which is idempotent. `PayloadDeleted`."""
     require_body(delivery)
-    return await store.write(ReplayDeliveries(delivery.client, [delivery.id], now))
+    return await store.write(replay_deliveries(delivery.client, [delivery.id], now))
 
 
 def as_replayed(delivery: Delivery) -> Delivery:
@@ -100,7 +102,7 @@ def require_body(delivery: Delivery) -> None:
 
 async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
     """Return one delivery with its body. `NotFound`, also for another client's."""
-    found = await store.read(GetDelivery(delivery_id, client))
+    found = await store.read(storage_query_handlers.get_delivery(delivery_id, client))
     if found is None:
         raise NotFound(f"there is no delivery with id {delivery_id}")
     return found

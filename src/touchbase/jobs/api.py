@@ -16,10 +16,11 @@ from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, Time, encode, example, named_enum
-from touchbase.jobs.commands import ChangeJob, FileSizes, GetJob, ListJobs, ReadPiece
+from touchbase.jobs import sql as jobs_sql
+from touchbase.jobs.commands import ListJobs
 from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
 from touchbase.jobs.runner import pieces_of
-from touchbase.jobs.sql import no_such_job
+from touchbase.jobs.sql import change_job, file_sizes, no_such_job, read_piece
 
 TAG = Tag("Jobs", "Imports, exports and other long work in the background: progress, cancelling, and the files that it makes.")
 PATH = "/public/v2/jobs"
@@ -93,7 +94,7 @@ def _time(at: Micros | None) -> str | None:
 async def find_job(call: Call, client: int) -> Job:
     """Return the job that the path names; raises `NotFound`."""
     number = call.id("job")
-    job = await call.api.dependencies.store.read(GetJob(client, number))
+    job = await call.api.dependencies.store.read(jobs_sql.get_job(client, number))
     if job is None:
         raise no_such_job(number)
     return job
@@ -112,7 +113,7 @@ async def list_jobs(call: Call) -> Response:
 
 
 async def _sizes(call: Call, job: Job) -> Mapping[str, int]:
-    return await call.api.dependencies.store.read(FileSizes(job.client, job.id))
+    return await call.api.dependencies.store.read(file_sizes(job.client, job.id))
 
 
 async def get_job(call: Call) -> Response:
@@ -130,7 +131,7 @@ async def cancel_job(call: Call) -> Response:
     parts, job = call.api.dependencies, await find_job(call, client.number)
     if job.state not in ENDED:
         at = parts.clock()
-        change = ChangeJob(job.client, job.id, (PREVIEW, QUEUED, RUNNING), CANCELLED, at, files_until_us=at + parts.keep_job_files_us)
+        change = change_job(job.client, job.id, (PREVIEW, QUEUED, RUNNING), CANCELLED, at, files_until_us=at + parts.keep_job_files_us)
         job = await parts.store.write(change)
     return job_response(call, job, await _sizes(call, job))
 
@@ -140,7 +141,7 @@ def _file(name: str) -> Any:
         client = await call.client()
         call.parameters().done()
         store, job = call.api.dependencies.store, await find_job(call, client.number)
-        if await store.read(ReadPiece(job.client, job.id, name)) is None:
+        if await store.read(read_piece(job.client, job.id, name)) is None:
             if job.progress.get("files_removed"):
                 raise PayloadDeleted(f"the files of job {job.id} have been removed; start it again")
             raise no_file(job, name)

@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, Protocol
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.jobs.commands import JobStep, ReadPiece
+from touchbase.jobs.commands import JobStep
 from touchbase.jobs.models import Checkpoint, Job
+from touchbase.jobs.sql import read_piece
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
@@ -109,6 +110,6 @@ class JobRun:
 async def pieces_of(store: Store, client: int, job_id: int, name: str) -> AsyncIterator[bytes]:
     """Yield the pieces of a job's file."""
     number = 0
-    while (piece := await store.read(ReadPiece(client, job_id, name, number))) is not None:
+    while (piece := await store.read(read_piece(client, job_id, name, number))) is not None:
         yield piece
         number += 1

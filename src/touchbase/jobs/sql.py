@@ -7,27 +7,14 @@ from typing import Any
 
 import msgspec
 
+from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
-from touchbase.jobs.commands import (
-    AppendToFile,
-    ChangeJob,
-    ClaimJob,
-    CreateJob,
-    DueJobFiles,
-    DueJobs,
-    FileSizes,
-    GetJob,
-    JobsAtWork,
-    JobStep,
-    ListJobs,
-    ReadPiece,
-    RemoveJobFiles,
-    RenewLease,
-)
-from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job
+from touchbase.jobs.commands import CreateJob, JobStep, ListJobs
+from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job, Json
 from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -96,55 +83,74 @@ def create_job(command: CreateJob, ids: Ids) -> Plan[Job]:
     return command.job
 
 
-def change_job(command: ChangeJob) -> Plan[Job | TouchbaseError]:
-    """Change a job's state."""
-    job = yield from locked(command.client, command.id)
+@command
+def change_job(
+    client: int,
+    id: int,
+    of: Sequence[str],
+    state: str,
+    at: Micros,
+    settings: Json | None = None,
+    progress: Json | None = None,
+    error: str | None = None,
+    token: str = "",
+    files_until_us: Micros | None = None,
+) -> Plan[Job | TouchbaseError]:
+    """Change a job that is in one of the states `of`; `NotFound`, and `WrongState` for another state. None leaves a value.
+
+    `token`: With a token: only the worker that has the job may change it.
+    `files_until_us`: When its files are removed; a time in the past that the job has already stays, because it is of an erasure.
+    """
+    job = yield from locked(client, id)
     if job is None:
-        return no_such_job(command.id)
-    if job.state not in command.of or (command.token and job.token != command.token):
-        return WrongState(f"job {job.id} is {job.state}; this needs one that is {' or '.join(command.of)}")
-    job.state, job.updated_us, job.token, job.lease_until_us = command.state, command.at, "", 0
-    job.settings = job.settings if command.settings is None else command.settings
-    job.progress = job.progress if command.progress is None else command.progress
-    job.error = command.error
-    if job.files_until_us is None or job.files_until_us > command.at:
-        job.files_until_us = command.files_until_us
+        return no_such_job(id)
+    if job.state not in of or (token and job.token != token):
+        return WrongState(f"job {job.id} is {job.state}; this needs one that is {' or '.join(of)}")
+    job.state, job.updated_us, job.token, job.lease_until_us = state, at, "", 0
+    job.settings = job.settings if settings is None else settings
+    job.progress = job.progress if progress is None else progress
+    job.error = error
+    if job.files_until_us is None or job.files_until_us > at:
+        job.files_until_us = files_until_us
     if job.state in ENDED:
-        job.finished_us = command.at
+        job.finished_us = at
     if job.state == SUCCEEDED and job.progress:
         job.progress["percent"] = 100
     yield from _save(job)
     return job
 
 
-def append_to_file(command: AppendToFile) -> Plan[TouchbaseError | None]:
-    """Append a piece to a file that is being uploaded."""
-    job = yield from locked(command.client, command.id)
+@command
+def append_to_file(client: int, id: int, name: str, body: bytes, at: Micros) -> Plan[TouchbaseError | None]:
+    """Append a piece to a file of a job that is in the state `uploading`; `WrongState` for another."""
+    job = yield from locked(client, id)
     if job is None or job.state != UPLOADING:
-        return no_such_job(command.id) if job is None else WrongState(f"job {job.id} is {job.state}; send the file again")
-    job.updated_us = command.at
+        return no_such_job(id) if job is None else WrongState(f"job {job.id} is {job.state}; send the file again")
+    job.updated_us = at
     yield from _save(job)
-    yield from _append(job, [(command.name, command.body)])
+    yield from _append(job, [(name, body)])
     return None
 
 
-def claim_job(command: ClaimJob) -> Plan[Job | None]:
-    """Take a job that no worker has."""
-    job = yield from locked(command.client, command.id)
-    if job is None or job.state not in DUE or job.lease_until_us > command.at:
+@command
+def claim_job(client: int, id: int, token: str, at: Micros, lease_until_us: Micros) -> Plan[Job | None]:
+    """Take a due job until `lease_until_us`; None if another worker has it, or if it is not due."""
+    job = yield from locked(client, id)
+    if job is None or job.state not in DUE or job.lease_until_us > at:
         return None
-    job.state, job.token, job.lease_until_us, job.attempts = RUNNING, command.token, command.lease_until_us, job.attempts + 1
-    job.started_us = job.started_us or command.at
+    job.state, job.token, job.lease_until_us, job.attempts = RUNNING, token, lease_until_us, job.attempts + 1
+    job.started_us = job.started_us or at
     yield from _save(job)
     return job
 
 
-def renew_lease(command: RenewLease) -> Plan[bool]:
-    """Set the end of a lease."""
-    job = yield from locked(command.client, command.id)
-    if job is None or job.token != command.token or job.state != RUNNING:
+@command
+def renew_lease(client: int, id: int, token: str, lease_until_us: Micros) -> Plan[bool]:
+    """Set the end of the lease; return False if this worker does not have the job any more. A time in the past releases it."""
+    job = yield from locked(client, id)
+    if job is None or job.token != token or job.state != RUNNING:
         return False
-    job.lease_until_us = command.lease_until_us
+    job.lease_until_us = lease_until_us
     yield from _save(job)
     return True
 
@@ -170,20 +176,21 @@ def _append(job: Job, pieces: Sequence[tuple[str, bytes]]) -> Plan[None]:
         yield Execute(APPEND_PIECE, [(job.client, job.id, name, body)])
 
 
-def remove_job_files(command: RemoveJobFiles) -> Plan[int]:
-    """Remove some pieces of a job's files, if they are due and the job is not at work."""
-    job = yield from locked(command.client, command.id)
-    if job is None or job.state in DUE or job.files_until_us is None or job.files_until_us > command.at:
+@command
+def remove_job_files(client: int, id: int, limit: int, at: Micros) -> Plan[int]:
+    """Remove up to `limit` pieces of a job's files, if they are due; return how many. Without files left it clears the time."""
+    job = yield from locked(client, id)
+    if job is None or job.state in DUE or job.files_until_us is None or job.files_until_us > at:
         return 0
     rows = yield Select(
         "DELETE FROM job_file WHERE client = ? AND job_id = ? AND (name, number) IN "
         "(SELECT name, number FROM job_file WHERE client = ? AND job_id = ? ORDER BY name, number LIMIT ?) RETURNING number",
-        (job.client, job.id, job.client, job.id, command.limit),
+        (job.client, job.id, job.client, job.id, limit),
     )
-    if len(rows) < command.limit:
+    if len(rows) < limit:
         job.files_until_us = None
         if job.state in (PREVIEW, UPLOADING):
-            job.state, job.finished_us, job.error = FAILED, command.at, "it was not started, and its file has been removed"
+            job.state, job.finished_us, job.error = FAILED, at, "it was not started, and its file has been removed"
         job.progress.pop("preview", None)  # its rows are those of the file
         job.progress["files_removed"] = True
         yield from _save(job)
@@ -205,10 +212,11 @@ def no_such_job(job_id: int) -> NotFound:
     return NotFound(f"there is no job with id {job_id}")
 
 
-def get_job(query: GetJob) -> Plan[Job | None]:
-    """Return one job."""
-    where = Where("j.id = ?", query.id)
-    where.equal("c.id", query.client)
+@query
+def get_job(client: int | None, id: int) -> Plan[Job | None]:
+    """One job; of one client, or (None) of any, for an operator."""
+    where = Where("j.id = ?", id)
+    where.equal("c.id", client)
     rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where}", where.params)
     return job_of(rows[0]) if rows else None
 
@@ -224,58 +232,55 @@ def list_jobs(query: ListJobs) -> Plan[list[Job]]:
     return [job_of(row) for row in rows]
 
 
-def due_jobs(query: DueJobs) -> Plan[list[tuple[int, int]]]:
-    """Return jobs that no worker has."""
+@query
+def due_jobs(at: Micros, limit: int) -> Plan[list[tuple[int, int]]]:
+    """Client and id of jobs of active clients that no worker has, the longest waiting first."""
     rows = yield Select(
         "SELECT j.client, j.id FROM job j JOIN client c ON c.id = j.client AND c.state = 'active' "
         "WHERE j.state IN ('queued', 'running') AND j.lease_until_us <= ? ORDER BY j.lease_until_us, j.client, j.id LIMIT ?",
-        (query.at, query.limit),
+        (at, limit),
     )
     return [(row[0], row[1]) for row in rows]
 
 
-def due_job_files(query: DueJobFiles) -> Plan[list[tuple[int, int]]]:
-    """Return jobs whose files are to be removed."""
+@query
+def due_job_files(at: Micros, limit: int, client: int | None = None) -> Plan[list[tuple[int, int]]]:
+    """Client and id of jobs whose files are to be removed; of one client, or (None) of all."""
     rows = yield Select(
         "SELECT client, id FROM job WHERE files_until_us IS NOT NULL AND files_until_us <= ? AND state NOT IN ('queued', 'running') "
-        f"{'' if query.client is None else 'AND client = ? '}ORDER BY files_until_us, client, id LIMIT ?",
-        (query.at, *(() if query.client is None else (query.client,)), query.limit),
+        f"{'' if client is None else 'AND client = ? '}ORDER BY files_until_us, client, id LIMIT ?",
+        (at, *(() if client is None else (client,)), limit),
     )
     return [(row[0], row[1]) for row in rows]
 
 
-def jobs_at_work(query: JobsAtWork) -> Plan[bool]:
-    """Run `JobsAtWork`."""
+@query
+def jobs_at_work(client: int) -> Plan[bool]:
+    """Whether a queued or running job of the client has files that an erasure has ended: they go when the job ends."""
     rows = yield Select(
-        "SELECT 1 FROM job WHERE client = ? AND state IN ('queued', 'running') AND files_until_us IS NOT NULL LIMIT 1", (query.client,)
+        "SELECT 1 FROM job WHERE client = ? AND state IN ('queued', 'running') AND files_until_us IS NOT NULL LIMIT 1", (client,)
     )
     return bool(rows)
 
 
-def read_piece(query: ReadPiece) -> Plan[bytes | None]:
-    """Return one piece of a file."""
+@query
+def read_piece(client: int, id: int, name: str, number: int = 0) -> Plan[bytes | None]:
+    """One piece of a file of a job, from 0; None after the last."""
     rows = yield Select(
         "SELECT body FROM job_file WHERE client = ? AND job_id = ? AND name = ? AND number = ?",
-        (query.client, query.id, query.name, query.number),
+        (client, id, name, number),
     )
     return bytes(rows[0][0]) if rows else None
 
 
-def file_sizes(query: FileSizes) -> Plan[dict[str, int]]:
-    """Return the bytes of a job's files."""
-    rows = yield Select(
-        "SELECT name, sum(length(body)) FROM job_file WHERE client = ? AND job_id = ? GROUP BY name", (query.client, query.id)
-    )
+@query
+def file_sizes(client: int, id: int) -> Plan[dict[str, int]]:
+    """The bytes of each file of a job, by name."""
+    rows = yield Select("SELECT name, sum(length(body)) FROM job_file WHERE client = ? AND job_id = ? GROUP BY name", (client, id))
     return {row[0]: int(row[1]) for row in rows}
 
 
 ANSWERS: Mapping[type, Any] = {
-    GetJob: get_job,
     ListJobs: list_jobs,
-    DueJobs: due_jobs,
-    DueJobFiles: due_job_files,
-    JobsAtWork: jobs_at_work,
-    ReadPiece: read_piece,
-    FileSizes: file_sizes,
 }
 """The plan of each query."""

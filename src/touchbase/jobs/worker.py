@@ -16,9 +16,9 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import Conflict, Overloaded, TouchbaseError
-from touchbase.jobs.commands import ChangeJob, ClaimJob, DueJobs, RenewLease
 from touchbase.jobs.models import FAILED, RUNNING, SUCCEEDED, Job, JobLost
 from touchbase.jobs.runner import LEASE, JobKind, JobRun, Postponed, Stopping
+from touchbase.jobs.sql import change_job, claim_job, due_jobs, renew_lease
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -88,7 +88,7 @@ class JobWorker:
     async def drain(self) -> int:
         """Run all due jobs to their ends; return how many were taken."""
         taken = 0
-        while due := await self._store.read(DueJobs(self._clock(), 1)):
+        while due := await self._store.read(due_jobs(self._clock(), 1)):
             taken += await self._take(*due[0])
         return taken
 
@@ -99,7 +99,7 @@ class JobWorker:
     async def _start_due(self) -> None:
         if len(self._running) >= MAX_JOBS:
             return
-        for client, job_id in await self._store.read(DueJobs(self._clock(), 20)):
+        for client, job_id in await self._store.read(due_jobs(self._clock(), 20)):
             if client not in self._running and len(self._running) < MAX_JOBS:
                 self._running[client] = task = asyncio.create_task(self._take_logged(client, job_id), name=f"job-{job_id}")
                 task.add_done_callback(lambda _, client=client: self._done(client))  # type: ignore[misc]
@@ -120,7 +120,7 @@ class JobWorker:
     async def _take(self, client: int, job_id: int) -> bool:
         """Claim a job and run it; return whether it was due."""
         at, (process, number) = self._clock(), _serials.next()
-        job = await self._store.write(ClaimJob(client, job_id, f"{process}{number:x}", at, at + LEASE))
+        job = await self._store.write(claim_job(client, job_id, f"{process}{number:x}", at, at + LEASE))
         if job is None:
             return False
         found = await self._store.read(FindClientByNumber(client))
@@ -160,11 +160,11 @@ class JobWorker:
         at = self._clock()
         with contextlib.suppress(TouchbaseError):  # cancelled, or removed, or taken by another worker
             await self._store.write(
-                ChangeJob(job.client, job.id, (RUNNING,), state, at, error=error, token=job.token, files_until_us=at + self._keep_files)
+                change_job(job.client, job.id, (RUNNING,), state, at, error=error, token=job.token, files_until_us=at + self._keep_files)
             )
 
     async def _release(self, job: Job, until: Micros) -> None:
-        await self._store.write(RenewLease(job.client, job.id, job.token, until))
+        await self._store.write(renew_lease(job.client, job.id, job.token, until))
 
     async def _renew(self, job: Job) -> None:
         while True:

@@ -21,8 +21,9 @@ from touchbase.http.query_parameters import record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
-from touchbase.merging.commands import MergeRecords, PreviewMerge, UndoMerge
+from touchbase.merging.commands import MergeRecords, UndoMerge
 from touchbase.merging.models import CUSTOM, MOST_RECORDS, SURVIVORSHIPS, Merge, Policy, Undone
+from touchbase.merging.sql.merge import preview_merge
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
@@ -129,7 +130,7 @@ class MergeResource:
         if asked.dry_run or query[DRY_RUN]:
             if call.recorder is not None:
                 call.recorder.skip()
-            found = await parts.store.read(PreviewMerge(client.number, kind.kind, number, asked.records, policy, at))
+            found = await parts.store.read(preview_merge(client.number, kind.kind, number, asked.records, policy, at))
             if found is None:
                 raise await self._missing(call, client, [number, *asked.records])
             return self._response(client, found, flat=query[FLAT])

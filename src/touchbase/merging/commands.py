@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.merging.models import Merge, Policy, Undone
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 
 @dataclass(slots=True)
@@ -32,18 +32,6 @@ class MergeRecords(Command[Merge]):
 
 
 @dataclass(slots=True)
-class PreviewMerge(Query[Merge | None]):
-    """What `MergeRecords` would do; None if one of the records does not exist."""
-
-    client: int
-    kind: int
-    id: int
-    absorbed: list[int]
-    policy: Policy
-    at: Micros
-
-
-@dataclass(slots=True)
 class UndoMerge(Command[Undone]):
     """Divide a merged record into the records that were merged.
 
@@ -61,12 +49,3 @@ class UndoMerge(Command[Undone]):
     at: Micros
     key: str
     by: Author = NO_AUTHOR
-
-
-@dataclass(slots=True)
-class ForgetMerges(Command[int]):
-    """Remove what is stored to undo merges before a time, oldest first; the result is their number."""
-
-    client: int
-    before_us: Micros
-    limit: int

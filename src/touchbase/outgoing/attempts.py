@@ -16,7 +16,7 @@ from touchbase.enrichment.retry_policy import retry_after_of
 from touchbase.event_log.commands import ListLoggedEvents
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.inbox.queries import FindTraces
+from touchbase.inbox.sql.queries import find_traces
 from touchbase.outgoing.content import Message, message_of, test_message
 from touchbase.outgoing.filters import UnreadableFilter, wants
 from touchbase.outgoing.http_client import Answer
@@ -250,7 +250,7 @@ class Outbox:
             "touchbase.event_type": event.type, "http.request.resend_count": number - 1,
         }  # fmt: skip
         deliveries = event.cause.get("deliveries") or ()
-        causes = await self._store.read(FindTraces(endpoint.client, [*deliveries][-NEWEST:])) if deliveries else []
+        causes = await self._store.read(find_traces(endpoint.client, [*deliveries][-NEWEST:])) if deliveries else []
         with tracing.sending(message.target or endpoint.target, about, causes) as span:
             attempt, answer = await self._attempt(endpoint, message, event.sequence, number, span.headers)
             span.answered(answer.status, answer.failure)

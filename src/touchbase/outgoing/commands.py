@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending, Progress, Secret, Served
+from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending
 from touchbase.sql.operation import Command, Query
 
 
@@ -25,34 +25,6 @@ class ChangeEndpoint(Command[Endpoint]):
     """With the new values."""
     known: int
     """The version that the change was decided on."""
-
-
-@dataclass(slots=True)
-class RotateSecret(Command[Endpoint]):
-    """Add a secret; the present one signs too until `until_us`, older ones no more. `NotFound`."""
-
-    client: int
-    id: int
-    secret: Secret = field(repr=False)
-    until_us: Micros
-    at: Micros
-
-
-@dataclass(slots=True)
-class RemoveEndpoint(Command[None]):
-    """Remove an endpoint with what it misses and its attempts. `NotFound`."""
-
-    client: int
-    id: int
-
-
-@dataclass(slots=True)
-class ResumeEndpoint(Command[Endpoint]):
-    """Make an endpoint active; what waited is sent, in order. `NotFound`."""
-
-    client: int
-    id: int
-    at: Micros
 
 
 @dataclass(slots=True)
@@ -77,17 +49,6 @@ class Leadership:
 
     shards: frozenset[int]
     fair: int
-
-
-@dataclass(slots=True)
-class LeadShards(Command[Leadership]):
-    """Renew the leases of a process and take free shards up to its share; `give_back` releases some, and `leaving` all."""
-
-    token: str
-    at: Micros
-    until_us: Micros
-    give_back: Collection[int] = ()
-    leaving: bool = False
 
 
 @dataclass(slots=True)
@@ -116,61 +77,6 @@ class StoreAttempt(Command[None]):
     """Store one attempt, of a test."""
 
     attempt: Attempt
-
-
-@dataclass(slots=True)
-class ForgetAttempts(Command[int]):
-    """Remove a client's attempts from before a time, up to a number; return how many."""
-
-    client: int
-    before_us: Micros
-    limit: int = 1_000
-
-
-@dataclass(slots=True)
-class GetEndpoint(Query[Endpoint | None]):
-    """One endpoint."""
-
-    client: int
-    id: int
-
-
-@dataclass(slots=True)
-class ListEndpoints(Query[list[tuple[Endpoint, Progress]]]):
-    """A client's endpoints with their progress, oldest first, after an id."""
-
-    client: int
-    limit: int
-    at: Micros
-    """Now, for filters on times."""
-    after: int | None = None
-
-
-@dataclass(slots=True)
-class ListAttempts(Query[list[Attempt]]):
-    """A client's attempts, newest first, before an id; None: no filter."""
-
-    client: int
-    limit: int
-    before: int | None = None
-    endpoint_id: int | None = None
-    sequence: int | None = None
-    outcome: str | None = None
-
-
-@dataclass(slots=True)
-class EndpointVersions(Query[dict[tuple[int, int], int]]):
-    """The active endpoints of active clients in some shards: client and id -> version."""
-
-    shards: Collection[int]
-
-
-@dataclass(slots=True)
-class ReadServed(Query[list[Served]]):
-    """Endpoints of a client as the process that serves them reads them; missing ones are left out."""
-
-    client: int
-    ids: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +127,6 @@ class MailEndpoint:
     url: str
 
 
-@dataclass(slots=True)
-class ListMailEndpoints(Query[list[MailEndpoint]]):
-    """Endpoints of the kind email that are not disabled, of all clients; for the operator."""
-
-
 @dataclass(frozen=True, slots=True)
 class WriteBack:
     """What decides whether a contact's status is written to a tool."""
@@ -234,28 +135,3 @@ class WriteBack:
     """Ids of the tool's objects that are this contact."""
     is_theirs: bool
     """Whether webhooks or fetched records of the tool have set the present status."""
-
-
-@dataclass(slots=True)
-class FindWriteBack(Query[WriteBack]):
-    """The objects that a CRM has of a contact, and whether its status came from there."""
-
-    client: int
-    contact: int
-    tool: str
-    object_type: str
-    """The tool's word for contacts."""
-
-
-@dataclass(slots=True)
-class OldAttempts(Query[list[int]]):
-    """Numbers of the clients with attempts from before a time."""
-
-    before_us: Micros
-
-
-@dataclass(slots=True)
-class LowestNeeded(Query[int | None]):
-    """The lowest sequence of a client that an active or paused endpoint has not got; None: there is no such endpoint."""
-
-    client: int

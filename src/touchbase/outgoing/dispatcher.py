@@ -15,10 +15,10 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
-from touchbase.event_log.commands import FindNewEvents, ListNewestEvents
+from touchbase.event_log.commands import FindNewEvents
+from touchbase.event_log.sql.queries import list_newest_events
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import Fault, Outbox, Sends, judged, warn_of_trimmed
-from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed
 from touchbase.outgoing.filters import UnreadableFilter
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import Item, Line
@@ -28,6 +28,7 @@ from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds, logged
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
+from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.tracing.interface import Tracing
@@ -141,7 +142,7 @@ class Dispatcher:
     async def _lead(self) -> None:
         now = self._clock()
         given_back = frozenset() if any(self._is_surplus(key) for key in (*self._lines, *self._closing)) else self._surplus
-        found = await self._store.write(LeadShards(self._token, now, now + LEASE, given_back))
+        found = await self._store.write(lead_shards(self._token, now, now + LEASE, given_back))
         self._until, self._next_lead = now + LEASE - MARGIN, time.monotonic() + RENEW_SECONDS
         self._shards = found.shards
         self._surplus = frozenset(sorted(found.shards)[found.fair :])
@@ -155,7 +156,7 @@ class Dispatcher:
     async def _read_endpoints(self) -> None:
         """Read endpoints that are new or have changed, and leave removed ones."""
         self._closing = {key: line for key, line in self._closing.items() if line.in_flight or line.has_news}
-        present = await self._store.read(EndpointVersions(self._shards - self._surplus))
+        present = await self._store.read(endpoint_versions(self._shards - self._surplus))
         for key in [*self._lines]:
             if key not in present:
                 self._close(key)
@@ -172,7 +173,7 @@ class Dispatcher:
                 self._results.of(line)
 
     async def _load(self, client: int, ids: list[int]) -> None:
-        for served in await self._store.read(ReadServed(client, ids)):
+        for served in await self._store.read(read_served(client, ids)):
             key = (client, served.endpoint.id)
             if (line := self._lines.get(key)) is None:
                 line = self._lines[key] = Line(served, self._clock())
@@ -204,7 +205,7 @@ class Dispatcher:
         if len(self._newest) <= FEW_CLIENTS:
             found = await self._store.read(FindNewEvents(dict(self._newest)))
         else:
-            every = await self._store.read(ListNewestEvents())
+            every = await self._store.read(list_newest_events())
             found = {client: newest for client, newest in every.items() if newest > self._newest.get(client, newest)}
         for client, newest in found.items():
             if client in self._newest:
@@ -312,4 +313,4 @@ class Dispatcher:
         await logged(self._give_back, "leaving outgoing webhooks to other processes", self._outage)
 
     async def _give_back(self) -> float:
-        return float(len((await self._store.write(LeadShards(self._token, self._clock(), 0, leaving=True))).shards))
+        return float(len((await self._store.write(lead_shards(self._token, self._clock(), 0, leaving=True))).shards))

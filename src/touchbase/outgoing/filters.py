@@ -11,8 +11,8 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
 from touchbase.outgoing.models import Endpoint, Record
 from touchbase.records.record_type import RECORD_TYPES
-from touchbase.search.queries import MatchesFilter
 from touchbase.search.service import filter_parser
+from touchbase.search.sql.plans import matches_filter
 from touchbase.sql.store import Store
 
 NAMES = {kind.name: number for number, kind in RECORD_TYPES.items()}
@@ -49,4 +49,4 @@ async def wants(store: Store, endpoint: Endpoint, record: Record, now: Micros) -
     node = filter_parser(kind, settings, now, faults).json(tree, f"/filter/{RECORD_TYPES[kind].name}")
     if faults:
         raise UnreadableFilter(f"{faults[0].pointer} {faults[0].detail}")
-    return await store.read(MatchesFilter(endpoint.client, kind, number, node))
+    return await store.read(matches_filter(endpoint.client, kind, number, node))

@@ -12,12 +12,12 @@ from typing import Any
 
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.outgoing import hubspot
-from touchbase.outgoing.commands import FindWriteBack
 from touchbase.outgoing.content import TEST, Message
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
 from touchbase.outgoing.models import SKIPPED, UNREACHABLE, Endpoint
 from touchbase.outgoing.samples import CONTACT as SAMPLE
+from touchbase.outgoing.sql.dispatch import find_write_back
 from touchbase.sql.store import Store
 
 TYPES = (EventType.CONTACT_STATUS_CHANGED.value, EventType.CONTACT_MERGED.value)
@@ -35,7 +35,7 @@ async def write_of(store: Store, endpoint: Endpoint, event: LoggedEvent, contact
     message_id = f"{event_id(event.sequence)}_{endpoint.id}"
     if contact is None or event.type not in TYPES:
         return _unsent(message_id, event.type, SKIPPED, NOT_WRITTEN if event.type not in TYPES else NO_CONTACT)
-    found = await store.read(FindWriteBack(endpoint.client, contact["id"], hubspot.TOOL, hubspot.OBJECT))
+    found = await store.read(find_write_back(endpoint.client, contact["id"], hubspot.TOOL, hubspot.OBJECT))
     objects = [one for one in found.objects if hubspot.is_id(one)]
     if not objects:
         return _unsent(message_id, event.type, SKIPPED, NOT_KNOWN)

@@ -7,8 +7,8 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
-from touchbase.records.commands import ListRecords, UpdateRecord
-from touchbase.sql.operation import Command, Query
+from touchbase.records.commands import UpdateRecord
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 MAX_AFFECTED = 10_000
@@ -19,14 +19,6 @@ STEP_FIELDS = 4_096
 """Custom fields that one transaction changes, of at least one record."""
 MAX_LISTED = 100
 """Failed records that the result lists."""
-
-
-@dataclass(slots=True)
-class CountMatching(Query[int]):
-    """The number of records that match the filters of a list."""
-
-    client: int
-    listing: ListRecords[Any]
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import PreconditionFailed
-from touchbase.history.events import NO_AUTHOR, Author, StoredEvent
+from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.history.last_writer_wins import API_KEY
 from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.records.models import Company, Contact, Record
@@ -170,19 +170,6 @@ class GetCompany(GetRecord[Company]):
     """One company."""
 
 
-@dataclass(frozen=True, slots=True)
-class GetRecords(Query[dict[int, Record | None]]):
-    """The contacts or companies with these ids, with their custom fields; an unknown id is left out.
-
-    With `page_bytes` the ones after so many bytes of custom fields, in the order of `ids`, are not read: None.
-    """
-
-    client: int
-    kind: int
-    ids: list[int]
-    page_bytes: int = 0
-
-
 @dataclass(slots=True)
 class ListRecords(Query[list[R]], Generic[R]):
     """Records in order of (created_us, id), newest last, or of (updated_us, id) when `updated_since_us` is given.
@@ -225,53 +212,3 @@ class ListCompanies(ListRecords[Company]):
     domain: str | None = None
     status: str | None = None
     external_id: str | None = None
-
-
-@dataclass(slots=True)
-class GetHistory(Query[list[StoredEvent]]):
-    """Events of one record, oldest first, by (occurred_us, key): all, or the newest `limit` of those before a time.
-
-    With `history_bytes` the newest ones that have so many bytes, at least one, as a `Cut` if there are earlier ones.
-    """
-
-    client: int
-    record_kind: int
-    record_id: int
-    limit: int | None = None
-    before_us: Micros | None = None
-    history_bytes: int = 0
-
-
-@dataclass(slots=True)
-class FindUnited(Query[int | None]):
-    """The id of the record that the record with this id was merged into."""
-
-    client: int
-    kind: int
-    id: int
-
-
-@dataclass(slots=True)
-class FindDeleted(Query[Micros | None]):
-    """When the record with this id was moved into the bin; None if it is not there."""
-
-    client: int
-    kind: int
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class FindCompanies(Query[dict[str, int]]):
-    """The ids of a client's companies with these domains, by domain; an unknown one is left out."""
-
-    client: int
-    domains: list[str]
-
-
-@dataclass(slots=True)
-class FindOwner(Query[int | None]):
-    """The number of the client that has the record with this id, of all clients, or of the one named; None if there is no such record."""
-
-    kind: int
-    id: int
-    client: int | None = None

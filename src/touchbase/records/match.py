@@ -30,15 +30,6 @@ class Match:
 
 
 @dataclass(slots=True)
-class MatchRecords(Query[Mapping[Key, Match]]):
-    """The records of a client that have these keys, by key; unknown keys are left out."""
-
-    client: int
-    kind: int
-    keys: list[Key]
-
-
-@dataclass(slots=True)
 class MatchEverywhere(Query[Mapping[Key, list[Match]] | None]):
     """The records of all clients, or of one, that have these keys, by key; None if there are too many clients for so many keys."""
 

@@ -6,10 +6,11 @@ from typing import TypeVar
 
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound
-from touchbase.records.commands import FindDeleted, FindUnited, ListRecords
+from touchbase.records.commands import ListRecords
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import find_deleted, find_united
 
 Cursor = tuple[Micros, int]
 """Cursor of a page: `created_us` (`updated_us` in that order) and id of its last record."""
@@ -24,7 +25,7 @@ async def get_record(store: Store, kind: RecordType[R], client: int, record_id: 
     found = await store.read(kind.get(client, record_id))
     if found is not None:
         return found
-    merged_into = await store.read(FindUnited(client, kind.kind, record_id))
+    merged_into = await store.read(find_united(client, kind.kind, record_id))
     if merged_into is None:
         raise await _missing(store, kind, client, record_id)
     detail = f"there is no {kind.name} with id {record_id} any more: it was merged into {merged_into}"
@@ -32,7 +33,7 @@ async def get_record(store: Store, kind: RecordType[R], client: int, record_id: 
 
 
 async def _missing(store: Store, kind: RecordType[R], client: int, record_id: int) -> NotFound:
-    deleted_us = await store.read(FindDeleted(client, kind.kind, record_id))
+    deleted_us = await store.read(find_deleted(client, kind.kind, record_id))
     if deleted_us is None:
         return NotFound(f"there is no {kind.name} with id {record_id}")
     at = to_text(deleted_us)

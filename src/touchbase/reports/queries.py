@@ -9,7 +9,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.reports.models import CampaignCounts, StatusCounts
 from touchbase.reports.parts import Part
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Query
 
 MOST_ROWS = 10_000
 """Rows of one client's report."""
@@ -79,12 +79,3 @@ class ReportCampaigns(Query[Reported | ReportTooLarge]):
     """Events of each kind up to which all are counted at once."""
     most: int | None = MOST_COUNTED
     """Events after which no further part is counted; None: no limit."""
-
-
-@dataclass(slots=True)
-class StoreParts(Command[None]):
-    """Store parts of reports in place of older ones, and remove hours that no present report has."""
-
-    client: int
-    parts: Mapping[Stretch, CountedPart]
-    at: Micros

@@ -11,7 +11,8 @@ from weakref import WeakValueDictionary
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.queries import CountedPart, ReportCampaigns, Reported, ReportStatuses, ReportTooLarge, StoreParts, Stretch
+from touchbase.reports.queries import CountedPart, ReportCampaigns, Reported, ReportStatuses, ReportTooLarge, Stretch
+from touchbase.reports.sql.parts import store_parts
 from touchbase.sql.store import Store
 
 
@@ -60,7 +61,7 @@ async def _count_and_store(store: Store, query: ReportCampaigns, now: Micros) ->
 async def _store(store: Store, query: ReportCampaigns, found: Reported, now: Micros) -> None:
     if found.counted:
         with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
-            await store.write(StoreParts(query.client, found.counted, now))
+            await store.write(store_parts(query.client, found.counted, now))
 
 
 async def _read(store: Store, query: ReportCampaigns) -> Reported:

@@ -12,20 +12,22 @@ import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
-from touchbase.bin.commands import RemoveDeleted
 from touchbase.bin.models import gone_before
-from touchbase.clients.commands import ListClients
+from touchbase.bin.sql.delete import remove_deleted
 from touchbase.clients.models import SUSPENDED, Client
+from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
-from touchbase.erasure.commands import Erasure, OpenErasures
+from touchbase.erasure.commands import Erasure
 from touchbase.erasure.service import Eraser
+from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
-from touchbase.event_log.commands import TrimLog
-from touchbase.inbox.commands import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
-from touchbase.inbox.refused_bodies import DropRefused, SizeRefused
-from touchbase.merging.commands import ForgetMerges
-from touchbase.messages.commands import PruneMessages
-from touchbase.outgoing.commands import LowestNeeded
+from touchbase.event_log.sql.queries import trim_log
+from touchbase.inbox.commands import PruneBodies
+from touchbase.inbox.sql.body_retention import count_prunable, drop_unrecognised, size_unrecognised
+from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
+from touchbase.merging.sql.undo import forget_merges
+from touchbase.messages.sql.plans import prune_messages
+from touchbase.outgoing.sql.dispatch import lowest_needed
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store, Vacuumed
 
@@ -54,7 +56,7 @@ def prune_cutoff(client: Client, now: Micros) -> Micros | None:
 async def count_due(store: Store, client: Client, now: Micros) -> int:
     """Return how many bodies of a client are due for pruning."""
     before = prune_cutoff(client, now)
-    return 0 if before is None else await store.read(CountPrunable(client.number, before))
+    return 0 if before is None else await store.read(count_prunable(client.number, before))
 
 
 async def prune(store: Store, client: Client, now: Micros, page: int = PAGE) -> int:
@@ -133,11 +135,11 @@ class Retention:
         has_limits = self._unrecognised != NO_LIMITS
         if has_limits and has_passed(MEASURE_INTERVAL, self._measured_us, self._clock()):
             self._measured_us = self._clock()
-            for client in await self._store.read(ListClients()):
+            for client in await self._store.read(list_clients()):
                 await self._is_done(self._drop_unrecognised(client.number))
         is_due = has_passed(PRUNE_INTERVAL, self._pruned_us, self._clock())
         if is_due or self._unfinished:
-            clients = [each for each in await self._store.read(ListClients()) if is_due or each.number in self._unfinished]
+            clients = [each for each in await self._store.read(list_clients()) if is_due or each.number in self._unfinished]
             self._unfinished = {each.number for each in clients if not await self._is_done(self._maintain(each))}
         if is_due:
             self._pruned_us = self._clock()
@@ -150,11 +152,11 @@ class Retention:
         """Drop a client's unrecognised, unsigned bodies that exceed the limits of age or total size."""
         now, limits = self._clock(), self._unrecognised
         before = now - limits.days * DAY if limits.days else 0
-        excess = await self._store.read(SizeUnrecognised(client)) - limits.max_bytes if limits.max_bytes else 0
+        excess = await self._store.read(size_unrecognised(client)) - limits.max_bytes if limits.max_bytes else 0
         await self._drop_refused(client, excess)
         count, size = PAGE, 0
         while count == PAGE and not self._stopping.is_set():
-            dropped = await self._store.write(DropUnrecognised(client, before, max(0, excess - size), PAGE, now))
+            dropped = await self._store.write(drop_unrecognised(client, before, max(0, excess - size), PAGE, now))
             count, size = dropped.count, size + dropped.size
             self._vacuumed = self._vacuumed and not count
             await self._pause(self._pause_seconds)
@@ -163,20 +165,20 @@ class Retention:
         """Drop a client's refused bodies that are too old, or for which the unrecognised ones leave no room."""
         limits = self._unrecognised
         before = self._clock() - limits.refused_days * DAY if limits.refused_days else 0
-        excess = await self._store.read(SizeRefused(client)) + unrecognised_excess if limits.max_bytes else 0
+        excess = await self._store.read(size_refused(client)) + unrecognised_excess if limits.max_bytes else 0
         count, size = PAGE, 0
         while count == PAGE and not self._stopping.is_set():
-            dropped = await self._store.write(DropRefused(client, before, max(0, excess - size), limit=PAGE))
+            dropped = await self._store.write(drop_refused(client, before, max(0, excess - size), limit=PAGE))
             count, size = dropped.count, size + dropped.size
             self._vacuumed = self._vacuumed and not count
             await self._pause(self._pause_seconds)
 
     async def _continue_erasures(self) -> None:
         """Continue the searches, then clean the store's files, and repeat that until it succeeds: only then the erasures are done."""
-        for erasure in await self._store.read(OpenErasures()):
+        for erasure in await self._store.read(open_erasures()):
             if erasure.searched_us is None:
                 await self._is_done(self._search(erasure))
-        searched = [each for each in await self._store.read(OpenErasures()) if each.searched_us is not None]
+        searched = [each for each in await self._store.read(open_erasures()) if each.searched_us is not None]
         is_new = any(each.searched_us > self._cleaned_us for each in searched if each.searched_us is not None)
         if searched and not self._stopping.is_set() and (is_new or has_passed(self._clean_interval, self._cleaned_us, self._clock())):
             self._cleaned_us = self._clock()
@@ -225,7 +227,7 @@ class Retention:
         """Remove subjects and texts of messages as old as the bodies of deliveries that are removed."""
         removed, before = PAGE, prune_cutoff(client, self._clock())
         while before is not None and removed == PAGE and not self._stopping.is_set():
-            removed = await self._store.write(PruneMessages(client.number, before, PAGE))
+            removed = await self._store.write(prune_messages(client.number, before, PAGE))
             self._vacuumed = self._vacuumed and not removed
             await self._pause(self._pause_seconds)
 
@@ -234,8 +236,8 @@ class Retention:
         while removed == BIN_PAGE and not self._stopping.is_set():
             now = self._clock()
             before = gone_before(now, client.settings.keep_deleted_days)
-            removed = await self._store.write(RemoveDeleted(client.number, before, BIN_PAGE, now))
-            removed = max(removed, await self._store.write(ForgetMerges(client.number, before, BIN_PAGE)))
+            removed = await self._store.write(remove_deleted(client.number, before, BIN_PAGE, now))
+            removed = max(removed, await self._store.write(forget_merges(client.number, before, BIN_PAGE)))
             self._vacuumed = self._vacuumed and not removed
             await self._pause(self._pause_seconds)
 
@@ -244,8 +246,8 @@ class Retention:
         more = self._keep_events_days > 0
         while more and not self._stopping.is_set():
             before = self._clock() - self._keep_events_days * DAY
-            needed = await self._store.read(LowestNeeded(client.number))
-            more = await self._store.write(TrimLog(client.number, before, keep_from=needed))
+            needed = await self._store.read(lowest_needed(client.number))
+            more = await self._store.write(trim_log(client.number, before, keep_from=needed))
             await self._pause(self._pause_seconds)
 
     async def _pause(self, seconds: float) -> None:

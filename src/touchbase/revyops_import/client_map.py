@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from touchbase.clients.commands import CreateClient, FindClient, ListClients
+from touchbase.clients.commands import CreateClient, FindClient
 from touchbase.clients.models import DELETING, Client, ClientSettings
 from touchbase.clients.service import new_client_id
+from touchbase.clients.sql.queries import list_clients
 from touchbase.common.field_limits import NAME, storable
 from touchbase.common.timestamps import Clock
 from touchbase.errors import TouchbaseError
@@ -62,7 +63,7 @@ class ClientMap:
             return client
         name = storable(theirs, NAME) or "unnamed"
         if self._present is None:
-            self._present = await self.store.read(ListClients())
+            self._present = await self.store.read(list_clients())
         same = [one for one in self._present if one.client_id == theirs] or [one for one in self._present if one.name == name]
         if len(same) > 1:
             raise UnknownClient(f"{len(same)} clients have the name {name!r}: choose one with --client '{theirs}=CLIENT'")

@@ -8,8 +8,8 @@ from typing import Any
 
 from touchbase.common.timestamps import to_text
 from touchbase.imports.rows import ValidRow
-from touchbase.records.match import MatchRecords
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.lookup import match_records
 from touchbase.revyops_import.models import Difference, ListName
 from touchbase.revyops_import.their_records import TheirRecord
 from touchbase.sql.store import Store
@@ -23,7 +23,7 @@ async def differences(store: Store, client: int, name: ListName, pairs: Sequence
     """Return the differences of each record: one without a field if it is not in the store. Blank values of theirs are not compared."""
     keys = [[(column, key) for column in _COLUMNS[name] if (key := getattr(row.command.record, column))] for _, row in pairs]
     kind: Any = CONTACT_TYPE if name == "contacts" else COMPANY_TYPE
-    found = await store.read(MatchRecords(client, kind.kind, sorted({key for each in keys for key in each})))
+    found = await store.read(match_records(client, kind.kind, sorted({key for each in keys for key in each})))
     matches = [next((found[key] for key in each if key in found), None) for each in keys]
     ids = sorted({match.id for match in matches if match is not None})
     records = dict(zip(ids, await asyncio.gather(*[store.read(kind.get(client, number)) for number in ids]), strict=True))

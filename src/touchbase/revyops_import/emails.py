@@ -12,9 +12,10 @@ from touchbase.common.timestamps import Clock
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.imports.table import value_text
-from touchbase.messages.commands import CREATED, DELETED, NO_CONTACT, OTHER_TIME, GetMessages, ImportedMessage, ImportMessages, NewCopy
+from touchbase.messages.commands import CREATED, DELETED, NO_CONTACT, OTHER_TIME, ImportedMessage, ImportMessages, NewCopy
 from touchbase.messages.models import Message
-from touchbase.records.match import MatchRecords
+from touchbase.messages.sql.plans import get_messages
+from touchbase.records.sql.lookup import match_records
 from touchbase.revyops_import.list_reader import ListReader
 from touchbase.revyops_import.models import EMAILS, Difference
 from touchbase.revyops_import.their_emails import Unreadable, message_of
@@ -91,7 +92,7 @@ class EmailImport:
 
     async def _find(self, client: Client, copies: Collection[NewCopy]) -> None:
         keys = {(_COLUMNS[ref[1]], ref[2]) for copy in copies for ref in copy.people}
-        found = await self.store.read(MatchRecords(client.number, CONTACT, sorted(keys))) if keys else {}
+        found = await self.store.read(match_records(client.number, CONTACT, sorted(keys))) if keys else {}
         for copy in copies:
             matches = (found.get((_COLUMNS[ref[1]], ref[2])) for ref in copy.people)
             copy.message.contact_id = next((match.id for match in matches if match is not None), 0)
@@ -122,7 +123,7 @@ class EmailImport:
     async def compare(self, client: Client, outcomes: Sequence[EmailOutcome]) -> list[list[Difference]]:
         """Return the differences of each e-mail that should be here: one without a field if it is not."""
         wanted = [each for each in outcomes if each.message is not None and each.message.id and each.word != DELETED and not each.reason]
-        found = await self.store.read(GetMessages(client.number, [each.message.id for each in wanted if each.message is not None]))
+        found = await self.store.read(get_messages(client.number, [each.message.id for each in wanted if each.message is not None]))
         return [_differences(each, found, client) for each in wanted]
 
 

@@ -13,8 +13,8 @@ import msgspec
 from touchbase.common.formulas import harmless
 from touchbase.imports.report import BadRows
 from touchbase.imports.table import Row
-from touchbase.records.bulk import CountMatching
 from touchbase.records.commands import ListCompanies, ListContacts
+from touchbase.records.sql.bulk import count_matching
 from touchbase.revyops_import.client_map import ClientMap
 from touchbase.revyops_import.journal import Journal
 from touchbase.revyops_import.models import COMPARE, EMAILS, IMPORT, LISTS, Counts, ListName, Refused
@@ -121,7 +121,7 @@ async def _count(store: Store, client: int, name: ListName) -> int | None:
     if name == EMAILS:
         return None
     listing = ListContacts(client, 1) if name == "contacts" else ListCompanies(client, 1)
-    return await store.read(CountMatching(client, listing))
+    return await store.read(count_matching(client, listing))
 
 
 def _unread(progress: Progress) -> Iterator[tuple[str, int]]:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from touchbase.cells.commands import RaiseIds
 from touchbase.cells.models import Cell
+from touchbase.cells.sql import raise_ids
 from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError, UnusableStore
 from touchbase.events.work import ProcessingStore
 from touchbase.sql.outage import Outage
@@ -66,7 +66,7 @@ class CellStore:
         try:
             store = await open_store(self.cell.address)
             try:
-                await store.write(RaiseIds(self.cell.first_id))
+                await store.write(raise_ids(self.cell.first_id))
             except BaseException:
                 await store.close()
                 raise

@@ -10,19 +10,25 @@ from typing import Any
 
 from touchbase.auth.commands import ListKeys
 from touchbase.cells.pages import before_in, merged
-from touchbase.clients.commands import DeletingClients, FindClientByHandle, ListClientPage, ListClients
-from touchbase.clients.stored_bytes import CountStored, ListNearLimit, StoredTotals
-from touchbase.connections.silence import CountSilent
-from touchbase.erasure.commands import ClientsWithErasures, OpenErasures
-from touchbase.event_log.commands import FindNewEvents, ListNewestEvents
+from touchbase.clients.commands import ListClientPage
+from touchbase.clients.sql.queries import deleting_clients, find_client_by_handle, list_clients
+from touchbase.clients.sql.stored_bytes import list_near_limit
+from touchbase.clients.stored_bytes import CountStored, StoredTotals
+from touchbase.connections.sql.silence import count_silent
+from touchbase.erasure.sql.queries import clients_with_erasures, open_erasures
+from touchbase.event_log.commands import FindNewEvents
+from touchbase.event_log.sql.queries import list_newest_events
 from touchbase.inbox.commands import ReplayMany
-from touchbase.inbox.queries import CountInbox, GetDelivery, GroupDeliveries, InboxCounts, ListDeliveries
+from touchbase.inbox.queries import CountInbox, GroupDeliveries, InboxCounts, ListDeliveries
 from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.search_queries import GetEffects
-from touchbase.jobs.commands import GetJob, ListJobs
-from touchbase.outgoing.commands import Backlog, CountOutgoing, ListMailEndpoints, ListTroubles
-from touchbase.records.commands import FindOwner
+from touchbase.jobs.commands import ListJobs
+from touchbase.jobs.sql import get_job
+from touchbase.outgoing.commands import Backlog, CountOutgoing, ListTroubles
+from touchbase.outgoing.sql.dispatch import list_mail_endpoints
 from touchbase.records.match import MatchEverywhere
+from touchbase.records.sql.lookup import find_owner
+from touchbase.storage.query_handlers import get_delivery
 
 Answers = Mapping[int, Any]
 """The answer of each cell, by its number."""
@@ -116,29 +122,29 @@ def _matches(query: MatchEverywhere, answers: Answers) -> Mapping[Any, Any] | No
 
 
 MERGES: dict[type, Callable[[Any, Answers], Any]] = {
-    ListClients: _clients,
+    list_clients: _clients,
     ListClientPage: _client_page,
-    DeletingClients: _clients,
+    deleting_clients: _clients,
     ListKeys: _keys,
     ListRefusals: _refusals,
     ListDeliveries: _deliveries,
     ListJobs: _jobs,
     ListTroubles: _troubles,
-    ListMailEndpoints: lambda query, answers: [*_all(answers)],
+    list_mail_endpoints: lambda query, answers: [*_all(answers)],
     GroupDeliveries: _groups,
     CountInbox: _inbox,
     CountOutgoing: _outgoing,
-    CountSilent: _sum,
+    count_silent: _sum,
     CountStored: _stored,
-    ListNearLimit: lambda query, answers: [*_all(answers)],
-    ClientsWithErasures: lambda query, answers: [*_all(answers)],
-    OpenErasures: lambda query, answers: [*_all(answers)],
-    ListNewestEvents: _union,
+    list_near_limit: lambda query, answers: [*_all(answers)],
+    clients_with_erasures: lambda query, answers: [*_all(answers)],
+    open_erasures: lambda query, answers: [*_all(answers)],
+    list_newest_events: _union,
     MatchEverywhere: _matches,
-    FindClientByHandle: first,
-    GetDelivery: first,
-    GetJob: first,
-    FindOwner: first,
+    find_client_by_handle: first,
+    get_delivery: first,
+    get_job: first,
+    find_owner: first,
 }
 """Questions about all clients, while they name none."""
 

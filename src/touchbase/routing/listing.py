@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, Cell
-from touchbase.clients.commands import ListClients
+from touchbase.clients.sql.queries import list_clients
 from touchbase.errors import Overloaded
 from touchbase.events.work import ProcessingStore
 from touchbase.routing.router import CellRouter
@@ -33,7 +33,7 @@ async def list_cells(store: ProcessingStore, address: str = "") -> list[ListedCe
     try:
         await check_in_time(home)
         if router is None or not router.cells:  # without cells the directory counts nothing
-            counts = {HOME: len(await home.read(ListClients()))}
+            counts = {HOME: len(await home.read(list_clients()))}
     except Overloaded as error:
         reason = error.detail
     cells = [] if router is None else sorted(router.cells.values(), key=lambda each: each.cell.number)

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
-from touchbase.cells.commands import ConfirmPlace, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, ReleasePlace, ReservePlace
 from touchbase.cells.models import HOME, Place
+from touchbase.cells.sql import confirm_place, find_key_place, find_place, forget_places, place_key, release_place, reserve_place
 from touchbase.clients.commands import CreateClient, EnsureClient, FindClient, Removal, RemoveClientRows, RotateClientId, SetClientSettings
 from touchbase.clients.models import Client
 from touchbase.clients.service import SINCE_EVER
@@ -42,7 +42,7 @@ async def place_of(cells: Cells, client_id: str) -> Place | None:
     known = cells.placement.place_of(client_id)
     if known is not None and known.number is not None:
         return known
-    found = await cells.home.read(FindPlace(client_id))
+    found = await cells.home.read(find_place(client_id))
     if found is None or found.cell is None:
         return None
     cells.placement.put(found)
@@ -54,7 +54,7 @@ async def cell_of_key(cells: Cells, key_id: str) -> int:
     known = cells.placement.cell_of_key(key_id)
     if known is not None:
         return known
-    found = await cells.home.read(FindKeyPlace(key_id))
+    found = await cells.home.read(find_key_place(key_id))
     if found is None or found.number is None or found.cell is None:
         return HOME
     cells.placement.put(found)
@@ -97,7 +97,7 @@ async def create_client(cells: Cells, command: Command[Any], inner: CreateClient
 
 
 async def _create(cells: Cells, command: Command[Any], client_id: str, cell: int) -> Any:
-    place = await cells.home.write(ReservePlace(client_id, cell))
+    place = await cells.home.write(reserve_place(client_id, cell))
     assert place.cell is not None
     store = cells.store(place.cell)
     try:
@@ -111,7 +111,7 @@ async def _create(cells: Cells, command: Command[Any], client_id: str, cell: int
     except OutcomeUnknown:
         raise  # the reservation stays: the next request for this id goes on in the same cell
     except TouchbaseError:
-        await cells.home.write(ReleasePlace(client_id))
+        await cells.home.write(release_place(client_id))
         raise
     if isinstance(made, Client):
         await _confirm(cells, client_id, made.number, place.cell)
@@ -119,7 +119,7 @@ async def _create(cells: Cells, command: Command[Any], client_id: str, cell: int
 
 
 async def _confirm(cells: Cells, client_id: str, number: int, cell: int) -> None:
-    await cells.home.write(ConfirmPlace(client_id, number))
+    await cells.home.write(confirm_place(client_id, number))
     cells.placement.put(Place(client_id, number, cell))
     if cell == HOME:
         cells.placement.home_clients += 1  # until the directory counts them again
@@ -141,14 +141,14 @@ async def rotate_client_id(cells: Cells, command: Command[Any], inner: RotateCli
     """Give a client another id, unless another cell has a client of this id."""
     cell = cells.placement.cell_of(inner.client)
     known = await place_of(cells, inner.client_id)
-    await cells.home.write(ReservePlace(inner.client_id, cell, inner.client))
+    await cells.home.write(reserve_place(inner.client_id, cell, inner.client))
     try:
         changed = await cells.store(cell).write(command)
     except OutcomeUnknown:
         raise
     except TouchbaseError:
         if known is None:
-            await cells.home.write(ReleasePlace(inner.client_id, inner.client))
+            await cells.home.write(release_place(inner.client_id, inner.client))
         raise
     cells.placement.put(Place(inner.client_id, inner.client, cell))
     return changed
@@ -169,7 +169,7 @@ async def store_key(cells: Cells, command: Command[Any], inner: StoreKey) -> Any
 
 
 async def _place_key(cells: Cells, key_id: str, number: int) -> None:
-    await cells.home.write(PlaceKey(key_id, number))
+    await cells.home.write(place_key(key_id, number))
     cells.placement.put_key(key_id, number)
 
 
@@ -177,7 +177,7 @@ async def rotate_key(cells: Cells, command: Command[Any], inner: RotateKey) -> A
     """Store the successor of a key, in the same cell."""
     cell = await cell_of_key(cells, inner.key_id)
     if cell != HOME:
-        place = await cells.home.read(FindKeyPlace(inner.key_id))
+        place = await cells.home.read(find_key_place(inner.key_id))
         if place is not None and place.number is not None:
             await _place_key(cells, inner.successor_id, place.number)
     return await cells.store(cell).write(command)
@@ -205,7 +205,7 @@ async def remove_client_rows(cells: Cells, command: Command[Any], inner: RemoveC
     """Remove rows of a client, and its places once all are removed."""
     removal: Removal = await cells.store(cells.placement.cell_of(inner.client)).write(command)
     if removal.done:
-        await cells.home.write(ForgetPlaces(inner.client))
+        await cells.home.write(forget_places(inner.client))
     return removal
 
 

@@ -11,8 +11,9 @@ from typing import Any, TypeVar, cast
 from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, REMOVED
 from touchbase.cells.unanswered import is_missing
-from touchbase.do_not_contact.commands import CopyInstallationList, RaiseListRevision, ReadInstallationList, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import INSTALLATION
+from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.event_log.commands import FindNewEvents
 from touchbase.events.work import DryRunResult, ProcessingStore, Translate, WorkReport
@@ -110,14 +111,14 @@ class CellRouter:
         """Copy the installation's do-not-contact list into the cells that have an earlier one; one that is down gets it later."""
         cells = [cell for cell in self.cells.values() if cell.is_open]
         known = min((cell.list_revision for cell in cells), default=None)
-        found = None if known is None else await self.home.read(ReadInstallationList(known))
+        found = None if known is None else await self.home.read(read_installation_list(known))
         for cell in cells if found is not None else []:
             if found is not None and cell.list_revision < found.revision:
                 with suppress(Overloaded):
-                    cell.list_revision = await cell.store.write(CopyInstallationList(found))
+                    cell.list_revision = await cell.store.write(copy_installation_list(found))
         latest = max((cell.list_revision for cell in cells), default=0)
         if found is not None and latest > found.revision:  # the home store was restored from a backup
-            await self.home.write(RaiseListRevision(latest))
+            await self.home.write(raise_list_revision(latest))
             await self.copy_list()
 
     async def _open(self, cell: CellStore) -> None:

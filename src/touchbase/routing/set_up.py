@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from touchbase.cells.commands import AddCell, AdoptErasureKey, RaiseIds, ReadDirectory, ShareErasureKey
+from touchbase.cells import sql as cells_sql
+from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import Cell
-from touchbase.clients.commands import ListClients
+from touchbase.cells.sql import adopt_erasure_key, raise_ids, share_erasure_key
+from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import Micros
 from touchbase.errors import UnusableStore
 from touchbase.events.work import ProcessingStore
@@ -25,13 +27,13 @@ async def add_cell(home: ProcessingStore, name: str, address: str, open_store: O
         )
     store = await open_store(address)
     try:
-        if await store.read(ListClients()):
+        if await store.read(list_clients()):
             raise UnusableStore("this store has clients: name an empty database")
         if (await store.read(ReadDirectory())).cells:
             raise UnusableStore("this store has cells of its own: it is the home store of an installation; name an empty database")
-        await store.write(AdoptErasureKey(await home.write(ShareErasureKey())))
-        cell = await home.write(AddCell(name, address, at))
-        await store.write(RaiseIds(cell.first_id))
+        await store.write(adopt_erasure_key(await home.write(share_erasure_key())))
+        cell = await home.write(cells_sql.add_cell(name, address, at))
+        await store.write(raise_ids(cell.first_id))
         return cell
     finally:
         await store.close()

@@ -82,13 +82,3 @@ class FindPosition(Query[Position | None]):
     client: int
     search: SearchRecords[Any]
     skip: int
-
-
-@dataclass(slots=True)
-class MatchesFilter(Query[bool]):
-    """Whether a record matches a filter; also if there is no such record."""
-
-    client: int
-    kind: int
-    id: int
-    where: Node

@@ -15,11 +15,11 @@ from touchbase.history.events import CONTACT
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RECORD_TYPES, RecordType
 from touchbase.records.validation import raise_if_any
-from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import cursor_of, parse_cursor, parse_sort
+from touchbase.search.sql.index import index_records, next_to_index
 from touchbase.search.tree import All
 from touchbase.search.words import MOST_SEARCHED, words_of
 from touchbase.sql.store import Store
@@ -91,7 +91,7 @@ async def search_records(store: Store, query: SearchRecords[R]) -> tuple[Found[R
     for _ in range(CATCH_UP):
         if found.is_complete:
             break
-        await store.write(IndexRecords(query.client, STEP))
+        await store.write(index_records(query.client, STEP))
         found = await store.read(query)
     return found, None if found.next is None else cursor_of(found.next, query.sort)
 
@@ -125,18 +125,18 @@ def search_words(q: str | None, faults: list[Fault], place: str = "?q") -> tuple
 
 async def index_waiting(store: Store, is_stopping: Callable[[], bool]) -> None:
     """Bring the records that wait for it into the full-text index; pause after each step as long as it took."""
-    client = await store.read(NextToIndex())
+    client = await store.read(next_to_index())
     while client is not None and not is_stopping():
         began = perf_counter()
-        done = await store.write(IndexRecords(client, STEP))
+        done = await store.write(index_records(client, STEP))
         await asyncio.sleep(min(MAX_YIELD_SECONDS, perf_counter() - began))
         if done < STEP:
-            client = await store.read(NextToIndex(client))
+            client = await store.read(next_to_index(client))
 
 
 async def index_all(store: Store, client: int) -> None:
     """Bring all records of a client that wait for it into the full-text index."""
-    while await store.write(IndexRecords(client, STEP)) == STEP:
+    while await store.write(index_records(client, STEP)) == STEP:
         pass
 
 

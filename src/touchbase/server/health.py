@@ -13,8 +13,8 @@ import msgspec
 from touchbase.clients.stored_bytes import CountStored
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
-from touchbase.connections.silence import CountSilent
-from touchbase.erasure.commands import OpenErasures
+from touchbase.connections.sql.silence import count_silent
+from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import TouchbaseError
 from touchbase.inbox.queries import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
@@ -87,10 +87,10 @@ class Operations:
     async def _metrics(self, scope: Any) -> Result:
         self.publish()
         try:
-            inbox, silent = await self.store.read(CountInbox()), await self.store.read(CountSilent())
+            inbox, silent = await self.store.read(CountInbox()), await self.store.read(count_silent())
             outgoing, stored = await self.store.read(CountOutgoing(self.clock())), await self.store.read(CountStored())
             erasures = {"searching": 0, "cleaning": 0}
-            for erasure in await self.store.read(OpenErasures()):
+            for erasure in await self.store.read(open_erasures()):
                 erasures["searching" if erasure.searched_us is None else "cleaning"] += 1
         except TouchbaseError:
             inbox, silent, outgoing, stored, erasures = (

@@ -21,9 +21,10 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.sql.operation import Command
-from touchbase.statuses.commands import Changed, DefineStatus, ListStatuses, PreviewRename, RemoveStatus, RenameStatus
+from touchbase.statuses.commands import Changed, PreviewRename, RenameStatus
 from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, RenamePreview, StatusInfo, listed
 from touchbase.statuses.service import previewed
+from touchbase.statuses.sql.renames import define_status, list_statuses, remove_status
 
 PATH = "/public/v2/statuses"
 TAG = Tag("Statuses", "The words that contacts and companies have as their status: define, rename and merge them.")
@@ -142,7 +143,7 @@ class StatusResource:
         client, asked = await call.client(), call.parameters()
         after: tuple[int, str] | None = asked.cursor(self.path, tuple[int, str])
         asked.done()
-        found = await call.api.dependencies.store.read(ListStatuses(client.number, self._kind))
+        found = await call.api.dependencies.store.read(list_statuses(client.number, self._kind))
         part = (asked[NAME] or "").casefold()
         found = [one for one in found if part in one.name.casefold() and (asked[IN_USE] is None or asked[IN_USE] == bool(one.records))]
         start = _start([one.name for one in found], after)
@@ -155,7 +156,7 @@ class StatusResource:
         client = await call.client()
         asked = await call.body(NewStatus)
         name = _name(asked.name, "/name")
-        command = DefineStatus(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call))
+        command = define_status(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call))
         made = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
         made.headers.append((b"location", call.api.dependencies.reached_at(self.path)))
         call.api.dependencies.on_job()
@@ -175,7 +176,7 @@ class StatusResource:
         """`DELETE` of a status from the declared set."""
         client, name = await call.client(), _path_name(call)
         call.parameters().done()
-        return await self._change(call, RemoveStatus(client.number, self._kind, name), lambda changed: Response(204))
+        return await self._change(call, remove_status(client.number, self._kind, name), lambda changed: Response(204))
 
     async def _rename(self, call: Call, client: int, after: str, *, merge: bool) -> Response:
         asked, parts, before = call.parameters(), call.api.dependencies, _path_name(call)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.clients.models import Client
@@ -10,7 +9,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.jobs.models import Job
 from touchbase.sql.operation import Command, Query
-from touchbase.statuses.models import RenamePreview, StatusInfo
+from touchbase.statuses.models import RenamePreview
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +18,6 @@ class Changed:
 
     client: Client
     job: Job | None
-
-
-@dataclass(slots=True)
-class DefineStatus(Command[Changed]):
-    """Add a status to the declared set. Without a set `WrongState`, unless `start_set`: then the set begins with all present statuses.
-
-    `Conflict` for one that is declared, that differs from a declared one in spelling only, or that is a former name.
-    """
-
-    client: int
-    kind: int
-    name: str
-    start_set: bool
-    at: Micros
-    by: str | None = None
-
-
-@dataclass(slots=True)
-class RemoveStatus(Command[Changed]):
-    """Remove a status from the declared set. `NotFound`; `Conflict` if records have it, or if it is the last one."""
-
-    client: int
-    kind: int
-    name: str
 
 
 @dataclass(slots=True)
@@ -72,14 +47,6 @@ class PreviewRename(Query[RenamePreview | TouchbaseError]):
     merge: bool
 
 
-@dataclass(slots=True)
-class ListStatuses(Query[list[StatusInfo]]):
-    """All statuses of contacts or companies, with the numbers of their records."""
-
-    client: int
-    kind: int
-
-
 @dataclass(frozen=True, slots=True)
 class OutdatedPage:
     """Records that still have a former name of a status, and how far the search came."""
@@ -90,44 +57,6 @@ class OutdatedPage:
     """The last id that was looked at; None: there are no more records."""
     renamed_us: Micros
     """The time of the client's last rename."""
-
-
-@dataclass(slots=True)
-class FindOutdated(Query[OutdatedPage]):
-    """The next records by id that have a former name of a status, among `limit` records."""
-
-    client: int
-    kind: int
-    after: int
-    limit: int
-
-
-@dataclass(slots=True)
-class CountRecords(Query[int]):
-    """The number of a client's contacts or companies."""
-
-    client: int
-    kind: int
-
-
-@dataclass(slots=True)
-class RewriteStatuses(Command[int]):
-    """Give these records the present names of their statuses; return how many changed."""
-
-    client: int
-    kind: int
-    ids: Sequence[int]
-    at: Micros
-
-
-@dataclass(slots=True)
-class RecheckStatuses(Command[Job | None]):
-    """Start a job that applies the statuses that events asked for and the declared set did not have then; None if it still has none."""
-
-    client: int
-    kind: int
-    at: Micros
-    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

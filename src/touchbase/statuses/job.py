@@ -8,8 +8,9 @@ import msgspec
 
 from touchbase.jobs.models import Checkpoint
 from touchbase.jobs.runner import JobKind, JobRun, Postponed
-from touchbase.statuses.commands import ApplyRefused, CountRecords, FindOutdated, OutdatedPage, RewriteStatuses
+from touchbase.statuses.commands import ApplyRefused, OutdatedPage
 from touchbase.statuses.models import RECHECK_JOBS, RECORD_KINDS, RENAME_JOBS, SETTLED
+from touchbase.statuses.sql.renames import count_records, find_outdated, rewrite_statuses
 
 PAGE = 1_000
 """Records of one step."""
@@ -42,7 +43,7 @@ class RenameKind:
         """Give all records the present names of their statuses, from the last checkpoint on."""
         at = msgspec.convert(run.job.position, Position)
         if at.total is None:
-            at.total = await run.store.read(CountRecords(run.job.client, self._kind))
+            at.total = await run.store.read(count_records(run.job.client, self._kind))
         while not at.done:
             if at.after == 0:
                 at.scanned = 0
@@ -60,7 +61,7 @@ class RenameKind:
         after, scanned = at.after, 0
         for _ in range(EMPTY_PAGES):
             run.check()
-            page = await run.store.read(FindOutdated(run.job.client, self._kind, after, PAGE))
+            page = await run.store.read(find_outdated(run.job.client, self._kind, after, PAGE))
             scanned += page.scanned
             if page.ids or page.last is None:
                 break
@@ -75,7 +76,7 @@ class RenameKind:
             progress = {"records": at.total, "scanned": at.scanned, "changed": reached.changed, "percent": percent}
             return Checkpoint(msgspec.to_builtins(reached), progress)
 
-        command = RewriteStatuses(run.job.client, self._kind, ids, run.clock())
+        command = rewrite_statuses(run.job.client, self._kind, ids, run.clock())
         [changed] = await run.step([command], checkpoint)
         at.changed += changed
 

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 from touchbase.company_links.commands import LinkPage
 from touchbase.do_not_contact.commands import SaveEntries
-from touchbase.erasure.commands import ErasePerson, StrikeTexts, SweepErasure
+from touchbase.erasure.commands import ErasePerson
+from touchbase.erasure.sql.commands import sweep_erasure
+from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import Overloaded
 from touchbase.imports.commands import ImportRows
 from touchbase.merging.commands import MergeRecords, UndoMerge
@@ -38,7 +40,7 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_FIELDS = 4_096
 """Custom fields in one batch: each is a row, and a record can have hundreds."""
 LARGE_COMMANDS = frozenset(
-    {ChangeMatching, ErasePerson, ImportRows, LinkPage, MergeRecords, SaveEntries, StrikeTexts, SweepErasure, UndoMerge}
+    {ChangeMatching, ErasePerson, ImportRows, LinkPage, MergeRecords, SaveEntries, strike_texts, sweep_erasure, UndoMerge}
 )
 """Commands that change many records each: one of them is a batch."""
 

@@ -8,113 +8,64 @@ from functools import partial
 from typing import Any
 
 from touchbase.auth import sql as auth_sql
-from touchbase.auth.commands import EndSession, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
-from touchbase.bin.commands import DeleteRecord, RemoveDeleted, RestoreRecord
+from touchbase.auth.commands import RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.bin.commands import DeleteRecord, RestoreRecord
 from touchbase.bin.sql import delete as bin_delete
 from touchbase.bin.sql import restore as bin_restore
 from touchbase.cells import sql as cells_sql
-from touchbase.clients.commands import (
-    BeginDeletion,
-    CreateClient,
-    EnsureClient,
-    RemoveClientRows,
-    RenameClient,
-    RotateClientId,
-    SetClientSettings,
-    SetClientState,
-)
+from touchbase.clients.commands import CreateClient, EnsureClient, RemoveClientRows, RotateClientId, SetClientSettings
 from touchbase.clients.sql import commands as clients_sql_commands
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql import stored_bytes as stored_bytes_sql
 from touchbase.common.timestamps import Micros
-from touchbase.company_links.commands import FollowChanges, LinkPage, StartLinking
+from touchbase.company_links.commands import FollowChanges, LinkPage
 from touchbase.company_links.sql import follow as company_links_sql
-from touchbase.connections.commands import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
-from touchbase.connections.silence import ClaimCheck, CountCalls, JudgeConnection
+from touchbase.connections.commands import AddConnection, ChangeConnection, FinishFetch, RemoveConnection
+from touchbase.connections.silence import CountCalls, JudgeConnection
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.connections.sql import silence as silence_sql
 from touchbase.custom_fields import sql as custom_fields_sql
-from touchbase.custom_fields.commands import ChangePage, DefineField, ForgetField, StartChange
-from touchbase.do_not_contact.commands import CopyInstallationList, RaiseListRevision, RemoveEntry, SaveEntries
-from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision
+from touchbase.custom_fields.commands import ChangePage
+from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries, save_needs
 from touchbase.do_not_contact.sql.marking import marking
 from touchbase.encryption.cipher import Cipher
-from touchbase.encryption.commands import Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure.commands import AddErasures, EndErasure, ErasePending, ErasePerson, LiftErasure, StrikeTexts, SweepErasure
+from touchbase.encryption.commands import Reencrypt
+from touchbase.erasure.commands import AddErasures, ErasePerson
 from touchbase.erasure.sql import commands as erasure_sql
-from touchbase.erasure.sql import texts as erasure_texts
-from touchbase.event_log.commands import TrimLog
-from touchbase.event_log.sql.queries import trim_log
 from touchbase.events.claiming import claim, claim_if_unchanged, claim_named, peek
 from touchbase.events.delivery_outcomes import record_failure
 from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs
-from touchbase.idempotency import sql as idempotency_sql
-from touchbase.idempotency.commands import DeleteResponses
 from touchbase.imports import sql as imports_sql
-from touchbase.imports.commands import ImportRows, RemoveMapping, SaveMapping
-from touchbase.inbox.commands import (
-    CountRepeat,
-    DropUnrecognised,
-    ForgetDedupeKeys,
-    PruneBodies,
-    ReplayDeliveries,
-    ReplayMany,
-    StoreDelivery,
-)
+from touchbase.imports.commands import ImportRows
+from touchbase.inbox.commands import CountRepeat, PruneBodies, ReplayMany, StoreDelivery
 from touchbase.inbox.refused import StoreRefusals
-from touchbase.inbox.refused_bodies import DropRefused, NoteReplay
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import refused as refused_sql
-from touchbase.inbox.sql import refused_bodies as refused_bodies_sql
-from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
+from touchbase.inbox.sql.commands import count_repeats, replay_many, store_deliveries
 from touchbase.jobs import sql as jobs_sql
-from touchbase.jobs.commands import AppendToFile, ChangeJob, ClaimJob, CreateJob, RemoveJobFiles, RenewLease
-from touchbase.merging.commands import ForgetMerges, MergeRecords, UndoMerge
+from touchbase.jobs.commands import CreateJob
+from touchbase.merging.commands import MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
-from touchbase.messages.commands import (
-    AddCustomField,
-    CreateMessage,
-    DeleteMessage,
-    ImportMessages,
-    PruneMessages,
-    RemoveCustomField,
-    SetInterested,
-)
+from touchbase.messages.commands import ImportMessages
 from touchbase.messages.sql import plans as messages_sql
-from touchbase.outgoing.commands import (
-    AddEndpoint,
-    ChangeEndpoint,
-    ForgetAttempts,
-    LeadShards,
-    RemoveEndpoint,
-    Replay,
-    ResumeEndpoint,
-    RotateSecret,
-    StoreAttempt,
-    StoreProgress,
-)
+from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, Replay, StoreAttempt, StoreProgress
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
-from touchbase.presence import NotePresence, note_presence
 from touchbase.records.commands import CreateCompany, CreateContact, Created, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
 from touchbase.records.sql import upsert as sql_upsert
 from touchbase.records.sql.suppression_guard import guarded
-from touchbase.reports.queries import StoreParts
-from touchbase.reports.sql.parts import store_parts
-from touchbase.search.commands import IndexRecords
-from touchbase.search.sql.index import index_records
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
-from touchbase.statuses.commands import ApplyRefused, DefineStatus, RecheckStatuses, RemoveStatus, RenameStatus, RewriteStatuses
+from touchbase.statuses.commands import ApplyRefused, RenameStatus
 from touchbase.statuses.sql import refused as statuses_refused
 from touchbase.statuses.sql import renames as statuses_sql
 from touchbase.storage.query_handlers import QueryHandlers
@@ -212,101 +163,47 @@ COMMANDS: dict[type, Handler] = {
     UpsertCompany: Handler(_marked(sql_upsert.upsert_companies), sql_upsert.upsert_needs),
     StoreDelivery: Handler(store_deliveries, _one("delivery"), solo=True),
     CountRepeat: Handler(count_repeats, solo=True),
-    ReplayDeliveries: Handler(_each(replay_deliveries)),
     ReplayMany: Handler(_each(replay_many)),
-    ForgetDedupeKeys: Handler(_each(forget_dedupe_keys)),
     StoreRefusals: Handler(refused_sql.store_refusals, _refused, needs_cipher=True),
-    NotePresence: Handler(_each(note_presence)),
-    NoteReplay: Handler(_each(refused_bodies_sql.note_replay)),
-    DropRefused: Handler(_each(refused_bodies_sql.drop_refused)),
-    DeleteResponses: Handler(_each(idempotency_sql.delete_expired)),
     EnsureClient: Handler(clients_sql.ensure_clients, _one("client")),
     SetClientSettings: Handler(_each(clients_sql.set_settings)),
     AddConnection: Handler(_each(connections_sql.add_connection), needs_cipher=True),
     ChangeConnection: Handler(_each(connections_sql.change_connection), needs_cipher=True),
     RemoveConnection: Handler(_each(connections_sql.remove_connection)),
     CountCalls: Handler(_each(silence_sql.count_calls)),
-    ClaimCheck: Handler(_each(silence_sql.claim_check)),
     JudgeConnection: Handler(_each(silence_sql.judge)),
     Reencrypt: Handler(_each(encrypted_columns.reencrypt_batch), needs_cipher=True),
-    RetireKeys: Handler(_each(encrypted_columns.retire_keys), needs_cipher=True),
-    ReplaceLost: Handler(_each(encrypted_columns.replace_lost), needs_cipher=True),
     StoreKey: Handler(_each(auth_sql.store_key)),
     CreateClient: Handler(_each(clients_sql_commands.create_client, takes_ids=True), _one("client")),
-    RenameClient: Handler(_each(clients_sql_commands.rename_client)),
-    SetClientState: Handler(_each(clients_sql_commands.set_state)),
     RotateClientId: Handler(_each(clients_sql_commands.rotate_id)),
-    BeginDeletion: Handler(_each(clients_sql_commands.begin_deletion)),
     RemoveClientRows: Handler(_each(clients_sql_removal.remove_rows)),
     **{kind: Handler(_each(plan)) for kind, plan in stored_bytes_sql.COMMANDS.items()},
-    EndSession: Handler(_each(auth_sql.end_session)),
-    StoreFirstKey: Handler(_each(auth_sql.store_first_key)),
     RotateKey: Handler(_each(auth_sql.rotate_key)),
     RevokeKey: Handler(_each(auth_sql.revoke_key)),
     StoreKeyUses: Handler(auth_sql.store_key_uses, solo=True),
-    ClaimFetch: Handler(_each(fetch_sql.claim_fetch)),
     FinishFetch: Handler(_each(fetch_sql.finish_fetch)),
     ErasePerson: Handler(_each(erasure_sql.erase_person, takes_ids=True), _one("erasure")),
-    SweepErasure: Handler(_each(erasure_sql.sweep_erasure)),
-    EndErasure: Handler(_each(erasure_sql.end_erasure)),
-    StrikeTexts: Handler(_each(erasure_texts.strike_texts)),
-    LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
-    ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
     CreateJob: Handler(_each(jobs_sql.create_limited_job, takes_ids=True), _one("job")),
-    ChangeJob: Handler(_each(jobs_sql.change_job)),
-    AppendToFile: Handler(_each(jobs_sql.append_to_file)),
-    ClaimJob: Handler(_each(jobs_sql.claim_job)),
-    RenewLease: Handler(_each(jobs_sql.renew_lease)),
-    RemoveJobFiles: Handler(_each(jobs_sql.remove_job_files)),
-    DefineField: Handler(_each(custom_fields_sql.define_field)),
-    ForgetField: Handler(_each(custom_fields_sql.forget_field)),
-    StartChange: Handler(_each(custom_fields_sql.start_change, takes_ids=True), _one("job")),
     ChangePage: Handler(_each(custom_fields_sql.change_page, takes_ids=True), custom_fields_sql.change_needs),
     FollowChanges: Handler(_each(company_links_sql.follow_changes, takes_ids=True), company_links_sql.link_needs),
-    StartLinking: Handler(_each(company_links_sql.start_linking, takes_ids=True), _one("job")),
     LinkPage: Handler(_each(company_links_sql.link_page, takes_ids=True), company_links_sql.link_needs),
     ImportRows: Handler(_each(imports_sql.import_rows, takes_ids=True), imports_sql.import_needs),
-    SaveMapping: Handler(_each(imports_sql.save_mapping)),
-    RemoveMapping: Handler(_each(imports_sql.remove_mapping)),
     PruneBodies: Handler(_each(body_retention.prune_bodies)),
-    IndexRecords: Handler(_each(index_records)),
-    TrimLog: Handler(_each(trim_log)),
     DeleteRecord: Handler(_each(bin_delete.delete_record)),
     RestoreRecord: Handler(_each(bin_restore.restore_record, takes_ids=True), bin_restore.restore_needs),
-    RemoveDeleted: Handler(_each(bin_delete.remove_deleted)),
     MergeRecords: Handler(_each(merging_merge.merge_records, takes_ids=True), merging_merge.merge_needs),
     UndoMerge: Handler(_each(merging_undo.undo_merge, takes_ids=True), merging_undo.undo_needs),
-    ForgetMerges: Handler(_each(merging_undo.forget_merges)),
-    DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
-    CreateMessage: Handler(_each(messages_sql.create_message, takes_ids=True), _one("message")),
     ImportMessages: Handler(_each(messages_sql.import_messages, takes_ids=True), messages_sql.import_needs),
-    DeleteMessage: Handler(_each(messages_sql.delete_message)),
-    SetInterested: Handler(_each(messages_sql.set_interested)),
-    AddCustomField: Handler(_each(messages_sql.add_custom_field)),
-    RemoveCustomField: Handler(_each(messages_sql.remove_custom_field)),
-    PruneMessages: Handler(_each(messages_sql.prune_messages)),
     SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
     RemoveEntry: Handler(_each(remove_entry)),
-    CopyInstallationList: Handler(_each(copy_installation_list)),
-    RaiseListRevision: Handler(_each(raise_list_revision)),
     AddEndpoint: Handler(_each(outgoing_endpoints.add_endpoint, takes_ids=True), _one("webhook_endpoint"), needs_cipher=True),
     ChangeEndpoint: Handler(_each(outgoing_endpoints.change_endpoint), needs_cipher=True),
-    RotateSecret: Handler(_each(outgoing_endpoints.rotate_secret), needs_cipher=True),
-    ResumeEndpoint: Handler(_each(outgoing_endpoints.resume_endpoint), needs_cipher=True),
-    RemoveEndpoint: Handler(_each(outgoing_endpoints.remove_endpoint)),
     Replay: Handler(_each(outgoing_endpoints.replay), needs_cipher=True),
-    LeadShards: Handler(_each(outgoing_dispatch.lead_shards)),
     StoreProgress: Handler(outgoing_dispatch.store_progress, outgoing_dispatch.progress_needs),
     StoreAttempt: Handler(_each(outgoing_dispatch.store_attempt, takes_ids=True), _one("webhook_attempt")),
-    ForgetAttempts: Handler(_each(outgoing_dispatch.forget_attempts)),
-    DefineStatus: Handler(_each(statuses_sql.define_status, takes_ids=True), _one("job")),
-    RemoveStatus: Handler(_each(statuses_sql.remove_status)),
     RenameStatus: Handler(_each(statuses_sql.rename_status, takes_ids=True), lambda commands: {"job": 2 * len(commands)}),
-    RecheckStatuses: Handler(_each(statuses_refused.recheck_statuses, takes_ids=True), _one("job")),
     ApplyRefused: Handler(_each(statuses_refused.apply_refused)),
-    RewriteStatuses: Handler(_each(statuses_sql.rewrite_statuses)),
-    StoreParts: Handler(_each(store_parts)),
     **{kind: Handler(_each(plan)) for kind, plan in cells_sql.COMMANDS.items()},
     **{kind: Handler(_each(plan), needs_cipher=True) for kind, plan in cells_sql.CIPHER_COMMANDS.items()},
 }

@@ -9,100 +9,49 @@ from typing import Any, TypeVar
 
 from touchbase.auth import sql as auth_sql
 from touchbase.auth.commands import AnyKey, FindKey
-from touchbase.bin.commands import GetDeleted, ListDeleted
-from touchbase.bin.sql import queries as bin_queries
 from touchbase.cells import sql as cells_sql
-from touchbase.clients.commands import FindClient, ListClients
+from touchbase.clients.commands import FindClient
 from touchbase.clients.sql import queries as clients_sql_queries
 from touchbase.clients.sql import stored_bytes as stored_bytes_sql
+from touchbase.common.timestamps import Micros
 from touchbase.company_links.sql import follow as company_links_sql
-from touchbase.connections.commands import DueFetches, ListConnections, ListFetching
+from touchbase.connections.commands import DueFetches, ListConnections
 from touchbase.connections.sql import commands as connections_sql
-from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.connections.sql import silence as silence_sql
 from touchbase.consistency import sql as consistency_sql
-from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
+from touchbase.consistency.queries import AuditRecords
 from touchbase.custom_fields import sql as custom_fields_sql
-from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
+from touchbase.do_not_contact.commands import ListEntries
 from touchbase.do_not_contact.sql import copies as do_not_contact_copies
 from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
-from touchbase.duplicates.commands import ReadBlock
-from touchbase.duplicates.sql import read_block
 from touchbase.encryption.cipher import Cipher
-from touchbase.encryption.commands import CheckEncryption
-from touchbase.erasure.commands import (
-    ClientsWithErasures,
-    FindErased,
-    FindPerson,
-    FindSources,
-    GetErasure,
-    ListErasures,
-    ListRequests,
-    OpenErasures,
-    ReadBodies,
-    ReadLinks,
-    ReadTexts,
-)
+from touchbase.erasure.commands import FindPerson, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
-from touchbase.erasure.sql import texts as erasure_sql_texts
 from touchbase.event_log.sql import queries as event_log_sql
 from touchbase.exports import sql as exports_sql
-from touchbase.exports.commands import CustomFieldNames, ExportRecords
+from touchbase.exports.commands import ExportRecords
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.idempotency import sql as idempotency_sql
-from touchbase.idempotency.commands import ExpiredResponses, FindResponse
-from touchbase.imports import sql as imports_sql
-from touchbase.imports.commands import ListMappings
-from touchbase.inbox.commands import CountPrunable, SizeUnrecognised
+from touchbase.idempotency.commands import FindResponse
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import (
-    BusyClients,
-    CountDeliveries,
-    CountInbox,
-    CountStates,
-    DeliveryEvents,
-    FindTraces,
-    GetDelivery,
-    GroupDeliveries,
-    ListDeliveries,
-    OldDedupeKeys,
-)
+from touchbase.inbox.queries import BusyClients, CountDeliveries, CountInbox, GroupDeliveries, ListDeliveries
 from touchbase.inbox.refused import ListRefusals
-from touchbase.inbox.refused_bodies import SizeRefused
-from touchbase.inbox.search_queries import FindSoughtPerson, GetEffects, StepThroughDeliveries
-from touchbase.inbox.sql import body_retention
+from touchbase.inbox.search_queries import GetEffects, StepThroughDeliveries
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import refused_bodies as refused_bodies_sql
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.inbox.sql import search as inbox_search
 from touchbase.jobs import sql as jobs_sql
-from touchbase.merging.commands import PreviewMerge
-from touchbase.merging.sql.merge import preview_merge
-from touchbase.messages.commands import GetMessages, ListMessages, MessagesOfContact, MessagesOfEvents
+from touchbase.messages.commands import ListMessages
 from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
-from touchbase.presence import ListServers, list_servers
-from touchbase.records.bulk import CountMatching
-from touchbase.records.commands import (
-    FindCompanies,
-    FindDeleted,
-    FindOwner,
-    FindUnited,
-    GetCompany,
-    GetContact,
-    GetHistory,
-    GetRecords,
-    ListCompanies,
-    ListContacts,
-    ListRecords,
-)
-from touchbase.records.match import MatchEverywhere, MatchRecords
+from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts, ListRecords
+from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact, Record
-from touchbase.records.sql import bulk as records_bulk
 from touchbase.records.sql import lookup as records_lookup
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
@@ -110,13 +59,11 @@ from touchbase.records.sql.statements import with_custom_fields, with_custom_fie
 from touchbase.reports.queries import ReportCampaigns, ReportStatuses
 from touchbase.reports.sql.parts import report_campaigns
 from touchbase.reports.sql.statuses import report_statuses
-from touchbase.search.commands import NextToIndex
-from touchbase.search.queries import CountFound, FindPosition, MatchesFilter, SearchCompanies, SearchContacts
+from touchbase.search.queries import CountFound, FindPosition, SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
-from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import Query
+from touchbase.sql.operation import Query, query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.statuses.sql import renames as statuses_sql
@@ -168,13 +115,18 @@ def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
     return [by_id.get((query.client, query.id)) for query in queries]
 
 
-def _records(query: GetRecords) -> Plan[dict[int, Record | None]]:
-    statement = records_sql.CONTACT_TO_SHOW if query.kind == CONTACT else records_sql.COMPANY_TO_SHOW
-    record_of: Callable[[Row], Any] = records_rows.contact_of if query.kind == CONTACT else records_rows.company_of
-    places = {number: place for place, number in enumerate(dict.fromkeys(query.ids))}
-    rows = (yield Execute(statement, [(query.client, number) for number in places])) if places else []
+@query
+def get_records(client: int, kind: int, ids: list[int], page_bytes: int = 0) -> Plan[dict[int, Record | None]]:
+    """The contacts or companies with these ids, with their custom fields; an unknown id is left out.
+
+    With `page_bytes` the ones after so many bytes of custom fields, in the order of `ids`, are not read: None.
+    """
+    statement = records_sql.CONTACT_TO_SHOW if kind == CONTACT else records_sql.COMPANY_TO_SHOW
+    record_of: Callable[[Row], Any] = records_rows.contact_of if kind == CONTACT else records_rows.company_of
+    places = {number: place for place, number in enumerate(dict.fromkeys(ids))}
+    rows = (yield Execute(statement, [(client, number) for number in places])) if places else []
     records = sorted(map(record_of, rows), key=lambda record: places[record.id])
-    loaded = yield from with_custom_fields_within(query.kind, records, query.page_bytes)
+    loaded = yield from with_custom_fields_within(kind, records, page_bytes)
     return {record.id: record if place < len(loaded) else None for place, record in enumerate(records)}
 
 
@@ -230,36 +182,49 @@ def _with_custom_fields(kind: int, queries: Sequence[ListRecords[Any]], pages: S
     return made
 
 
-def _history(query: GetHistory) -> Plan[list[StoredEvent]]:
-    where = Where("client = ? AND record_kind = ? AND record_id = ?", query.client, query.record_kind, query.record_id)
-    where.less("occurred_us", query.before_us)
+@query
+def get_history(
+    client: int, record_kind: int, record_id: int, limit: int | None = None, before_us: Micros | None = None, history_bytes: int = 0
+) -> Plan[list[StoredEvent]]:
+    """Events of one record, oldest first, by (occurred_us, key): all, or the newest `limit` of those before a time.
+
+    With `history_bytes` the newest ones that have so many bytes, at least one, as a `Cut` if there are earlier ones.
+    """
+    where = Where("client = ? AND record_kind = ? AND record_id = ?", client, record_kind, record_id)
+    where.less("occurred_us", before_us)
     budget = None
-    if query.limit is None:
+    if limit is None:
         rows = yield Select(f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY occurred_us, key", where.params)
     else:
         newest = f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY occurred_us DESC, key DESC LIMIT ?"
-        budget = ByteBudget(query.history_bytes, (history_sql.DETAIL,), FIRST_EVENTS) if query.history_bytes else None
-        rows = yield Select(newest, (*where.params, query.limit), budget=budget)
+        budget = ByteBudget(history_bytes, (history_sql.DETAIL,), FIRST_EVENTS) if history_bytes else None
+        rows = yield Select(newest, (*where.params, limit), budget=budget)
     # The engines collate text differently; the projection uses Python's order.
     events = sorted((history_sql.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
     return Cut(events) if budget is not None and budget.is_spent else events
 
 
-def _united(query: FindUnited) -> Plan[int | None]:
+@query
+def find_united(client: int, kind: int, id: int) -> Plan[int | None]:
+    """The id of the record that the record with this id was merged into."""
     sql = "SELECT record_id FROM link WHERE client = ? AND tool = '' AND object_type = ? AND object_id = ? AND record_kind = ?"
-    rows = yield Select(sql, (query.client, "contact" if query.kind == CONTACT else "company", str(query.id), query.kind))
+    rows = yield Select(sql, (client, "contact" if kind == CONTACT else "company", str(id), kind))
     return rows[0][0] if rows else None
 
 
-def _deleted(query: FindDeleted) -> Plan[int | None]:
+@query
+def find_deleted(client: int, kind: int, id: int) -> Plan[int | None]:
+    """When the record with this id was moved into the bin; None if it is not there."""
     sql = "SELECT deleted_us FROM deleted_record WHERE client = ? AND record_kind = ? AND record_id = ?"
-    rows = yield Select(sql, (query.client, query.kind, query.id))
+    rows = yield Select(sql, (client, kind, id))
     return rows[0][0] if rows else None
 
 
-def _delivery(query: GetDelivery) -> Plan[Delivery | None]:
-    where = Where("d.id = ?", query.id)
-    where.equal("c.id", query.client)
+@query
+def get_delivery(id: int, client: int | None = None) -> Plan[Delivery | None]:
+    """Get one delivery with headers and body; of any client when `client` is None."""
+    where = Where("d.id = ?", id)
+    where.equal("c.id", client)
     sql = (
         f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us FROM client c "
         "JOIN delivery d ON d.client = c.id LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id "
@@ -269,13 +234,15 @@ def _delivery(query: GetDelivery) -> Plan[Delivery | None]:
     return inbox_rows.delivery_of(rows[0]) if rows else None
 
 
-def _delivery_events(query: DeliveryEvents) -> Plan[list[StoredEvent]]:
+@query
+def delivery_events(client: int, delivery_id: int, limit: int = 0) -> Plan[list[StoredEvent]]:
+    """List the stored events that one delivery caused; with `limit` the first so many, without their details."""
     where = "FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
-    if query.limit:
+    if limit:
         shown = _EVENT.replace(", detail,", ", '{}',")
-        rows = yield Select(f"SELECT {shown} {where} LIMIT ?", (query.client, query.delivery_id, query.limit))
+        rows = yield Select(f"SELECT {shown} {where} LIMIT ?", (client, delivery_id, limit))
     else:
-        rows = yield Select(f"SELECT {_EVENT} {where}", (query.client, query.delivery_id))
+        rows = yield Select(f"SELECT {_EVENT} {where}", (client, delivery_id))
     return [history_sql.event_of(row) for row in rows]
 
 
@@ -293,31 +260,14 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     SearchCompanies: search_plans.search_companies,
     CountFound: search_plans.count_found,
     FindPosition: search_plans.find_position,
-    MatchesFilter: search_plans.matches_filter,
-    NextToIndex: next_to_index,
-    GetHistory: _history,
-    GetRecords: _records,
-    FindUnited: _united,
-    FindDeleted: _deleted,
-    FindCompanies: records_lookup.find_companies,
-    FindOwner: records_lookup.find_owner,
-    MatchRecords: records_lookup.match_records,
-    CountMatching: records_bulk.count_matching,
     MatchEverywhere: records_lookup.match_everywhere,
     ListDeliveries: inbox_sql_queries.list_deliveries,
     CountDeliveries: inbox_sql_queries.count_deliveries,
-    CountStates: inbox_sql_queries.count_states,
     GroupDeliveries: inbox_sql_queries.group_deliveries,
-    GetDelivery: _delivery,
-    FindTraces: inbox_sql_queries.find_traces,
-    FindSoughtPerson: inbox_search.find_sought_person,
     StepThroughDeliveries: inbox_search.step_through_deliveries,
     GetEffects: inbox_search.get_effects,
-    DeliveryEvents: _delivery_events,
     FindClient: clients_sql_queries.find,
-    ListClients: clients_sql_queries.every,
     DueFetches: fetch_sql.due_fetches,
-    ListFetching: fetch_sql.fetch_states,
     **stored_bytes_sql.ANSWERS,
     **silence_sql.ANSWERS,
     **event_log_sql.ANSWERS,
@@ -327,15 +277,8 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     AnyKey: _any_key,
     CountInbox: inbox_sql_queries.count_inbox,
     AuditRecords: consistency_sql.records,
-    AuditWaiting: consistency_sql.waiting,
-    AuditDeliveries: consistency_sql.deliveries,
-    AuditBodies: consistency_sql.bodies,
     FindResponse: idempotency_sql.find,
-    ExpiredResponses: idempotency_sql.expired,
-    OldDedupeKeys: inbox_sql_queries.old_dedupe_keys,
     ListRefusals: refused_sql.list_refusals,
-    SizeRefused: refused_bodies_sql.size_refused,
-    ListServers: list_servers,
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
     **jobs_sql.ANSWERS,
@@ -343,34 +286,10 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     **outgoing_dispatch.ANSWERS,
     **custom_fields_sql.ANSWERS,
     ExportRecords: exports_sql.export_records,
-    CustomFieldNames: exports_sql.custom_field_names,
-    ListMappings: imports_sql.list_mappings,
     FindPerson: erasure_sql_queries.find_person,
-    GetErasure: erasure_sql_queries.get_erasure,
-    OpenErasures: erasure_sql_queries.open_erasures,
-    FindErased: erasure_sql_queries.find_erased,
-    ClientsWithErasures: erasure_sql_queries.clients_with_erasures,
-    ListErasures: erasure_sql_queries.list_erasures,
-    ListRequests: erasure_sql_queries.list_requests,
-    FindSources: erasure_sql_queries.find_sources,
-    ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
-    ReadTexts: erasure_sql_texts.read_texts,
-    GetMessages: messages_sql.get_messages,
     ListMessages: messages_sql.list_messages,
-    MessagesOfContact: messages_sql.messages_of_contact,
-    MessagesOfEvents: messages_sql.messages_of_events,
-    FindSuppressed: do_not_contact_sql.find_suppressed,
-    FindEntries: do_not_contact_sql.find_entries,
-    GetEntry: do_not_contact_sql.get_entry,
     ListEntries: do_not_contact_sql.list_entries,
-    ListClearAddresses: do_not_contact_sql.list_clear_addresses,
-    CountPrunable: body_retention.count_prunable,
-    SizeUnrecognised: body_retention.size_unrecognised,
-    ListDeleted: bin_queries.list_deleted,
-    GetDeleted: bin_queries.get_deleted,
-    PreviewMerge: preview_merge,
-    ReadBlock: read_block,
     ReportStatuses: report_statuses,
     ReportCampaigns: report_campaigns,
     **cells_sql.ANSWERS,
@@ -389,7 +308,6 @@ PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
 
 CIPHER_HANDLERS: dict[type, Callable[..., Plan[Any]]] = {
     ListConnections: connections_sql.list_connections,
-    CheckEncryption: encrypted_columns.check_encryption,
     **outgoing_dispatch.CIPHER_ANSWERS,
     **outgoing_endpoints.CIPHER_ANSWERS,
     **cells_sql.CIPHER_ANSWERS,

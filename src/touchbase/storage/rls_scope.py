@@ -9,48 +9,48 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NewType
 
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
-from touchbase.cells.commands import ReadDirectory, ReservePlace
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import store_first_key
+from touchbase.cells.commands import ReadDirectory
+from touchbase.cells.sql import reserve_place
 from touchbase.clients.commands import (
     CreateClient,
-    DeletingClients,
     EnsureClient,
     FindClient,
-    FindClientByHandle,
     FindClientByNumber,
     ListClientPage,
-    ListClients,
     RotateClientId,
     SetClientSettings,
 )
-from touchbase.clients.stored_bytes import CountStored, DueCounts, ListNearLimit
-from touchbase.company_links.commands import ClientsToLink
+from touchbase.clients.sql.queries import deleting_clients, find_client_by_handle, list_clients
+from touchbase.clients.sql.stored_bytes import due_counts, list_near_limit
+from touchbase.clients.stored_bytes import CountStored
+from touchbase.company_links.sql.follow import clients_to_link
 from touchbase.connections.commands import AddConnection, DueFetches
-from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements
-from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure.commands import AddErasures, ClientsWithErasures, OpenErasures
-from touchbase.event_log.commands import FindNewEvents, ListNewestEvents
+from touchbase.connections.sql.encrypted_columns import check_encryption, replace_lost, retire_keys
+from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements
+from touchbase.encryption.commands import Reencrypt
+from touchbase.erasure.commands import AddErasures
+from touchbase.erasure.sql.queries import clients_with_erasures, open_erasures
+from touchbase.event_log.commands import FindNewEvents
+from touchbase.event_log.sql.queries import list_newest_events
 from touchbase.exports.commands import ExportRecords
-from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
+from touchbase.idempotency.commands import FindResponse, Idempotent
+from touchbase.idempotency.sql import expired_responses
 from touchbase.inbox.commands import ReplayMany
-from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
+from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
 from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.search_queries import GetEffects
-from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
-from touchbase.outgoing.commands import (
-    AddEndpoint,
-    ChangeEndpoint,
-    CountOutgoing,
-    EndpointVersions,
-    LeadShards,
-    ListMailEndpoints,
-    ListTroubles,
-    OldAttempts,
-    StoreAttempt,
-)
-from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, UpsertCompany, UpsertContact
+from touchbase.inbox.sql.queries import old_dedupe_keys
+from touchbase.jobs.commands import CreateJob, ListJobs
+from touchbase.jobs.sql import due_job_files, due_jobs, get_job
+from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, CountOutgoing, ListTroubles, StoreAttempt
+from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, list_mail_endpoints, old_attempts
+from touchbase.records.commands import CreateCompany, CreateContact, UpsertCompany, UpsertContact
 from touchbase.records.match import MatchEverywhere
-from touchbase.search.commands import NextToIndex
+from touchbase.records.sql.lookup import find_owner
+from touchbase.search.sql.index import next_to_index
+from touchbase.storage.query_handlers import get_delivery
 
 Scope = NewType("Scope", str)
 """The clients' numbers in the format of the policies, such as `,1,5,9,`."""
@@ -64,8 +64,8 @@ ALL_CLIENTS = Scope("all")
 
 CLIENT_LIST_TYPES = frozenset(
     {
-        EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, FindClientByHandle, ListClients,
-        ReservePlace,
+        EnsureClient, SetClientSettings, CreateClient, RotateClientId, deleting_clients, FindClient, find_client_by_handle, list_clients,
+        reserve_place,
         ReadDirectory,
     }
 )  # fmt: skip
@@ -74,13 +74,13 @@ CLIENT_LIST_UNLESS_NAMED = frozenset({ListClientPage})
 """Types with the scope `CLIENT_LIST` when they name no client; an administrator of one client sees that one only."""
 CROSS_CLIENT = frozenset(
     {
-        FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
-        ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
-        ClientsWithErasures,
-        DueJobs, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
-        ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListMailEndpoints, ListTroubles,
-        OldAttempts,
-        DueCounts, CountStored, ListNearLimit,
+        FindKey, AnyKey, BusyClients, CountInbox, store_first_key, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
+        expired_responses, old_dedupe_keys, open_erasures, AddErasures, Reencrypt, retire_keys, replace_lost, check_encryption,
+        clients_with_erasures,
+        due_jobs, next_to_index, claim_check, due_judgements, count_silent,
+        clients_to_link, list_newest_events, CountOutgoing, endpoint_versions, lead_shards, list_mail_endpoints, ListTroubles,
+        old_attempts,
+        due_counts, CountStored, list_near_limit,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
@@ -91,13 +91,13 @@ CROSS_CLIENT_UNLESS_NAMED = frozenset(
         ListKeys,
         ListDeliveries,
         GroupDeliveries,
-        GetDelivery,
+        get_delivery,
         ListRefusals,
         MatchEverywhere,
-        FindOwner,
-        GetJob,
+        find_owner,
+        get_job,
         ListJobs,
-        DueJobFiles,
+        due_job_files,
     }
 )
 """Types with access to all clients when their `client` is None: requests of an administrator of all clients."""

@@ -20,16 +20,18 @@ from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, Event, StoredEvent, Translation
 from touchbase.history.status_words import PLAIN
-from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.commands import FindUnited, GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.timelines import FieldChange, timeline
 from touchbase.records.update import Change, update_command
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import find_united
 
 NOON = 1_790_000_000
 """In seconds; what tests say of times is seconds from here."""
@@ -142,7 +144,7 @@ class World:
         """Change a record, wherever it has gone since; without `custom` its custom fields are all taken away."""
         self.now = max(self.now, at)
         change = Change(fields, None if custom is None else [Named(*pair) for pair in custom.items()])  # type: ignore[arg-type]
-        number = await self.store.read(FindUnited(self.number, COMPANY if company else CONTACT, number)) or number
+        number = await self.store.read(find_united(self.number, COMPANY if company else CONTACT, number)) or number
         if company:
             await self.store.write(update_command(COMPANY_TYPE, await self.client(), number, change, us(at)))
         else:
@@ -172,7 +174,7 @@ class World:
     async def replay(self, *deliveries: int) -> None:
         """Replay these deliveries, or all."""
         known = sorted(deliveries) or sorted(each.id for each in await self.store.read(ListDeliveries(200, self.number)))
-        await self.store.write(ReplayDeliveries(self.number, known, us(self.now)))
+        await self.store.write(replay_deliveries(self.number, known, us(self.now)))
         await self.work()
 
     async def erase(self, at: int, email: str) -> None:

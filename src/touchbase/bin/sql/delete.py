@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from touchbase.bin.commands import DeleteRecord, RemoveDeleted
+from touchbase.bin.commands import DeleteRecord
 from touchbase.bin.models import DeletedRecord, content_text
 from touchbase.bin.sql.statements import (
     BY_ID,
@@ -44,6 +44,7 @@ from touchbase.records.sql.rows import company_of, contact_of, contact_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.value_sources import company_ref
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 HISTORIES = 200
@@ -145,19 +146,22 @@ def _is_by_api(key: str) -> bool:
     return not key or key.startswith(API_KEY)
 
 
-def remove_deleted(command: RemoveDeleted) -> Plan[int]:
-    """Run `RemoveDeleted`."""
-    client = command.client
+@command
+def remove_deleted(client: int, before_us: Micros, limit: int, at: Micros) -> Plan[int]:
+    """Remove records for good that were deleted before a time, oldest first; the result is their number.
+
+    A delivery without an event left is marked as ignored.
+    """
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     removed = 0
     for kind in (CONTACT, COMPANY):
         rows = yield Select(
             "SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = ? AND deleted_us < ? "
             "ORDER BY deleted_us, record_id LIMIT ?",
-            (client, kind, command.before_us, command.limit - removed),
+            (client, kind, before_us, limit - removed),
         )
         if rows:
-            yield from _remove(client, [(client, kind, row[0]) for row in rows], command.at)
+            yield from _remove(client, [(client, kind, row[0]) for row in rows], at)
             removed += len(rows)
     return removed
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from touchbase.bin.commands import GetDeleted, ListDeleted
 from touchbase.bin.models import DeletedRecord, deleted_of
+from touchbase.common.timestamps import Micros
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
 
 
-def list_deleted(query: ListDeleted) -> Plan[list[DeletedRecord[Any]]]:
-    """Run `ListDeleted`."""
-    where = Where("client = ?", query.client)
-    where.equal("record_kind", query.kind)
-    if query.after is not None:
-        where.add("(deleted_us, record_id) < (?, ?)", *query.after)
+@query
+def list_deleted(client: int, kind: int, limit: int, after: tuple[Micros, int] | None = None) -> Plan[list[DeletedRecord[Any]]]:
+    """Deleted records of one kind, the last deleted first; `after` is time and id of the last one of the previous page."""
+    where = Where("client = ?", client)
+    where.equal("record_kind", kind)
+    if after is not None:
+        where.add("(deleted_us, record_id) < (?, ?)", *after)
     sql = f"SELECT deleted_us, content FROM deleted_record WHERE {where} ORDER BY deleted_us DESC, record_id DESC LIMIT ?"
-    rows = yield Select(sql, (*where.params, query.limit))
-    return [deleted_of(query.kind, *row) for row in rows]
+    rows = yield Select(sql, (*where.params, limit))
+    return [deleted_of(kind, *row) for row in rows]
 
 
-def get_deleted(query: GetDeleted) -> Plan[DeletedRecord[Any] | None]:
-    """Run `GetDeleted`."""
+@query
+def get_deleted(client: int, kind: int, id: int) -> Plan[DeletedRecord[Any] | None]:
+    """One deleted record; None if it is not in the bin."""
     sql = "SELECT deleted_us, content FROM deleted_record WHERE client = ? AND record_kind = ? AND record_id = ?"
-    rows = yield Select(sql, (query.client, query.kind, query.id))
-    return deleted_of(query.kind, *rows[0]) if rows else None
+    rows = yield Select(sql, (client, kind, id))
+    return deleted_of(kind, *rows[0]) if rows else None

@@ -11,9 +11,10 @@ from msgspec import Meta, Struct
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.api.settings import CLIENTS, ClientDetail, detail_of, former_ids, one_client
 from touchbase.clients.api.settings_body import SettingsBody, checked
-from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
+from touchbase.clients.commands import CreateClient, RotateClientId
 from touchbase.clients.models import ACTIVE, SUSPENDED, Client, ClientSettings, FormerId
 from touchbase.clients.service import is_client_id, new_client_id
+from touchbase.clients.sql.commands import begin_deletion, rename_client, set_client_state
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import Fault, Forbidden, Invalid
@@ -85,21 +86,21 @@ async def rename(call: Call) -> Response:
     """`PATCH` of a client's name."""
     client = await one_client(call)
     asked = await call.body(ClientChange)
-    return await _changed(call, client, RenameClient(client.number, (asked.name or "").strip()))
+    return await _changed(call, client, rename_client(client.number, (asked.name or "").strip()))
 
 
 async def suspend(call: Call) -> Response:
     """`POST` that suspends a client."""
     await _of_all(call)
     client = await one_client(call)
-    return await _changed(call, client, SetClientState(client.number, SUSPENDED, call.api.dependencies.clock()))
+    return await _changed(call, client, set_client_state(client.number, SUSPENDED, call.api.dependencies.clock()))
 
 
 async def resume(call: Call) -> Response:
     """`POST` that resumes a suspended client; its stored webhooks are applied."""
     await _of_all(call)
     client = await one_client(call)
-    response = await _changed(call, client, SetClientState(client.number, ACTIVE, call.api.dependencies.clock()))
+    response = await _changed(call, client, set_client_state(client.number, ACTIVE, call.api.dependencies.clock()))
     call.api.dependencies.on_stored(client.number)
     return response
 
@@ -131,7 +132,7 @@ async def delete(call: Call) -> Response:
         detail = "must be the client's id, because the removal of all its data cannot be undone"
         raise Invalid([Fault("?confirm", "required" if confirmed is None else "confirm", detail)])
     parts = call.api.dependencies
-    response = await _changed(call, client, BeginDeletion(client.number, parts.clock()), status=202)
+    response = await _changed(call, client, begin_deletion(client.number, parts.clock()), status=202)
     parts.on_deleting()
     return response
 

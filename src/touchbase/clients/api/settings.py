@@ -10,13 +10,13 @@ from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.api.settings_body import ClientRequest, SettingsBody, checked
-from touchbase.clients.commands import FormerIds
 from touchbase.clients.models import (
     CLIENT_STATES,
     Client,
     FormerId,
 )
 from touchbase.clients.service import is_client_id
+from touchbase.clients.sql import queries as sql_queries
 from touchbase.common.timestamps import to_text
 from touchbase.errors import NotFound
 from touchbase.history.events import COMPANY, CONTACT
@@ -26,7 +26,7 @@ from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, named_enum
-from touchbase.statuses.commands import RecheckStatuses
+from touchbase.statuses.sql.refused import recheck_statuses
 
 _STATE = named_enum("ClientState", "Whether a client's records are open, closed, or being removed.", CLIENT_STATES)
 
@@ -126,7 +126,7 @@ async def _recheck(call: Call, client: Client) -> None:
     """Apply statuses that events asked for and the declared set did not have, if it has them now."""
     parts = call.api.dependencies
     for kind in (CONTACT, COMPANY):
-        if await parts.store.write(RecheckStatuses(client.number, kind, parts.clock(), call.scope.get("touchbase.key_id"))) is not None:
+        if await parts.store.write(recheck_statuses(client.number, kind, parts.clock(), call.scope.get("touchbase.key_id"))) is not None:
             parts.on_job()
 
 
@@ -168,7 +168,7 @@ def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
 
 async def former_ids(call: Call, client: Client) -> list[FormerId]:
     """Return the valid former ids."""
-    return await call.api.dependencies.store.read(FormerIds(client.number, call.api.dependencies.clock()))
+    return await call.api.dependencies.store.read(sql_queries.former_ids(client.number, call.api.dependencies.clock()))
 
 
 CLIENTS = Tag("Clients", "The organisations that records belong to, and their settings.")

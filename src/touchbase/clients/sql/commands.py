@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
+from touchbase.clients.commands import CreateClient, RotateClientId
 from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, new_handle
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of, former_owners
+from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command
 from touchbase.sql.rows import settings_text
 from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement, delete
 
@@ -55,21 +57,23 @@ def create_client(c: CreateClient, ids: Ids) -> Plan[Client | Conflict]:
     return client_of(rows[0]) if made else _conflict(c.client_id)
 
 
-def rename_client(command: RenameClient) -> Plan[Client | TouchbaseError]:
-    """Rename a client."""
-    found = yield from _changeable(command.client)
+@command
+def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
+    """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
+    found = yield from _changeable(client)
     if isinstance(found, Client):
-        yield Execute(RENAME, [(command.client, command.name)])
-        found.name = command.name
+        yield Execute(RENAME, [(client, name)])
+        found.name = name
     return found
 
 
-def set_state(command: SetClientState) -> Plan[Client | TouchbaseError]:
-    """Suspend or resume a client."""
-    found = yield from _changeable(command.client)
-    if isinstance(found, Client) and found.state != command.state:
-        yield Execute(SET_STATE, [(command.client, command.state, command.at)])
-        found.state = command.state
+@command
+def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | TouchbaseError]:
+    """Suspend or resume a client; a client in that state stays as it is. `NotFound`, `WrongState` as above."""
+    found = yield from _changeable(client)
+    if isinstance(found, Client) and found.state != state:
+        yield Execute(SET_STATE, [(client, state, at)])
+        found.state = state
     return found
 
 
@@ -93,12 +97,13 @@ def rotate_id(command: RotateClientId) -> Plan[Client | TouchbaseError]:
     return client
 
 
-def begin_deletion(command: BeginDeletion) -> Plan[Client | NotFound]:
-    """Stop serving a client; its data is removed in batches afterwards."""
-    found = yield from locked(command.client)
+@command
+def begin_deletion(client: int, at: Micros) -> Plan[Client | NotFound]:
+    """Stop serving a client, so that its data can be removed; repeating it continues the deletion. `NotFound`."""
+    found = yield from locked(client)
     if found is not None and found.state != DELETING:
-        yield Execute(SET_STATE, [(command.client, DELETING, command.at)])
-        found = yield from locked(command.client)
+        yield Execute(SET_STATE, [(client, DELETING, at)])
+        found = yield from locked(client)
     return found or _not_found()
 
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from touchbase.clients.commands import (
-    CountClientRows,
-    DeletingClients,
-    FindClient,
-    FindClientByHandle,
-    FindClientByNumber,
-    FormerIds,
-    ListClientPage,
-    ListClients,
-)
+from touchbase.clients.commands import CountClientRows, FindClient, FindClientByNumber, ListClientPage
 from touchbase.clients.models import Client, ClientSettings, FormerId
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.removal import CLIENT_TABLES
+from touchbase.common.timestamps import Micros
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 _CLIENT = clients_sql.client_names()
@@ -45,8 +38,9 @@ def find(query: FindClient) -> Plan[Client | None]:
     return found
 
 
-def every(query: ListClients) -> Plan[list[Client]]:
-    """Return all clients."""
+@query
+def list_clients() -> Plan[list[Client]]:
+    """All clients by `client_id`."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client", ())
     return sorted((clients_sql.client_of(row) for row in rows), key=lambda client: client.client_id)
 
@@ -62,8 +56,10 @@ def settings_of(number: int) -> Plan[ClientSettings | None]:
     return None if found is None else found.settings
 
 
-def _by_handle(query: FindClientByHandle) -> Plan[Client | None]:
-    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE handle = ?", (query.handle,))
+@query
+def find_client_by_handle(handle: str) -> Plan[Client | None]:
+    """The client of this handle."""
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE handle = ?", (handle,))
     return clients_sql.client_of(rows[0]) if rows else None
 
 
@@ -83,12 +79,16 @@ def _page(query: ListClientPage) -> Plan[list[Client]]:
     return sorted((clients_sql.client_of(row) for row in found), key=lambda client: client.client_id)
 
 
-def _former(query: FormerIds) -> Plan[list[FormerId]]:
-    rows = yield Select("SELECT client_id, until_us FROM client_alias WHERE client = ? AND until_us > ?", (query.client, query.at))
+@query
+def former_ids(client: int, at: Micros) -> Plan[list[FormerId]]:
+    """The former ids of a client that are valid at this time, ordered by their end."""
+    rows = yield Select("SELECT client_id, until_us FROM client_alias WHERE client = ? AND until_us > ?", (client, at))
     return sorted((FormerId(*row) for row in rows), key=lambda former: (former.until_us, former.client_id))
 
 
-def _deleting(query: DeletingClients) -> Plan[list[Client]]:
+@query
+def deleting_clients() -> Plan[list[Client]]:
+    """The clients that are being deleted."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE state = 'deleting' ORDER BY id", ())
     return [clients_sql.client_of(row) for row in rows]
 
@@ -103,9 +103,6 @@ def _count(query: CountClientRows) -> Plan[int]:
 
 ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     FindClientByNumber: _by_number,
-    FindClientByHandle: _by_handle,
     ListClientPage: _page,
-    FormerIds: _former,
-    DeletingClients: _deleting,
     CountClientRows: _count,
 }

@@ -9,26 +9,25 @@ from typing import Any
 from touchbase.clients.models import DELETING, LARGEST_STORED_BYTES
 from touchbase.clients.sql.commands import locked
 from touchbase.clients.stored_bytes import (
+    CLIENTS_AT_ONCE,
     COUNT_INTERVAL,
     LEASE,
+    PAGE,
     UNLIMITED_INTERVAL,
     WARNING_PERCENT,
-    ClaimCount,
     CountStored,
-    DueCounts,
-    ListNearLimit,
     MeasuredPage,
-    MeasurePage,
+    Place,
     StorageShare,
-    StoreCount,
     StoredTotals,
     is_above,
     limit_of,
     percent_of,
 )
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -77,34 +76,37 @@ MEASURED = (
 """The tables that grow with what a client sends; rows' own overhead, indexes and short columns do not count."""
 
 
-def due_counts(query: DueCounts) -> Plan[list[int]]:
-    """Return the clients that are due."""
+@query
+def due_counts(at: Micros, most: int = CLIENTS_AT_ONCE) -> Plan[list[int]]:
+    """The numbers of clients whose stored bytes are to be counted now, those that wait longest first."""
     rows = yield Select(
         "SELECT c.id FROM client c LEFT JOIN client_storage s ON s.client = c.id "
         f"WHERE c.state <> '{DELETING}' AND COALESCE(s.due_us, 0) <= ? ORDER BY COALESCE(s.due_us, 0), c.id LIMIT ?",
-        (query.at, query.most),
+        (at, most),
     )
     return [number for (number,) in rows]
 
 
-def claim_count(command: ClaimCount) -> Plan[bool]:
-    """Claim a count that is due."""
-    return bool((yield Execute(CLAIM_COUNT, [(command.client, command.at + LEASE)])))
+@command
+def claim_count(client: int, at: Micros) -> Plan[bool]:
+    """Claim the count of a client for `LEASE`; False if it is not due, or the client is being deleted."""
+    return bool((yield Execute(CLAIM_COUNT, [(client, at + LEASE)])))
 
 
-def measure_page(query: MeasurePage) -> Plan[MeasuredPage]:
-    """Add up pages of tables until enough rows are read."""
-    index, after = query.place
-    size, left = 0, query.most
+@query
+def measure_page(client: int, place: Place = (0, None), most: int = PAGE) -> Plan[MeasuredPage]:
+    """Add up the bytes of the next rows of a client."""
+    index, after = place
+    size, left = 0, most
     while index < len(MEASURED):
         if left <= 0:
             return MeasuredPage(size, (index, after))
         table = MEASURED[index]
-        most = max(1, left // table.weight)
-        rows = yield _page(table, query.client, after, most)
+        current_most = max(1, left // table.weight)
+        rows = yield _page(table, client, after, current_most)
         size += sum(row[-1] for row in rows)
         left -= len(rows) * table.weight
-        index, after = (index, rows[-1][:-1]) if len(rows) == most else (index + 1, None)
+        index, after = (index, rows[-1][:-1]) if len(rows) == current_most else (index + 1, None)
     return MeasuredPage(size, None)
 
 
@@ -119,23 +121,27 @@ def _page(table: MeasuredTable, client: int, after: Row | None, most: int) -> Se
     return Select(f"SELECT {key}, {size} FROM {source} WHERE k.client = ?{more} ORDER BY {key} LIMIT ?", (client, *(after or ()), most))
 
 
-def store_count(command: StoreCount) -> Plan[bool]:
-    """Store a count, and log an event when it is the first above the share of the limit that warns."""
-    client = yield from locked(command.client)
-    if client is None or client.state == DELETING:
+@command
+def store_count(client: int, stored_bytes: int, at: Micros, default_limit: int) -> Plan[bool]:
+    """Store a completed count; return whether it logged an event, because the client came above `WARNING_PERCENT` of its limit.
+
+    `default_limit`: The limit of clients without one of their own; 0: none.
+    """
+    current_client = yield from locked(client)
+    if current_client is None or current_client.state == DELETING:
         return False
-    rows = yield Select("SELECT is_warned FROM client_storage WHERE client = ?", (client.number,))
-    limit = limit_of(client, command.default_limit)
-    is_near = is_above(WARNING_PERCENT, command.stored_bytes, limit)
-    due_us = command.at + (COUNT_INTERVAL if limit else UNLIMITED_INTERVAL)
-    stored = min(command.stored_bytes, LARGEST_STORED_BYTES)
-    yield Execute(STORE_COUNT, [(client.number, stored, command.at, due_us, limit, int(is_near))])
+    rows = yield Select("SELECT is_warned FROM client_storage WHERE client = ?", (current_client.number,))
+    limit = limit_of(current_client, default_limit)
+    is_near = is_above(WARNING_PERCENT, stored_bytes, limit)
+    due_us = at + (COUNT_INTERVAL if limit else UNLIMITED_INTERVAL)
+    stored = min(stored_bytes, LARGEST_STORED_BYTES)
+    yield Execute(STORE_COUNT, [(current_client.number, stored, at, due_us, limit, int(is_near))])
     if not is_near or (rows and rows[0][0]):
         return False
     data = {
-        "stored_bytes": stored, "limit_bytes": limit, "percent": percent_of(stored, limit), "counted_at": to_text(command.at),
+        "stored_bytes": stored, "limit_bytes": limit, "percent": percent_of(stored, limit), "counted_at": to_text(at),
     }  # fmt: skip
-    yield from log_events([LoggedEvent(client.number, EventType.CLIENT_STORAGE_WARNING, command.at, cause={"origin": SERVICE}, data=data)])
+    yield from log_events([LoggedEvent(current_client.number, EventType.CLIENT_STORAGE_WARNING, at, cause={"origin": SERVICE}, data=data)])
     return True
 
 
@@ -151,18 +157,16 @@ def count_stored(query: CountStored) -> Plan[StoredTotals]:
     return StoredTotals(*(int(value or 0) for value in rows[0]))
 
 
-def list_near_limit(query: ListNearLimit) -> Plan[list[StorageShare]]:
-    """Return the clients above the share of their limit that warns."""
+@query
+def list_near_limit() -> Plan[list[StorageShare]]:
+    """The clients above `WARNING_PERCENT` of their limit, by number."""
     sql = f"SELECT client, stored_bytes, limit_bytes FROM client_storage WHERE {_above(WARNING_PERCENT)} ORDER BY client"
     return [StorageShare(*row) for row in (yield Select(sql, ()))]
 
 
 ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
-    DueCounts: due_counts,
-    MeasurePage: measure_page,
     CountStored: count_stored,
-    ListNearLimit: list_near_limit,
 }
 """The plan of each query."""
-COMMANDS: Mapping[type, Callable[[Any], Plan[Any]]] = {ClaimCount: claim_count, StoreCount: store_count}
+COMMANDS: Mapping[type, Callable[[Any], Plan[Any]]] = {}
 """The plan of each command."""

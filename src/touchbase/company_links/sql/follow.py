@@ -10,15 +10,8 @@ import msgspec
 
 from touchbase.clients.models import ACTIVE, LINK_OFF
 from touchbase.clients.sql.commands import locked
-from touchbase.company_links.commands import (
-    ClientsToLink,
-    CountContacts,
-    FollowChanges,
-    Followed,
-    LinkedPage,
-    LinkPage,
-    StartLinking,
-)
+from touchbase.common.timestamps import Micros
+from touchbase.company_links.commands import FollowChanges, Followed, LinkedPage, LinkPage
 from touchbase.company_links.sql.link import link_contacts
 from touchbase.event_log.models import EventType
 from touchbase.event_log.sql.statements import NEWEST_OF
@@ -30,6 +23,7 @@ from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import create_job
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -109,18 +103,19 @@ def follow_changes(command: FollowChanges, ids: Ids) -> Plan[Followed]:
     return Followed(linked, more=reached < newest)
 
 
-def start_linking(command: StartLinking, ids: Ids) -> Plan[None]:
-    """Run `StartLinking`."""
-    client = yield from locked(command.client)
-    if client is None or client.settings.link_companies_by_email == LINK_OFF:
+@command(ids="job")
+def start_linking(ids: Ids, client: int, at: Micros) -> Plan[None]:
+    """Create the job that links the present contacts, and follow the client's events from now on, if that has not been done."""
+    current_client = yield from locked(client)
+    if current_client is None or current_client.settings.link_companies_by_email == LINK_OFF:
         return
-    mode, state = client.settings.link_companies_by_email, (yield from _state(command.client))
+    mode, state = current_client.settings.link_companies_by_email, (yield from _state(client))
     # Events after the newest one are followed, and the job sees the contacts of all up to it.
-    newest, oldest = yield from _ends(command.client)
+    newest, oldest = yield from _ends(client)
     if state is not None and state.mode == mode and state.position >= oldest - 1:
         return  # another process was faster
-    job = yield from create_job(CreateJob(Job(command.client, 0, KIND, QUEUED, command.at, command.at, {"mode": mode})), ids)
-    yield Execute(SAVE_STATE, [(command.client, mode, newest, job.id)])
+    job = yield from create_job(CreateJob(Job(client, 0, KIND, QUEUED, at, at, {"mode": mode})), ids)
+    yield Execute(SAVE_STATE, [(client, mode, newest, job.id)])
 
 
 def link_page(command: LinkPage, ids: Ids) -> Plan[LinkedPage]:
@@ -220,26 +215,28 @@ _IS_ON = f"k.settings <> replace(replace(k.settings, '{_MEMBER}existing\"', ''),
 _IS_CURRENT = f"replace(k.settings, '{_MEMBER}' || l.mode || '\"', '') <> k.settings"
 
 
-def clients_to_link(query: ClientsToLink) -> Plan[list[int]]:
-    """Run `ClientsToLink`: clients with the setting that have later events, and clients that had the setting."""
+@query
+def clients_to_link(limit: int, after: int = 0) -> Plan[list[int]]:
+    """Active clients whose contacts may have to be linked, by number, after the number `after`."""
     rows = yield Select(
         f"SELECT k.id FROM client k WHERE k.state = 'active' AND k.id > ? AND {_IS_ON} AND NOT EXISTS ("
         "SELECT 1 FROM company_linking l LEFT JOIN event_counter c ON c.client = l.client "
         f"WHERE l.client = k.id AND l.position >= COALESCE(c.next - 1, 0) AND {_IS_CURRENT}) "
         "UNION ALL SELECT l.client FROM company_linking l JOIN client k ON k.id = l.client "
         f"WHERE k.state = 'active' AND l.client > ? AND NOT ({_IS_ON}) ORDER BY 1 LIMIT ?",
-        (query.after, query.after, query.limit),
+        (after, after, limit),
     )
     return [row[0] for row in rows]
 
 
-def count_contacts(query: CountContacts) -> Plan[int]:
-    """Run `CountContacts`."""
-    [(count,)] = yield Select("SELECT count(*) FROM contact WHERE client = ?", (query.client,))
+@query
+def count_contacts(client: int) -> Plan[int]:
+    """The number of a client's contacts."""
+    [(count,)] = yield Select("SELECT count(*) FROM contact WHERE client = ?", (client,))
     return int(count)
 
 
-ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {ClientsToLink: clients_to_link, CountContacts: count_contacts}
+ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {}
 """The plan of each query."""
 
 

@@ -25,7 +25,7 @@ from touchbase.connections.api.schemas import (
 from touchbase.connections.api.silences import SilencePage, silence_out
 from touchbase.connections.models import CHANNELS, Connection, ConnectionSettings
 from touchbase.connections.service import new_secret
-from touchbase.connections.silence import ListSilences
+from touchbase.connections.sql.silence import list_silences
 from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
 from touchbase.errors import Fault, NotFound, WrongState
 from touchbase.http.endpoint import Call
@@ -93,7 +93,7 @@ async def silences(call: Call) -> Response:
     """Handle `GET` of the silences of one connection."""
     one = await _connection(call)
     call.parameters().done()
-    found = await call.api.dependencies.store.read(ListSilences(one.client, one.channel, one.tool))
+    found = await call.api.dependencies.store.read(list_silences(one.client, one.channel, one.tool))
     return Response(body=encode(SilencePage([silence_out(each) for each in found])))
 
 

@@ -13,8 +13,9 @@ from secrets import token_bytes, token_urlsafe
 
 from touchbase.connections.sql.rows import CONNECTION, secrets_text
 from touchbase.encryption.cipher import PREFIX, Cipher, DecryptionFailed, is_encrypted, key_id_of
-from touchbase.encryption.commands import CheckEncryption, EncryptionState, LostSecret, Reencrypt, ReplaceLost, RetireKeys, SecretLocation
+from touchbase.encryption.commands import EncryptionState, LostSecret, Reencrypt, SecretLocation
 from touchbase.errors import UnusableStore
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -170,15 +171,17 @@ def _replace_secrets(cipher: Cipher, table: EncryptedTable, column: str, rows: S
     yield Execute(replace, [(*blanked, _reencrypted(cipher, table, column, row)) for row, blanked in blank.items()])
 
 
-def retire_keys(command: RetireKeys, cipher: Cipher) -> Plan[list[str]]:
-    """Remove the records of all other keys, and re-encrypt what they have encrypted; return their ids."""
+@command(cipher=True)
+def retire_keys(cipher: Cipher) -> Plan[list[str]]:
+    """Remove the records of all encryption keys but the present one, re-encrypting what they encrypted; returns the removed ids."""
     forgotten = yield Execute(FORGET_KEYS, [(cipher.current_id(),)])
     yield from reencrypt(cipher)
     return sorted(key_id for (key_id,) in forgotten)
 
 
-def check_encryption(query: CheckEncryption, cipher: Cipher) -> Plan[EncryptionState]:
-    """Decrypt every secret, and report failures."""
+@query(cipher=True)
+def check_encryption(cipher: Cipher) -> Plan[EncryptionState]:
+    """Decrypt every encrypted secret, and count them."""
     found = EncryptionState()
     for key_id, canary in (yield Select("SELECT key_id, canary FROM encryption_key", ())):
         _try_decrypt(cipher, canary, _canary_of(key_id), found)
@@ -238,8 +241,12 @@ def reencrypt_batch(command: Reencrypt, cipher: Cipher) -> Plan[int]:
     return reencrypt(cipher, command.limit)
 
 
-def replace_lost(command: ReplaceLost, cipher: Cipher) -> Plan[list[SecretLocation]]:
-    """Run `ReplaceLost`: replace secrets that cannot be decrypted; return where they were."""
+@command(cipher=True)
+def replace_lost(cipher: Cipher) -> Plan[list[SecretLocation]]:
+    """Replace each secret that no available key decrypts with a random one, and remove the lost keys; returns the locations.
+
+    Webhooks that are signed with a lost secret are refused until a new one is set.
+    """
     replaced: list[SecretLocation] = []
     for table in TABLES:
         for column, instead in table.columns.items():
@@ -249,7 +256,7 @@ def replace_lost(command: ReplaceLost, cipher: Cipher) -> Plan[list[SecretLocati
             yield Execute(_replace_secret(table, column), replacements)
             replaced += [table.location(column, row) for row in lost]
     yield from record_key(cipher)
-    yield from retire_keys(RetireKeys(), cipher)
+    yield from retire_keys(retire_keys(), cipher)
     return replaced
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
-from touchbase.connections.commands import ClaimFetch, DueFetches, FinishFetch, ListFetching
+from touchbase.connections.commands import DueFetches, FinishFetch
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete, only_row
 
@@ -75,13 +76,17 @@ RETRY_NOT_FOUND = Statement(
 )
 
 
-def claim_fetch(command: ClaimFetch) -> Plan[ClaimedFetch | None]:
-    """Claim a queue and return its due records; None when it is claimed, paused or stopped."""
-    yield Execute(INSERT_SOURCE, [(command.client, command.tool)])
-    rows = yield Execute(CLAIM_SOURCE, [(command.client, command.tool, command.now_us, command.until_us)])
+@command
+def claim_fetch(client: int, tool: str, now_us: Micros, until_us: Micros, limit: int) -> Plan[ClaimedFetch | None]:
+    """Claim the fetch queue of a client's tool until `until_us`, so that no other worker fetches from it.
+
+    Returns the due records, first the ones needed by parked events; None when another worker has the claim, or the queue is paused.
+    """
+    yield Execute(INSERT_SOURCE, [(client, tool)])
+    rows = yield Execute(CLAIM_SOURCE, [(client, tool, now_us, until_us)])
     if not rows:
         return None
-    found = yield Execute(WANTED_NOW, [(command.client, command.tool, command.now_us, command.limit)])
+    found = yield Execute(WANTED_NOW, [(client, tool, now_us, limit)])
     return ClaimedFetch([FetchRequest(*row) for row in found], rows[0][0])
 
 
@@ -118,13 +123,12 @@ def due_fetches(query: DueFetches) -> Plan[list[tuple[int, str]]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def fetch_states(query: ListFetching) -> Plan[list[FetchState]]:
-    """Return the state of each queue, by tool."""
-    rows = yield Select(
-        "SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (query.client,)
-    )
+@query
+def list_fetching(client: int) -> Plan[list[FetchState]]:
+    """List the state of each fetch queue of a client; without tools from which no record was ever requested."""
+    rows = yield Select("SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (client,))
     found = {row[0]: FetchState(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
-    counted = yield Select("SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? GROUP BY tool", (query.client,))
+    counted = yield Select("SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? GROUP BY tool", (client,))
     for tool, wanted, total in counted:
         one = found.setdefault(tool, FetchState(tool))
         one.wanted, one.not_found = wanted, total - wanted

@@ -10,21 +10,11 @@ import msgspec
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.models import ConnectionSettings
 from touchbase.connections.rhythm import CallStatistics, Rhythm, Silence, keep_from
-from touchbase.connections.silence import (
-    CHECK_INTERVAL,
-    MAX_CHECK_GAP,
-    MAX_SILENCES,
-    ClaimCheck,
-    CountCalls,
-    CountSilent,
-    DueJudgements,
-    JudgeConnection,
-    ListCalls,
-    ListSilences,
-)
+from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, MAX_SILENCES, CountCalls, JudgeConnection
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -128,10 +118,14 @@ def count_calls(command: CountCalls) -> Plan[list[Silence]]:
     return [Silence(*row) for row in ended]
 
 
-def claim_check(command: ClaimCheck) -> Plan[Micros | None]:
-    """Claim the check that is due now."""
-    yield Execute(FIRST_CHECK, [(1, command.at)])
-    rows = yield Execute(CLAIM_CHECK, [(1, command.at, command.at - CHECK_INTERVAL, command.at - MAX_CHECK_GAP)])
+@command
+def claim_check(at: Micros) -> Plan[Micros | None]:
+    """Claim the next check for silences; None if another process has made one within `CHECK_INTERVAL`.
+
+    Returns since when checks were made without a gap: a connection cannot be silent from before.
+    """
+    yield Execute(FIRST_CHECK, [(1, at)])
+    rows = yield Execute(CLAIM_CHECK, [(1, at, at - CHECK_INTERVAL, at - MAX_CHECK_GAP)])
     return rows[0][0] if rows else None
 
 
@@ -229,48 +223,50 @@ def _newest(key: Row) -> Plan[Micros]:
     return rows[0][0] or 0
 
 
-def due_judgements(query: DueJudgements) -> Plan[list[tuple[int, str, str]]]:
-    """Return the connections that may be silent."""
+@query
+def due_judgements(at: Micros) -> Plan[list[tuple[int, str, str]]]:
+    """Client, channel and tool of the connections of active clients that may be silent by now."""
     rows = yield Select(
         "SELECT r.client, r.channel, r.tool FROM connection_rhythm r JOIN client c ON c.id = r.client AND c.state = 'active' "
         "WHERE r.due_us <= ? ORDER BY r.client, r.channel, r.tool",
-        (query.at,),
+        (at,),
     )
     return [(client, channel, tool) for client, channel, tool in rows]
 
 
-def list_calls(query: ListCalls) -> Plan[list[CallStatistics]]:
-    """Return what is known of the calls of a client's connections."""
+@query
+def list_calls(client: int, at: Micros) -> Plan[list[CallStatistics]]:
+    """What is known of the calls of a client's connections; without connections that have never called."""
     hours: dict[tuple[str, str], dict[int, int]] = {}
-    for channel, tool, hour, calls in (
-        yield Select("SELECT channel, tool, hour, calls FROM connection_calls WHERE client = ?", (query.client,))
-    ):
+    for channel, tool, hour, calls in (yield Select("SELECT channel, tool, hour, calls FROM connection_calls WHERE client = ?", (client,))):
         hours.setdefault((channel, tool), {})[hour] = calls
     rows = yield Select(
         "SELECT r.channel, r.tool, r.last_us, s.since_us FROM connection_rhythm r LEFT JOIN connection_silence s ON s.client = r.client "
         "AND s.channel = r.channel AND s.tool = r.tool AND s.ended_us IS NULL WHERE r.client = ? ORDER BY r.channel, r.tool",
-        (query.client,),
+        (client,),
     )
     found: list[CallStatistics] = []
     for channel, tool, last_us, since_us in rows:
         rhythm = Rhythm(hours.get((channel, tool), {}))
-        found.append(CallStatistics(channel, tool, last_us, rhythm.week, rhythm.usual_interval_seconds(query.at), since_us))
+        found.append(CallStatistics(channel, tool, last_us, rhythm.week, rhythm.usual_interval_seconds(at), since_us))
     return found
 
 
-def list_silences(query: ListSilences) -> Plan[list[Silence]]:
-    """Return silences, newest first."""
-    where = Where("client = ?", query.client)
-    where.equal("channel", query.channel)
-    where.equal("tool", query.tool)
+@query
+def list_silences(client: int, channel: str | None = None, tool: str | None = None) -> Plan[list[Silence]]:
+    """The silences of a client's connections, or of one of them, newest first."""
+    where = Where("client = ?", client)
+    where.equal("channel", channel)
+    where.equal("tool", tool)
     rows = yield Select(
         f"SELECT {names(SILENCE)} FROM connection_silence WHERE {where} ORDER BY noticed_us DESC, channel, tool", where.params
     )
     return [Silence(*row) for row in rows]
 
 
-def count_silent(query: CountSilent) -> Plan[dict[tuple[str, str], int]]:
-    """Return how many connections are silent."""
+@query
+def count_silent() -> Plan[dict[tuple[str, str], int]]:
+    """How many connections of active clients are silent, by channel and tool."""
     rows = yield Select(
         "SELECT s.channel, s.tool, count(*) FROM connection_silence s JOIN client c ON c.id = s.client AND c.state = 'active' "
         "WHERE s.ended_us IS NULL GROUP BY s.channel, s.tool",
@@ -279,10 +275,5 @@ def count_silent(query: CountSilent) -> Plan[dict[tuple[str, str], int]]:
     return {(channel, tool): count for channel, tool, count in rows}
 
 
-ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
-    DueJudgements: due_judgements,
-    ListCalls: list_calls,
-    ListSilences: list_silences,
-    CountSilent: count_silent,
-}
+ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {}
 """The plan of each query."""

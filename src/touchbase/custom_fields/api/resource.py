@@ -22,8 +22,8 @@ from touchbase.custom_fields.api.schemas import (
     type_preview_of,
 )
 from touchbase.custom_fields.changes import FieldChange
-from touchbase.custom_fields.commands import DefineField, ForgetField, StartChange
 from touchbase.custom_fields.service import CustomField, check_merge, check_type, list_fields, preview_change
+from touchbase.custom_fields.sql import define_field, forget_field, start_change
 from touchbase.errors import Fault, Invalid, NotFound, WrongState
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -81,7 +81,7 @@ class FieldResource:
             place = call.api.dependencies.reached_at(f"{self.path}/{id_of(name)}")
             return Response(201, encode(made), headers=[(b"location", place)])
 
-        command = DefineField(client.number, self._kind, name, declared, is_new=True)
+        command = define_field(client.number, self._kind, name, declared, is_new=True)
         made = await call.write_and_respond(lambda writes: writes.write(command), response)
         call.api.clients.forget(client.client_id)
         return made
@@ -110,7 +110,7 @@ class FieldResource:
             some = ", ".join(repr(value[:40]) for _, value in check.samples[:3])
             detail = f"{check.misfits} values are not of this type, such as {some}; change them, or send misfits=keep"
             raise WrongState(detail)
-        await store.write(DefineField(client.number, self._kind, found.name, declared, is_new=False))
+        await store.write(define_field(client.number, self._kind, found.name, declared, is_new=False))
         return await self._changed(call, client)
 
     async def merge(self, call: Call) -> Response:
@@ -148,7 +148,7 @@ class FieldResource:
             raise WrongState(f"{preview.records} {self.many} have a value of {name!r}; send values=delete to remove these too")
         if preview.records:
             return await self._start(call, client, what, dry_run=False)
-        await store.write(ForgetField(client.number, self._kind, name))
+        await store.write(forget_field(client.number, self._kind, name))
         call.api.clients.forget(client.client_id)
         return Response(204)
 
@@ -173,7 +173,7 @@ class FieldResource:
         parts, at = call.api.dependencies, call.api.dependencies.clock()
         if dry_run:
             return Response(body=encode(preview_of(await preview_change(parts.store, client, self._kind, what))))
-        command = StartChange(client.number, self._kind, what, at, call.scope.get("touchbase.key_id"))
+        command = start_change(client.number, self._kind, what, at, call.scope.get("touchbase.key_id"))
 
         def response(job: Job) -> Response:
             return job_response(call, job, {}, 202)

@@ -27,10 +27,11 @@ from touchbase.do_not_contact.api.schemas import (
     new_entry,
     saved_out,
 )
-from touchbase.do_not_contact.commands import GetEntry, ListEntries, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.commands import ListEntries, RemoveEntry, SaveEntries
 from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, write_rows
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
 from touchbase.do_not_contact.service import entry_pages, suppressed
+from touchbase.do_not_contact.sql.lookup import get_entry
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -131,7 +132,7 @@ class SuppressionResource:
     async def get(self, call: Call) -> Response:
         """`GET` of one entry."""
         owner, number = await self._owner(call), call.id("suppression")
-        found = await call.api.dependencies.store.read(GetEntry(owner.number, number))
+        found = await call.api.dependencies.store.read(get_entry(owner.number, number))
         if found is None:
             raise NotFound(f"there is no suppression with id {number}: it was removed, or it is on another list")
         return Response(body=encode(entry_out(found, call.api.dependencies.clock())))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from touchbase.do_not_contact.commands import CopyInstallationList, InstallationList, RaiseListRevision, ReadInstallationList
+from touchbase.do_not_contact.commands import InstallationList
 from touchbase.do_not_contact.sql.statements import SHARED
 from touchbase.sql.builders import RESERVE_IDS
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
@@ -40,27 +41,33 @@ def _revision() -> Plan[int]:
     return revision
 
 
-def read_installation_list(query: ReadInstallationList) -> Plan[InstallationList | None]:
-    """Return the whole list, if it has changed."""
+@query
+def read_installation_list(after: int) -> Plan[InstallationList | None]:
+    """The installation's list if it has changed since a revision; None if not."""
     revision = yield from _revision()
-    if revision <= query.after:
+    if revision <= after:
         return None
     return InstallationList(revision, (yield Select(f"SELECT {names(SHARED)} FROM installation_suppression", ())))
 
 
-def copy_installation_list(command: CopyInstallationList) -> Plan[int]:
-    """Replace the copy."""
-    if (yield Execute(SET_REVISION, [(_COUNTER, command.copied.revision)])):
-        yield Execute(EMPTY, [(command.copied.revision,)])
-        if command.copied.rows:
-            yield Execute(FILL, command.copied.rows)
+@command
+def copy_installation_list(copied: InstallationList) -> Plan[int]:
+    """Replace this cell's copy of the list, unless it is of a later revision; return the revision that it has now."""
+    if (yield Execute(SET_REVISION, [(_COUNTER, copied.revision)])):
+        yield Execute(EMPTY, [(copied.revision,)])
+        if copied.rows:
+            yield Execute(FILL, copied.rows)
     return (yield from _revision())
 
 
-def raise_list_revision(command: RaiseListRevision) -> Plan[None]:
-    """Count a change that makes the revision later than the known one."""
-    if (yield from _revision()) < command.known:
-        yield Execute(SET_REVISION, [(_COUNTER, command.known + 1)])
+@command
+def raise_list_revision(known: int) -> Plan[None]:
+    """Give the list a later revision than `known`, if it has an earlier one, so that every cell gets it again.
+
+    A cell has a later one than the home store after that was restored from a backup.
+    """
+    if (yield from _revision()) < known:
+        yield Execute(SET_REVISION, [(_COUNTER, known + 1)])
 
 
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {ReadInstallationList: read_installation_list}
+ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {}

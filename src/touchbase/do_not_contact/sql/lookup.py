@@ -8,7 +8,7 @@ from itertools import chain
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, covering_domains
-from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
+from touchbase.do_not_contact.commands import ListEntries
 from touchbase.do_not_contact.models import (
     CLIENT_LIST,
     DOMAIN,
@@ -33,6 +33,7 @@ from touchbase.do_not_contact.sql.statements import (
     installation_entry,
 )
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import find_erasure_key
@@ -88,10 +89,14 @@ def _present(flags: Sequence[object]) -> frozenset[str]:
     return frozenset(kind for kind, there in zip(KINDS, flags, strict=True) if there)
 
 
-def find_suppressed(query: FindSuppressed) -> Plan[list[Suppressed | None]]:
-    """Run `FindSuppressed`."""
-    listed = yield from listed_kinds([query.client])
-    return (yield from suppressed_items([(query.client, each) for each in query.items], listed, query.now))
+@query
+def find_suppressed(client: int, items: list[Addresses], now: Micros) -> Plan[list[Suppressed | None]]:
+    """For each item, why it must not be contacted now: by the client's list, or else by that of the installation.
+
+    `client`: `INSTALLATION`: by that list alone.
+    """
+    listed = yield from listed_kinds([client])
+    return (yield from suppressed_items([(client, each) for each in items], listed, now))
 
 
 def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
@@ -167,37 +172,40 @@ def _is_active(row: Row, now: Micros) -> bool:
     return row[4] is None or bool(row[4] > now)
 
 
-def get_entry(query: GetEntry) -> Plan[Entry | None]:
-    """Run `GetEntry`."""
+@query
+def get_entry(client: int, id: int) -> Plan[Entry | None]:
+    """One entry by its id."""
     params: Row
-    if query.client == INSTALLATION:
-        sql, params = f"SELECT {names(SHARED)} FROM installation_suppression WHERE id = ?", (query.id,)
+    if client == INSTALLATION:
+        sql, params = f"SELECT {names(SHARED)} FROM installation_suppression WHERE id = ?", (id,)
     else:
         sql = f"SELECT {names(ENTRY)} FROM suppression WHERE client = ? AND id = ? AND reason IS NOT NULL"
-        params = (query.client, query.id)
+        params = (client, id)
     rows = yield Select(sql, params)
-    return _entry(query.client, rows[0]) if rows else None
+    return _entry(client, rows[0]) if rows else None
 
 
 def _entry(client: int, row: Row) -> Entry:
     return installation_entry(row) if client == INSTALLATION else EntryRow(*row).entry()
 
 
-def find_entries(query: FindEntries) -> Plan[list[Entry]]:
-    """Run `FindEntries`."""
-    stored = yield from hashing.stored_addresses(query.client, query.addresses)
-    keys = sorted({(query.client, *place) for place, _ in stored.values()})
+@query
+def find_entries(client: int, addresses: list[tuple[str, str]]) -> Plan[list[Entry]]:
+    """The entries of these addresses (kind and normal form), also of those whose hash alone is stored; for a person's export."""
+    stored = yield from hashing.stored_addresses(client, addresses)
+    keys = sorted({(client, *place) for place, _ in stored.values()})
     if not keys:
         return []
     rows = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, keys))]
     return sorted((row.entry() for row in rows if row.reason is not None), key=lambda entry: entry.id)
 
 
-def list_clear_addresses(query: ListClearAddresses) -> Plan[list[Address]]:
-    """Run `ListClearAddresses`."""
+@query
+def list_clear_addresses(client: int, limit: int, after: tuple[str, str] = ("", "")) -> Plan[list[Address]]:
+    """Addresses (kind and normal form) that a client's list stores in clear, also of removed entries, in their order, after `after`."""
     rows = yield Select(
         "SELECT kind, value FROM suppression WHERE client = ? AND (kind, value) > (?, ?) AND hashed = 0 ORDER BY kind, value LIMIT ?",
-        (query.client, *query.after, query.limit),
+        (client, *after, limit),
     )
     return [(row[0], row[1]) for row in rows]
 

@@ -14,17 +14,7 @@ import msgspec
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.entries import hide_entries
-from touchbase.erasure.commands import (
-    RECORDS_FIRST,
-    AddErasures,
-    EndErasure,
-    ErasedKey,
-    ErasePending,
-    ErasePerson,
-    Erasure,
-    LiftErasure,
-    SweepErasure,
-)
+from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePerson, Erasure
 from touchbase.erasure.sql.pii_tables import remove_all
 from touchbase.erasure.sql.queries import (
     deleted_refs,
@@ -50,6 +40,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
 from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
@@ -137,37 +128,48 @@ def open_erasure(
     return Erasure(client, number, at, done_us, swept_to, until, counts, done_us)
 
 
-def sweep_erasure(command: SweepErasure) -> Plan[int | NotFound]:
-    """Remove bodies that name an erased person, and store the progress of the search."""
-    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
-    rows = yield from find_erasure(command.client, command.id)
+@command
+def sweep_erasure(
+    client: int, id: int, clear: list[int], swept_to: int, done: bool, at: Micros, applied: int = 0, unsearchable: Sequence[int] = ()
+) -> Plan[int | NotFound]:
+    """Remove the bodies of these deliveries and store the progress of the search (`done`: it is complete); return the number of bodies.
+
+    A queued delivery is left alone: it is checked when it is applied. `applied`: deliveries that the search had applied, whose bodies are
+    already removed.
+
+    `unsearchable`: Deliveries that could not be searched within the limits; they may name the person, so their bodies are removed too.
+    """
+    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
+    rows = yield from find_erasure(client, id)
     key = yield from find_erasure_key()
     if not rows or key is None:
-        return NotFound(f"there is no erasure with id {command.id}")
-    dropped = yield from clear_deliveries(key, command.client, command.clear, command.at)
-    unsearchable = yield from clear_deliveries(key, command.client, command.unsearchable, command.at, unsearchable=True)
+        return NotFound(f"there is no erasure with id {id}")
+    dropped = yield from clear_deliveries(key, client, clear, at)
+    current_unsearchable = yield from clear_deliveries(key, client, unsearchable, at, unsearchable=True)
     erasure = erasure_of(rows[0])
-    counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped + command.applied}
-    if unsearchable:
-        counts["unsearchable"] = counts.get("unsearchable", 0) + unsearchable
-    swept = max(erasure.swept_to, command.swept_to)
-    searched = erasure.searched_us or (command.at if command.done else None)
-    yield Execute(UPDATE_PROGRESS, [(command.client, command.id, searched, swept, msgspec.json.encode(counts).decode())])
-    return dropped + unsearchable
+    counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped + applied}
+    if current_unsearchable:
+        counts["unsearchable"] = counts.get("unsearchable", 0) + current_unsearchable
+    swept = max(erasure.swept_to, swept_to)
+    searched = erasure.searched_us or (at if done else None)
+    yield Execute(UPDATE_PROGRESS, [(client, id, searched, swept, msgspec.json.encode(counts).decode())])
+    return dropped + current_unsearchable
 
 
-def end_erasure(command: EndErasure) -> Plan[None]:
-    """Run `EndErasure`."""
-    yield Execute(END_ERASURE, [(command.client, command.id, command.at)])
+@command
+def end_erasure(client: int, id: int, at: Micros) -> Plan[None]:
+    """Store that the store's files have been cleaned after the search of an erasure."""
+    yield Execute(END_ERASURE, [(client, id, at)])
 
 
-def lift_erasures(command: LiftErasure) -> Plan[int]:
-    """Delete the erasures of these identities, with all hashes of each erasure."""
-    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
+@command
+def lift_erasure(client: int, refs: list[Ref]) -> Plan[int]:
+    """Delete the erasures that these identities belong to, so that the people may be stored again; return the number of hashes deleted."""
+    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
     key = yield from find_erasure_key()
-    marks = {} if key is None else (yield from find_marks(key, command.client, command.refs))
+    marks = {} if key is None else (yield from find_marks(key, client, refs))
     erasures = sorted({mark.erasure for mark in marks.values()})
-    deleted = (yield Execute(DELETE_ERASURE, [(command.client, number) for number in erasures])) if erasures else []
+    deleted = (yield Execute(DELETE_ERASURE, [(client, number) for number in erasures])) if erasures else []
     return len(deleted)
 
 
@@ -198,13 +200,14 @@ def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
     return len(added.keys() - known.keys())
 
 
-def erase_pending_events(command: ErasePending) -> Plan[int]:
-    """Remove the parked events of these objects. Their hashes are unchanged: derived ones do not suppress an address."""
-    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
-    parked = yield from erase_parked_events(command.client, command.refs)
+@command
+def erase_pending(client: int, refs: list[Ref], at: Micros) -> Plan[int]:
+    """Remove the parked events of these objects, which are known to be erased people's; return the number of events removed."""
+    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
+    parked = yield from erase_parked_events(client, refs)
     key = yield from find_erasure_key()
     if key is not None:
-        yield from clear_deliveries(key, command.client, parked.deliveries, command.at)
+        yield from clear_deliveries(key, client, parked.deliveries, at)
     return parked.events
 
 

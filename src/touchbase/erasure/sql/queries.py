@@ -8,25 +8,7 @@ from collections.abc import Container, Iterable
 import msgspec
 
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.erasure.commands import (
-    BodyPage,
-    ClientsWithErasures,
-    ErasedKey,
-    ErasedPage,
-    Erasure,
-    FindErased,
-    FindPerson,
-    FindSources,
-    GetErasure,
-    LinkPage,
-    ListErasures,
-    ListRequests,
-    OpenErasures,
-    Person,
-    ReadBodies,
-    ReadLinks,
-    Source,
-)
+from touchbase.erasure.commands import BodyPage, ErasedKey, ErasedPage, Erasure, FindPerson, LinkPage, Person, ReadLinks, Source
 from touchbase.erasure.sql.pii_tables import count_all
 from touchbase.events.claiming import DELIVERIES_WITH_BODIES
 from touchbase.events.deleted_records import deleted_having
@@ -34,6 +16,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.rows import delivery_of
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
 from touchbase.suppression.sql import find_marks
@@ -124,80 +107,91 @@ def find_erasure(client: int, number: int) -> Plan[list[Row]]:
     return (yield Select(f"{_ERASURE} WHERE client = ? AND id = ?", (client, number)))
 
 
-def get_erasure(query: GetErasure) -> Plan[Erasure | None]:
-    """Return one erasure, or None."""
-    rows = yield from find_erasure(query.client, query.id)
+@query
+def get_erasure(client: int, id: int) -> Plan[Erasure | None]:
+    """Get one erasure."""
+    rows = yield from find_erasure(client, id)
     return erasure_of(rows[0]) if rows else None
 
 
-def list_requests(query: ListRequests) -> Plan[list[Erasure]]:
-    """Return a page of a client's erasures."""
-    before = LARGEST_ID + 1 if query.before is None else query.before
-    rows = yield Select(f"{_ERASURE} WHERE client = ? AND id < ? ORDER BY id DESC LIMIT ?", (query.client, before, query.limit))
+@query
+def list_requests(client: int, limit: int, before: int | None = None) -> Plan[list[Erasure]]:
+    """List the erasures of one client, newest first; `before`: the last id of the previous page."""
+    current_before = LARGEST_ID + 1 if before is None else before
+    rows = yield Select(f"{_ERASURE} WHERE client = ? AND id < ? ORDER BY id DESC LIMIT ?", (client, current_before, limit))
     return [erasure_of(row) for row in rows]
 
 
-def open_erasures(query: OpenErasures) -> Plan[list[Erasure]]:
-    """Return unfinished erasures of all clients; there are few."""
+@query
+def open_erasures() -> Plan[list[Erasure]]:
+    """List the erasures of all clients that are not done: their search goes on, or the store's files are not cleaned after it."""
     rows = yield Select(f"{_ERASURE} WHERE done_us IS NULL", ())
     return sorted(map(erasure_of, rows), key=lambda erasure: (erasure.client, erasure.id))
 
 
-def find_erased(query: FindErased) -> Plan[set[Ref]]:
-    """Return the erased ones of these identities."""
-    key = yield from erasure_key_of(query.client)
+@query
+def find_erased(client: int, refs: list[Ref], derived: bool = False) -> Plan[set[Ref]]:
+    """Find the erased ones of these identities; with `derived` also object ids that occurred together with one."""
+    key = yield from erasure_key_of(client)
     if key is None:
         return set()
-    marks = yield from find_marks(key, query.client, query.refs)
-    return {ref for ref, mark in marks.items() if query.derived or not mark.derived}
+    marks = yield from find_marks(key, client, refs)
+    return {ref for ref, mark in marks.items() if derived or not mark.derived}
 
 
-def clients_with_erasures(query: ClientsWithErasures) -> Plan[list[tuple[int, int]]]:
-    """Run `ClientsWithErasures`."""
+@query
+def clients_with_erasures() -> Plan[list[tuple[int, int]]]:
+    """List the number and creation time of each client with erased people; readable in a store of any version."""
     rows = yield Select(
         "SELECT c.id, c.created_us FROM client c WHERE EXISTS (SELECT 1 FROM erased e WHERE e.client = c.id) ORDER BY c.id", ()
     )
     return [(row[0], row[1]) for row in rows]
 
 
-def list_erasures(query: ListErasures) -> Plan[ErasedPage]:
-    """Return a page of erased keys."""
+@query
+def list_erasures(client: int, limit: int, after: bytes = b"") -> Plan[ErasedPage]:
+    """List the erased keys of one client, to add them to a restored backup (`AddErasures`)."""
     key = yield from find_erasure_key()
     rows = yield Select(
         "SELECT digest, erasure, derived, erased_us FROM erased WHERE client = ? AND digest > ? ORDER BY digest LIMIT ?",
-        (query.client, query.after, query.limit),
+        (client, after, limit),
     )
     keys = [ErasedKey(bytes(row[0]), row[1], bool(row[2]), row[3]) for row in rows]
-    return ErasedPage(key, keys, keys[-1].digest if len(keys) == query.limit else None)
+    return ErasedPage(key, keys, keys[-1].digest if len(keys) == limit else None)
 
 
-def read_bodies(query: ReadBodies) -> Plan[BodyPage]:
-    """Return a page of deliveries with bodies."""
-    bounds = (query.client, query.after, LARGEST_ID if query.until is None else query.until)
-    if query.contact is None:
-        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_removed IS NULL" + (
-            " AND d.state = 'received'" if query.waiting else ""
-        )
-        rows = yield Select(f"SELECT d.id, d.size FROM delivery d WHERE {where} ORDER BY d.id LIMIT ?", (*bounds, query.limit))
+@query
+def read_bodies(
+    client: int, after: int, limit: int, until: int | None = None, contact: int | None = None, waiting: bool = False
+) -> Plan[BodyPage]:
+    """Read deliveries of one client that have a body, with ids above `after`; as many as fit into a few megabytes.
+
+    With `contact` only those with an event of this contact; with `waiting` only queued ones.
+    """
+    bounds = (client, after, LARGEST_ID if until is None else until)
+    if contact is None:
+        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_removed IS NULL" + (" AND d.state = 'received'" if waiting else "")
+        rows = yield Select(f"SELECT d.id, d.size FROM delivery d WHERE {where} ORDER BY d.id LIMIT ?", (*bounds, limit))
     else:
         caused = "SELECT DISTINCT e.delivery_id FROM event e WHERE e.client = ? AND e.record_kind = ? AND e.record_id = ?"
         rows = yield Select(
             f"SELECT d.id, d.size FROM ({caused}) t JOIN delivery d ON d.client = ? AND d.id = t.delivery_id "
             "WHERE d.id > ? AND d.id <= ? ORDER BY d.id LIMIT ?",
-            (query.client, CONTACT, query.contact, *bounds, query.limit),
+            (client, CONTACT, contact, *bounds, limit),
         )
     ids = _within(rows)
-    found = (yield Execute(DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
-    whole = len(ids) == len(rows) < query.limit
+    found = (yield Execute(DELIVERIES_WITH_BODIES, [(client, number) for number in ids])) if ids else []
+    whole = len(ids) == len(rows) < limit
     return BodyPage(sorted(map(delivery_of, found), key=lambda each: each.id), None if whole else ids[-1])
 
 
-def find_sources(query: FindSources) -> Plan[list[Source]]:
-    """Return the tools that sent events about a contact."""
+@query
+def find_sources(client: int, contact: int) -> Plan[list[Source]]:
+    """The tools that sent events about a contact, in order."""
     rows = yield Select(
         "SELECT channel, tool, count(*), min(received_us), max(received_us) FROM event WHERE client = ? AND record_kind = ? "
         "AND record_id = ? GROUP BY channel, tool",
-        (query.client, CONTACT, query.contact),
+        (client, CONTACT, contact),
     )
     return sorted((Source(*row) for row in rows), key=lambda source: (source.channel, source.tool))
 

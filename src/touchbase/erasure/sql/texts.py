@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from touchbase.erasure.commands import ReadTexts, StoredTexts, StrikeTexts
+from touchbase.erasure.commands import StoredTexts
 from touchbase.erasure.sql.pii_tables import PII_TABLES
+from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Plan, Select
 
 
@@ -68,28 +69,34 @@ def _reading(table: TextTable, *, continues: bool) -> str:
     return f"SELECT {', '.join(table.key + table.texts)} FROM {table.table} WHERE client = ?{behind}{where} ORDER BY {keys} LIMIT ?"
 
 
-def read_texts(query: ReadTexts) -> Plan[list[StoredTexts]]:
-    """Run `ReadTexts`."""
-    table = TEXT_TABLES[query.table]
-    after = query.after or ()
-    rows = yield Select(_reading(table, continues=bool(after)), (query.client, *after, query.limit))
-    width = len(table.key)
-    return [StoredTexts(tuple(row[:width]), dict(zip(table.texts, row[width:], strict=True))) for row in rows]
+@query
+def read_texts(client: int, table: str, limit: int, after: list[int | str] | None = None) -> Plan[list[StoredTexts]]:
+    """Read the texts of a table of `TEXT_TABLES`, row by row in the order of their keys, behind the key `after`."""
+    current_table = TEXT_TABLES[table]
+    current_after = after or ()
+    rows = yield Select(_reading(current_table, continues=bool(current_after)), (client, *current_after, limit))
+    width = len(current_table.key)
+    return [StoredTexts(tuple(row[:width]), dict(zip(current_table.texts, row[width:], strict=True))) for row in rows]
 
 
-def strike_texts(command: StrikeTexts) -> Plan[int]:
-    """Run `StrikeTexts`."""
-    table, changed = TEXT_TABLES[command.table], 0
-    one = "client = ?" + "".join(f" AND {column} = ?" for column in table.key)
-    for row, values in command.changes:
-        key = (command.client, *row.key)
+@command
+def strike_texts(client: int, table: str, changes: list[tuple[StoredTexts, dict[str, str | bytes] | None]]) -> Plan[int]:
+    """Replace texts that name an erased person; return the number of rows changed.
+
+    Each change is a row as it was read, and the new values of columns; None deletes the row. A row that has changed since it was read stays
+    as it is.
+    """
+    current_table, changed = TEXT_TABLES[table], 0
+    one = "client = ?" + "".join(f" AND {column} = ?" for column in current_table.key)
+    for row, values in changes:
+        key = (client, *row.key)
         if values is None:
-            changed += len((yield Select(f"DELETE FROM {table.table} WHERE {one} RETURNING {table.key[0]}", key)))
+            changed += len((yield Select(f"DELETE FROM {current_table.table} WHERE {one} RETURNING {current_table.key[0]}", key)))
             continue
         columns = [*values]
         unchanged = "".join(f" AND {column} = ?" for column in columns)
         setting = ", ".join(f"{column} = ?" for column in columns)
         params = (*values.values(), *key, *(row.values[column] for column in columns))
-        sql = f"UPDATE {table.table} SET {setting} WHERE {one}{unchanged} RETURNING {table.key[0]}"
+        sql = f"UPDATE {current_table.table} SET {setting} WHERE {one}{unchanged} RETURNING {current_table.key[0]}"
         changed += len((yield Select(sql, params)))
     return changed

@@ -8,17 +8,18 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import Client, ClientSettings
-from touchbase.event_log.commands import FindSubjects, Page, Subjects
+from touchbase.event_log.commands import Page, Subjects
 from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.models import LoggedEvent
+from touchbase.event_log.sql.queries import find_subjects
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.schemas import fitting
 from touchbase.messages.api.schemas import MessageOut, message_out
-from touchbase.messages.commands import GetMessages
+from touchbase.messages.sql.plans import get_messages
 from touchbase.records.api.serializers import company_out, contact_out
-from touchbase.records.commands import GetRecords
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
+from touchbase.storage.query_handlers import get_records
 
 FIRST_MESSAGES = 20
 """Messages that are read before their size is looked at."""
@@ -52,7 +53,7 @@ async def objects_of(store: Store, client: int, settings: ClientSettings, events
     for kind in (CONTACT, COMPANY):
         numbers = [*dict.fromkeys(event.record_id for event in events if event.record_kind == kind and event.record_id is not None)]
         if numbers:
-            for number, record in (await store.read(GetRecords(client, kind, numbers, page_bytes))).items():
+            for number, record in (await store.read(get_records(client, kind, numbers, page_bytes))).items():
                 shown[kind, number] = _UNREAD if record is None else _out(settings, record)
     subjects = await _subjects(store, client, events)
     messages = await _messages(store, client, events, page_bytes)
@@ -79,7 +80,7 @@ async def _messages(store: Store, client: int, events: Sequence[LoggedEvent], pa
     left, wanted = page_bytes, FIRST_MESSAGES if page_bytes else MOST_MESSAGES
     while numbers and (left > 0 or not page_bytes):
         some, numbers = numbers[:wanted], numbers[wanted:]
-        found = await store.read(GetMessages(client, some))
+        found = await store.read(get_messages(client, some))
         size = 1 + sum(len(each.text or "") + len(each.html or "") for each in found.values())
         left -= size
         wanted = max(1, min(MOST_MESSAGES, left * len(some) // size)) if page_bytes else wanted
@@ -96,7 +97,7 @@ async def _subjects(store: Store, client: int, events: Sequence[LoggedEvent]) ->
     deliveries = sorted({event.data["delivery_id"] for event in events if "delivery_id" in event.data})
     if not entries and not deliveries:
         return Subjects({}, {})
-    return await store.read(FindSubjects(client, entries, deliveries))
+    return await store.read(find_subjects(client, entries, deliveries))
 
 
 def _about(event: LoggedEvent, subjects: Subjects) -> dict[str, Any]:

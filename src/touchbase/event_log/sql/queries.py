@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from touchbase.event_log.commands import (
-    LOOKED_AT,
-    FindNewEvents,
-    FindSubjects,
-    ListLatestEvents,
-    ListLoggedEvents,
-    ListNewestEvents,
-    Page,
-    Subjects,
-    TrimLog,
-)
+from touchbase.common.timestamps import Micros
+from touchbase.event_log.commands import LOOKED_AT, FindNewEvents, ListLoggedEvents, Page, Subjects
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select
@@ -48,16 +40,20 @@ def list_logged_events(query: ListLoggedEvents) -> Plan[Page]:
     return Page(events, events[-1].sequence if is_full else newest, newest, oldest)
 
 
-def list_latest_events(query: ListLatestEvents) -> Plan[list[LoggedEvent]]:
-    """Run `ListLatestEvents`."""
-    counters = yield Execute(NEWEST_OF, [(query.client,)])
+@query
+def list_latest_events(client: int, limit: int, types: list[str] | None = None) -> Plan[list[LoggedEvent]]:
+    """The client's newest events, newest first, of the last `LOOKED_AT`.
+
+    `types`: None: all types.
+    """
+    counters = yield Execute(NEWEST_OF, [(client,)])
     newest = counters[0][1] if counters else 0
-    where = Where("client = ?", query.client)
+    where = Where("client = ?", client)
     where.add("sequence > ?", newest - LOOKED_AT)
-    if query.types is not None:
-        where.add(f"type IN ({', '.join('?' * len(query.types))})", *query.types)
+    if types is not None:
+        where.add(f"type IN ({', '.join('?' * len(types))})", *types)
     sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE {where} ORDER BY sequence DESC LIMIT ?"
-    return [event_of(row) for row in (yield Select(sql, (*where.params, query.limit)))]
+    return [event_of(row) for row in (yield Select(sql, (*where.params, limit)))]
 
 
 def find_new_events(query: FindNewEvents) -> Plan[dict[int, int]]:
@@ -66,40 +62,41 @@ def find_new_events(query: FindNewEvents) -> Plan[dict[int, int]]:
     return {client: newest for client, newest in rows if newest > query.since[client]}
 
 
-def list_newest_events(query: ListNewestEvents) -> Plan[dict[int, int]]:
-    """Run `ListNewestEvents`."""
+@query
+def list_newest_events() -> Plan[dict[int, int]]:
+    """All clients that have events: client -> its newest sequence."""
     rows = yield Select("SELECT client, next - 1 FROM event_counter ORDER BY client", ())
     return {client: newest for client, newest in rows}  # noqa: C416 (typed)
 
 
-def find_subjects(query: FindSubjects) -> Plan[Subjects]:
-    """Run `FindSubjects`."""
-    entries = (yield Execute(SUPPRESSIONS_OF, [(query.client, number) for number in query.suppressions])) if query.suppressions else []
-    deliveries = (yield Execute(DELIVERIES_OF, [(query.client, number) for number in query.deliveries])) if query.deliveries else []
+@query
+def find_subjects(client: int, suppressions: list[int], deliveries: list[int]) -> Plan[Subjects]:
+    """Entries of the do-not-contact list and deliveries of one client, by their ids."""
+    entries = (yield Execute(SUPPRESSIONS_OF, [(client, number) for number in suppressions])) if suppressions else []
+    current_deliveries = (yield Execute(DELIVERIES_OF, [(client, number) for number in deliveries])) if deliveries else []
     return Subjects(
         {number: (kind, None if hashed else value) for number, kind, value, hashed in entries},
-        {number: (state, error) for number, state, error in deliveries},
+        {number: (state, error) for number, state, error in current_deliveries},
     )
 
 
-def trim_log(command: TrimLog) -> Plan[bool]:
-    """Run `TrimLog`."""
+@command
+def trim_log(client: int, before_us: Micros, limit: int = 1_000, keep_from: int | None = None) -> Plan[bool]:
+    """Remove the client's events from before a time, oldest first, up to a number; return whether more are left to remove.
+
+    `keep_from`: A sequence from which on events stay, whatever their age: an endpoint of webhooks has not got it.
+    """
     sql = "SELECT sequence, at FROM logged_event WHERE client = ? ORDER BY sequence LIMIT ?"
-    rows = yield Select(sql, (command.client, command.limit))
-    # In the order of sequences, whose times may differ a little: what is left has no gap.
-    keep_from = command.keep_from
-    stays = (n for n, (sequence, at) in enumerate(rows) if at >= command.before_us or (keep_from is not None and sequence >= keep_from))
+    rows = yield Select(sql, (client, limit))
+    stays = (n for n, (sequence, at) in enumerate(rows) if at >= before_us or (keep_from is not None and sequence >= keep_from))
     old = next(stays, len(rows))
     if old:
-        yield Execute(TRIM, [(command.client, rows[old - 1][0])])
-    return bool(rows) and old == command.limit
+        yield Execute(TRIM, [(client, rows[old - 1][0])])
+    return bool(rows) and old == limit
 
 
 ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
     ListLoggedEvents: list_logged_events,
-    ListLatestEvents: list_latest_events,
     FindNewEvents: find_new_events,
-    ListNewestEvents: list_newest_events,
-    FindSubjects: find_subjects,
 }
 """The plan of each query."""

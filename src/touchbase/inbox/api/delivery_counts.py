@@ -14,7 +14,8 @@ from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, encode, example
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client
 from touchbase.inbox.api.delivery_list import only_client
-from touchbase.inbox.queries import MOST_COUNTED, CountStates
+from touchbase.inbox.queries import MOST_COUNTED
+from touchbase.inbox.sql.queries import count_states
 
 SINCE = query.time("received_since", "Only deliveries received at this time or later.", member="received_since_us")
 
@@ -55,7 +56,7 @@ async def counts(call: Call) -> Response:
     store = call.api.dependencies.store
     if client is None:
         client = await only_client(store)
-    found = await store.read(CountStates(client, asked[CHANNEL], asked[TOOL], asked[SINCE]))
+    found = await store.read(count_states(client, asked[CHANNEL], asked[TOOL], asked[SINCE]))
     rows = [DeliveryCountOut(each.channel, each.tool, each.state, each.count) for each in found.counts]
     return Response(body=encode(DeliveryCounts(rows, found.is_complete)))
 

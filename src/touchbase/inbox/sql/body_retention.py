@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.inbox.commands import CountPrunable, DroppedBodies, DropUnrecognised, PruneBodies, SizeUnrecognised
+from touchbase.inbox.commands import DroppedBodies, PruneBodies
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNSEARCHABLE
 from touchbase.inbox.sql.commands import FORGET_CLEARED
 from touchbase.sql.builders import ONE
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
 from touchbase.suppression.suppression_keys import WHY_IGNORED, delivery_key
@@ -80,33 +81,39 @@ def prune_bodies(command: PruneBodies) -> Plan[int]:
     return len(pruned)
 
 
-def count_prunable(query: CountPrunable) -> Plan[int]:
-    """Return the number of bodies past the retention period."""
-    rows = yield Select(f"SELECT count(*) {_OLD}", (query.client, query.before_us))
+@query
+def count_prunable(client: int, before_us: Micros) -> Plan[int]:
+    """Count the bodies that `PruneBodies` would remove without a limit."""
+    rows = yield Select(f"SELECT count(*) {_OLD}", (client, before_us))
     total: int = rows[0][0]
     return total
 
 
-def drop_unrecognised(command: DropUnrecognised) -> Plan[DroppedBodies]:
-    """Remove the oldest unverified, unrecognised bodies: those too old, and those over the size limit."""
+@command
+def drop_unrecognised(client: int, before_us: Micros, excess: int, limit: int, at: Micros) -> Plan[DroppedBodies]:
+    """Remove bodies of unrecognised, unverified deliveries, the oldest first, at most `limit`.
+
+    These are the bodies received before `before_us`, and then as many as make up `excess` bytes.
+    """
     found = yield Select(
-        f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {_UNPROVEN} ORDER BY id LIMIT ?", (command.client, command.limit)
+        f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {_UNPROVEN} ORDER BY id LIMIT ?", (client, limit)
     )
     sizes: dict[int, int] = {}
-    excess = command.excess
+    current_excess = excess
     for number, size, received_us in found:
-        if received_us >= command.before_us and excess <= 0:
+        if received_us >= before_us and current_excess <= 0:
             break
         sizes[number] = size
-        excess -= size
-    dropped = (yield Execute(DROP_UNRECOGNISED, [(command.client, number, command.at) for number in sizes])) if sizes else []
-    yield from _delete_bodies(command.client, [row[0] for row in dropped])
+        current_excess -= size
+    dropped = (yield Execute(DROP_UNRECOGNISED, [(client, number, at) for number in sizes])) if sizes else []
+    yield from _delete_bodies(client, [row[0] for row in dropped])
     return DroppedBodies(len(dropped), sum(sizes[row[0]] for row in dropped))
 
 
-def size_unrecognised(query: SizeUnrecognised) -> Plan[int]:
-    """Return the total size of unverified, unrecognised bodies."""
-    rows = yield Select(f"SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM delivery WHERE client = ? AND {_UNPROVEN}", (query.client,))
+@query
+def size_unrecognised(client: int) -> Plan[int]:
+    """Total size in bytes of the bodies that `drop_unrecognised` may remove."""
+    rows = yield Select(f"SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM delivery WHERE client = ? AND {_UNPROVEN}", (client,))
     total: int = rows[0][0]
     return total
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import CountRepeat, ForgetDedupeKeys, ReplayDeliveries, ReplayMany, StoredDelivery, StoreDelivery
+from touchbase.inbox.commands import CountRepeat, ReplayMany, StoredDelivery, StoreDelivery
 from touchbase.inbox.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.statements import DEDUPE_KEY
 from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 LONGEST_WAIT: Micros = 3600 * SECOND
@@ -103,9 +104,10 @@ def _delivery_row(c: StoreDelivery, number: int, duplicate_of: int | None) -> Ro
     )
 
 
-def replay_deliveries(command: ReplayDeliveries) -> Plan[int]:
-    """Replay deliveries of one client; those without a body are skipped and not counted."""
-    return (yield from replay_many(ReplayMany([(command.client, number) for number in command.ids], command.at)))
+@command
+def replay_deliveries(client: int, ids: list[int], at: Micros) -> Plan[int]:
+    """Set deliveries back to `received`, with no attempts, queued at `at`; return how many were."""
+    return (yield from replay_many(ReplayMany([(client, number) for number in ids], at)))
 
 
 def replay_many(command: ReplayMany) -> Plan[int]:
@@ -132,7 +134,8 @@ FORGET_CLEARED = Statement(
 )
 
 
-def forget_dedupe_keys(command: ForgetDedupeKeys) -> Plan[int]:
-    """Delete expired dedupe keys; a key that was received again since stays."""
-    rows = yield Execute(FORGET_DEDUPE_KEY, [(command.client, key, command.before_us) for key in sorted(command.keys)])
+@command
+def forget_dedupe_keys(client: int, keys: list[bytes], before_us: Micros) -> Plan[int]:
+    """Delete these dedupe keys if they were received before `before_us`; return how many were. Deliveries stay."""
+    rows = yield Execute(FORGET_DEDUPE_KEY, [(client, key, before_us) for key in sorted(keys)])
     return len(rows)

@@ -7,22 +7,21 @@ from dataclasses import replace
 from touchbase.common.timestamps import Micros
 from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
 from touchbase.inbox.queries import (
+    MOST_COUNTED,
     BusyClients,
     CountDeliveries,
     CountInbox,
-    CountStates,
     DeliveryGroup,
-    FindTraces,
     GroupDeliveries,
     InboxCounts,
     ListDeliveries,
-    OldDedupeKeys,
     StateCount,
     StateCounts,
 )
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
 
 _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
@@ -57,24 +56,27 @@ def count_deliveries(query: CountDeliveries) -> Plan[int]:
     return total
 
 
-def count_states(query: CountStates) -> Plan[StateCounts]:
-    """Return the counts of the newest deliveries."""
-    since = query.received_since_us
+@query
+def count_states(
+    client: int, channel: str | None = None, tool: str | None = None, received_since_us: Micros | None = None, most: int = MOST_COUNTED
+) -> Plan[StateCounts]:
+    """Count the newest deliveries of one client by channel, tool and state."""
+    since = received_since_us
     # The time is looked at after the limit: few new ones among many old ones must not make it read all.
     rows = yield Select(
         "SELECT n.channel, n.tool, CASE WHEN n.received_us >= ? THEN n.state END AS found, count(*) AS many FROM "
         "(SELECT d.channel, d.tool, d.state, d.received_us FROM delivery d WHERE d.client = ? ORDER BY d.id DESC LIMIT ?) n "
         "GROUP BY n.channel, n.tool, found",
-        (0 if since is None else since, query.client, query.most),
+        (0 if since is None else since, client, most),
     )
     read, is_past_since = sum(row[3] for row in rows), any(row[2] is None for row in rows)
     counts = [
-        StateCount(channel, tool, state, many)
-        for channel, tool, state, many in rows
-        if state is not None and query.channel in (None, channel) and query.tool in (None, tool)
+        StateCount(current_channel, current_tool, state, many)
+        for current_channel, current_tool, state, many in rows
+        if state is not None and channel in (None, current_channel) and tool in (None, current_tool)
     ]
     counts.sort(key=lambda each: (-each.count, each.channel, each.tool or "", each.state))
-    return StateCounts(counts, is_past_since or read < query.most)
+    return StateCounts(counts, is_past_since or read < most)
 
 
 def _where(query: ListDeliveries | CountDeliveries) -> Where:
@@ -117,11 +119,12 @@ def group_deliveries(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
     return sorted(made, key=lambda group: (-group.count, -group.example_id))
 
 
-def find_traces(query: FindTraces) -> Plan[list[str]]:
-    """Return the recorded receipts of deliveries."""
-    marks = ", ".join("?" * len(query.ids))
+@query
+def find_traces(client: int, ids: list[int]) -> Plan[list[str]]:
+    """Return the recorded receipts of these deliveries, oldest first."""
+    marks = ", ".join("?" * len(ids))
     sql = f"SELECT trace FROM delivery WHERE client = ? AND id IN ({marks}) AND trace IS NOT NULL ORDER BY id"
-    rows = (yield Select(sql, (query.client, *query.ids))) if query.ids else []
+    rows = (yield Select(sql, (client, *ids))) if ids else []
     return [row[0] for row in rows]
 
 
@@ -174,8 +177,9 @@ def count_inbox(query: CountInbox) -> Plan[InboxCounts]:
     return InboxCounts(by_state, {state: at for state, at in oldest.items() if at is not None})
 
 
-def old_dedupe_keys(query: OldDedupeKeys) -> Plan[list[tuple[int, bytes]]]:
-    """Return expired dedupe keys in primary key order, so that a batch is contiguous in the table."""
+@query
+def old_dedupe_keys(before_us: Micros, limit: int, after: tuple[int, bytes] | None = None) -> Plan[list[tuple[int, bytes]]]:
+    """List dedupe keys (client, key) received before `before_us`, ordered, those after `after`."""
     text = "SELECT client, key FROM dedupe_key WHERE (client, key) > (?, ?) AND received_us < ? ORDER BY client, key LIMIT ?"
-    rows = yield Select(text, (*(query.after or (0, b"")), query.before_us, query.limit))
+    rows = yield Select(text, (*(after or (0, b"")), before_us, limit))
     return [(row[0], bytes(row[1])) for row in rows]

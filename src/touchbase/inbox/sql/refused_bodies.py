@@ -8,19 +8,12 @@ from typing import Any
 
 import msgspec
 
+from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import REFUSED_TABLE, decrypt_row, encrypt_values, record_key
 from touchbase.encryption.cipher import Cipher
 from touchbase.inbox.commands import DroppedBodies
-from touchbase.inbox.refused_bodies import (
-    MAX_BODIES,
-    DropRefused,
-    GetRefusedBody,
-    NoteReplay,
-    ReadRefusedBodies,
-    RefusedBody,
-    RefusedContent,
-    SizeRefused,
-)
+from touchbase.inbox.refused_bodies import MAX_BODIES, RefusedBody, RefusedContent
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 from touchbase.suppression.server_secret import erasure_key_of
@@ -99,50 +92,55 @@ def _body_of(row: Row, cipher: Cipher) -> RefusedBody:
     )  # fmt: skip
 
 
-def get_refused_body(query: GetRefusedBody, cipher: Cipher) -> Plan[RefusedBody | None]:
-    """Run `GetRefusedBody`."""
-    rows = yield Select(f"SELECT {names(REFUSED_BODY)} FROM refused_body WHERE client = ? AND digest = ?", (query.client, query.digest))
+@query(cipher=True)
+def get_refused_body(cipher: Cipher, client: int, digest: str) -> Plan[RefusedBody | None]:
+    """One refused webhook with its body."""
+    rows = yield Select(f"SELECT {names(REFUSED_BODY)} FROM refused_body WHERE client = ? AND digest = ?", (client, digest))
     return _body_of(rows[0], cipher) if rows else None
 
 
-def read_refused_bodies(query: ReadRefusedBodies, cipher: Cipher) -> Plan[list[RefusedBody]]:
-    """Run `ReadRefusedBodies`."""
+@query(cipher=True)
+def read_refused_bodies(cipher: Cipher, client: int, after: str, limit: int) -> Plan[list[RefusedBody]]:
+    """A page of a client's refused webhooks with their bodies, in the order of their digests."""
     rows = yield Select(
         f"SELECT {names(REFUSED_BODY)} FROM refused_body WHERE client = ? AND digest > ? AND content <> '' ORDER BY digest LIMIT ?",
-        (query.client, query.after, query.limit),
+        (client, after, limit),
     )
     return [_body_of(row, cipher) for row in rows]
 
 
-def note_replay(command: NoteReplay) -> Plan[None]:
-    """Run `NoteReplay`."""
-    yield Execute(NOTE_REPLAY, [(command.client, command.digest, command.at, command.by, command.delivery_id)])
+@command
+def note_replay(client: int, digest: str, at: Micros, by: str, delivery_id: int) -> Plan[None]:
+    """Note that a refused webhook became a delivery, and remove its body."""
+    yield Execute(NOTE_REPLAY, [(client, digest, at, by, delivery_id)])
 
 
-def size_refused(query: SizeRefused) -> Plan[int]:
-    """Run `SizeRefused`."""
-    rows = yield Select("SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM refused_body WHERE client = ?", (query.client,))
+@query
+def size_refused(client: int) -> Plan[int]:
+    """Total size in bytes of a client's refused bodies."""
+    rows = yield Select("SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM refused_body WHERE client = ?", (client,))
     total: int = rows[0][0]
     return total
 
 
-def drop_refused(command: DropRefused) -> Plan[DroppedBodies]:
-    """Run `DropRefused`."""
+@command
+def drop_refused(client: int, before_us: Micros = 0, excess: int = 0, digests: Sequence[str] = (), limit: int = 200) -> Plan[DroppedBodies]:
+    """Remove refused bodies: `digests`, and of the oldest those from before `before_us` and as many as make up `excess` bytes."""
     rows = yield Select(
         "SELECT digest, size, received_us FROM refused_body WHERE client = ? ORDER BY received_us, digest LIMIT ?",
-        (command.client, command.limit),
+        (client, limit),
     )
     dropped: dict[str, int] = {}
-    excess = command.excess
+    current_excess = excess
     for number, size, received_us in rows:
-        if received_us >= command.before_us and excess <= 0:
+        if received_us >= before_us and current_excess <= 0:
             break
         dropped[number] = size
-        excess -= size
-    digests = sorted({*dropped, *command.digests})
-    deleted = (yield Execute(DELETE_BODY, [(command.client, each) for each in digests])) if digests else []
+        current_excess -= size
+    current_digests = sorted({*dropped, *digests})
+    deleted = (yield Execute(DELETE_BODY, [(client, each) for each in current_digests])) if current_digests else []
     return DroppedBodies(len(deleted), sum(dropped.values()))
 
 
-CIPHER_ANSWERS: Mapping[type, Any] = {GetRefusedBody: get_refused_body, ReadRefusedBodies: read_refused_bodies}
+CIPHER_ANSWERS: Mapping[type, Any] = {}
 """The plans of queries that take the store's cipher."""

@@ -12,7 +12,6 @@ from touchbase.inbox.search_queries import (
     DeliveryEffects,
     DeliveryPerson,
     DeliveryStep,
-    FindSoughtPerson,
     GetEffects,
     SoughtPerson,
     StepThroughDeliveries,
@@ -20,6 +19,7 @@ from touchbase.inbox.search_queries import (
 from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE, parameter_table
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of
@@ -54,20 +54,25 @@ EFFECTS_OF_DELIVERY = Statement(
 )
 
 
-def find_sought_person(query: FindSoughtPerson) -> Plan[SoughtPerson]:
-    """Return the contacts and addresses of a person, or that an address was erased."""
-    client = query.client
-    addresses = set(query.addresses)
-    if (yield from _any_erased(client, {*addresses, *query.mentioned})):
+@query
+def find_sought_person(
+    client: int, addresses: Sequence[Ref] = (), contact_id: int | None = None, mentioned: Sequence[Ref] = ()
+) -> Plan[SoughtPerson]:
+    """Find the person with one of these addresses or this contact id, also under a former one.
+
+    `mentioned`: Addresses in the text to search for.
+    """
+    current_addresses = set(addresses)
+    if (yield from _any_erased(client, {*current_addresses, *mentioned})):
         return SoughtPerson(erased=True)
     contacts: set[int] = set()
-    if query.contact_id is not None:
-        contacts = {query.contact_id} | (yield from _linked(client, ("", "contact", str(query.contact_id))))
-    for address in query.addresses:
+    if contact_id is not None:
+        contacts = {contact_id} | (yield from _linked(client, ("", "contact", str(contact_id))))
+    for address in addresses:
         contacts |= yield from _contacts_having(client, address)
     for contact in sorted(contacts):
-        addresses |= yield from _addresses_of(client, contact)
-    return SoughtPerson(sorted(contacts), frozenset(addresses))
+        current_addresses |= yield from _addresses_of(client, contact)
+    return SoughtPerson(sorted(contacts), frozenset(current_addresses))
 
 
 def _any_erased(client: int, refs: set[Ref]) -> Plan[bool]:

@@ -25,8 +25,8 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, Stamp
 from touchbase.history.sql import event_of
 from touchbase.history.status import STATUS
-from touchbase.merging.commands import MergeRecords, PreviewMerge
-from touchbase.merging.models import Merge, Part, content_text
+from touchbase.merging.commands import MergeRecords
+from touchbase.merging.models import Merge, Part, Policy, content_text
 from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
 from touchbase.merging.survivorship import IDENTITIES, Outcome, is_creation, merged, own_creation
 from touchbase.records.commands import changed_since
@@ -38,6 +38,7 @@ from touchbase.records.record_type import RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Execute, Plan
 
 LINKS = 50
@@ -93,9 +94,10 @@ def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseErro
     return Merge(number, records[0], command.absorbed, outcome.fields, at)
 
 
-def preview_merge(query: PreviewMerge) -> Plan[Merge | None]:
-    """Run `PreviewMerge`."""
-    client, kind, numbers = query.client, query.kind, [query.id, *query.absorbed]
+@query
+def preview_merge(client: int, kind: int, id: int, absorbed: list[int], policy: Policy, at: Micros) -> Plan[Merge | None]:
+    """What `MergeRecords` would do; None if one of the records does not exist."""
+    numbers = [id, *absorbed]
     rows = yield Execute(TO_SHOW[kind], [(client, number) for number in sorted(numbers)])
     found: dict[int, Record] = {row[1]: contact_of(row) if kind == CONTACT else company_of(row) for row in rows}
     settings = yield from settings_of(client)
@@ -104,9 +106,9 @@ def preview_merge(query: PreviewMerge) -> Plan[Merge | None]:
     records = [found[number] for number in numbers]
     yield from records_sql.load_custom_fields(kind, records)
     histories = yield from _histories(client, kind, numbers)
-    entry = _entry(MergeRecords(client, kind, query.id, query.absorbed, query.policy, query.at, "api:"), query.at)
-    outcome = merged(records, histories, query.policy, entry, settings.words(kind))
-    return Merge(None, outcome.record, query.absorbed, outcome.fields, query.at)
+    entry = _entry(MergeRecords(client, kind, id, absorbed, policy, at, "api:"), at)
+    outcome = merged(records, histories, policy, entry, settings.words(kind))
+    return Merge(None, outcome.record, absorbed, outcome.fields, at)
 
 
 def _too_many(count: int) -> Invalid:

@@ -24,7 +24,7 @@ from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE
 from touchbase.history.sql import event_of
-from touchbase.merging.commands import ForgetMerges, UndoMerge
+from touchbase.merging.commands import UndoMerge
 from touchbase.merging.models import Part, Undone, parts_of
 from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
 from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
@@ -38,6 +38,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import company_of, contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 _FIELDS = {CONTACT: ("email", "linkedin_url"), COMPANY: ("domain",)}
@@ -305,11 +306,12 @@ def _return_contacts(batch: Batch, part: Part, survivor: int, merged_us: Micros,
         yield from log_moved_contacts(batch, [contact.id for contact in contacts], survivor, part.record.id)
 
 
-def forget_merges(command: ForgetMerges) -> Plan[int]:
-    """Run `ForgetMerges`."""
+@command
+def forget_merges(client: int, before_us: Micros, limit: int) -> Plan[int]:
+    """Remove what is stored to undo merges before a time, oldest first; the result is their number."""
     rows = yield Select(
         "SELECT id FROM record_merge WHERE client = ? AND merged_us < ? ORDER BY merged_us LIMIT ?",
-        (command.client, command.before_us, command.limit),
+        (client, before_us, limit),
     )
-    gone = (yield Execute(DELETE_MERGE, [(command.client, row[0]) for row in rows])) if rows else []
+    gone = (yield Execute(DELETE_MERGE, [(client, row[0]) for row in rows])) if rows else []
     return len(gone)

@@ -16,8 +16,10 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
 from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message, with_text
-from touchbase.messages.commands import CreateMessage, DeleteMessage, GetMessages, ListMessages, SetInterested
+from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
+from touchbase.messages.sql import plans as sql_plans
+from touchbase.messages.sql.plans import get_messages
 from touchbase.records.commands import ListContacts, new_write_key
 from touchbase.sql.page_budget import page_of
 
@@ -74,7 +76,7 @@ async def get_message(call: Call) -> Response:
 
 async def find_message(call: Call, client: Client, number: int) -> Message:
     """Return a message; raise `NotFound`."""
-    found = await call.api.dependencies.store.read(GetMessages(client.number, [number]))
+    found = await call.api.dependencies.store.read(get_messages(client.number, [number]))
     if number not in found:
         raise NotFound(f"there is no message with id {number}: it was deleted, or its contact was")
     return found[number]
@@ -97,7 +99,7 @@ async def create_message(call: Call) -> Response:
         response.record = (CONTACT, message.contact_id)
         return response
 
-    command = CreateMessage(client.number, made, author_of(call.scope))
+    command = sql_plans.create_message(client.number, made, author_of(call.scope))
     return await call.write_and_respond(lambda writes: writes.write(command), respond)
 
 
@@ -120,7 +122,7 @@ async def delete_message(call: Call) -> Response:
     """`DELETE` of one message."""
     client, number = await call.client(), call.id("message")
     call.parameters().done()
-    await call.api.dependencies.store.write(DeleteMessage(client.number, number))
+    await call.api.dependencies.store.write(sql_plans.delete_message(client.number, number))
     return Response(204)
 
 
@@ -129,7 +131,7 @@ async def set_interested(call: Call) -> Response:
     client, number = await call.client(), call.id("message")
     call.parameters().done()
     asked = await call.body(Interest)
-    command = SetInterested(client.number, number, asked.interested, call.api.dependencies.clock())
+    command = sql_plans.set_interested(client.number, number, asked.interested, call.api.dependencies.clock())
 
     def respond(message: Message) -> Response:
         response = Response(body=encode(message_out(message)))

@@ -12,7 +12,7 @@ from touchbase.errors import Conflict, Fault, Invalid, NotFound
 from touchbase.event_log.models import EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import CONTACT, VIA_API, StoredEvent
+from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.sql import event_row
 from touchbase.messages.commands import (
@@ -22,20 +22,11 @@ from touchbase.messages.commands import (
     NO_CONTACT,
     OTHER_TIME,
     UNCHANGED,
-    AddCustomField,
-    CreateMessage,
-    DeleteMessage,
     EventKey,
-    GetMessages,
     ImportedMessage,
     ImportMessages,
     ListMessages,
-    MessagesOfContact,
-    MessagesOfEvents,
     NewCopy,
-    PruneMessages,
-    RemoveCustomField,
-    SetInterested,
 )
 from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, Message, united
 from touchbase.messages.sql.statements import (
@@ -62,6 +53,7 @@ from touchbase.messages.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Row, Select
@@ -104,19 +96,25 @@ def log_messages(client: int, messages: Iterable[Message], at: int, cause: Mappi
     yield from log_events(events)
 
 
-def create_message(command: CreateMessage, ids: Ids) -> Plan[Message | NotFound]:
-    """Run `CreateMessage`."""
-    client, one = command.client, command.message
+@command(ids="message")
+def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTHOR) -> Plan[Message | NotFound]:
+    """Store a message of a contact, whose `contact_id` it names; `NotFound` without that contact.
+
+    If the contact has a message of the same message id and direction, the result is that message, with what it left out.
+
+    `message`: Its `id` is set when it is stored.
+    """
+    one = message
     if not (yield Select("SELECT 1 FROM contact WHERE client = ? AND id = ?", (client, one.contact_id))):
         return NotFound(f"there is no contact with id {one.contact_id}")
     event = StoredEvent(
         record_kind=CONTACT, record_id=one.contact_id, occurred_us=one.occurred_us, key=one.event_key, event=MADE_EVENTS[one.direction],
         effect="", status=None, tool=one.tool, channel="api", campaign=one.campaign_name or one.campaign_id, delivery_id=None,
-        received_us=one.received_us, via=VIA_API, detail={"by": command.by} if any(command.by) else {}, campaign_id=one.campaign_id,
+        received_us=one.received_us, via=VIA_API, detail={"by": by} if any(by) else {}, campaign_id=one.campaign_id,
     )  # fmt: skip
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
     new = yield from insert_copies(client, [one], ids)
-    yield from log_messages(client, new, one.received_us, by_request(command.by))
+    yield from log_messages(client, new, one.received_us, by_request(by))
     found = yield from _by_ids(client, [one.id])
     # None: an equal message was deleted, and stays so.
     return found.get(one.id) or NotFound(f"the message {one.message_id!r} of this contact was deleted; send another message_id, or none")
@@ -144,7 +142,7 @@ def import_messages(command: ImportMessages, ids: Ids) -> Plan[list[ImportedMess
         elif not message.contact_id:
             results.append(ImportedMessage(NO_CONTACT if erased.isdisjoint(one.people) else ERASED))
         else:
-            made = message if command.dry_run else (yield from create_message(CreateMessage(client, message), ids))
+            made = message if command.dry_run else (yield from create_message(create_message(client, message), ids))
             if isinstance(made, Message):
                 known[message.event_key] = (made.occurred_us, False, made.id)
             results.append(ImportedMessage(CREATED, made.id) if isinstance(made, Message) else ImportedMessage(NO_CONTACT))
@@ -158,56 +156,65 @@ def _erased(client: int, copies: Sequence[NewCopy]) -> Plan[set[Ref]]:
     return set() if key is None else set((yield from find_marks(key, client, sorted(refs))))
 
 
-def delete_message(command: DeleteMessage) -> Plan[Message | NotFound]:
-    """Run `DeleteMessage`."""
-    found = (yield from _by_ids(command.client, [command.id])).get(command.id)
+@command
+def delete_message(client: int, id: int) -> Plan[Message | NotFound]:
+    """Remove a message, also for later repeats of it; the result is the message as it was. `NotFound`."""
+    found = (yield from _by_ids(client, [id])).get(id)
     if found is None:
-        return _missing(command.id)
-    yield Execute(MARK_DELETED, [(command.client, number) for number in (yield from _copies(command.client, command.id, found))])
+        return _missing(id)
+    yield Execute(MARK_DELETED, [(client, number) for number in (yield from _copies(client, id, found))])
     return found
 
 
-def set_interested(command: SetInterested) -> Plan[Message | NotFound]:
-    """Run `SetInterested`."""
-    found = (yield from _by_ids(command.client, [command.id])).get(command.id)
+@command
+def set_interested(
+    client: int, id: int, interested: bool | None, at_us: Micros, custom: Mapping[str, str] = {}
+) -> Plan[Message | NotFound]:
+    """Store whether the sender of a message is interested. `NotFound`.
+
+    `custom`: Custom fields that are set too.
+    """
+    found = (yield from _by_ids(client, [id])).get(id)
     if found is None:
-        return _missing(command.id)
-    value = None if command.interested is None else int(command.interested)
-    numbers = yield from _copies(command.client, command.id, found)
-    if command.custom:
-        present = yield from _custom_of(command.client, numbers)
-        yield from _store_custom(command.client, found, present, command.custom, command.at_us)
-    yield Execute(SET_INTERESTED, [(command.client, number, value, command.at_us) for number in numbers])
-    return replace(found, interested=command.interested, custom=found.custom | command.custom, updated_us=command.at_us)
+        return _missing(id)
+    value = None if interested is None else int(interested)
+    numbers = yield from _copies(client, id, found)
+    if custom:
+        present = yield from _custom_of(client, numbers)
+        yield from _store_custom(client, found, present, custom, at_us)
+    yield Execute(SET_INTERESTED, [(client, number, value, at_us) for number in numbers])
+    return replace(found, interested=interested, custom=found.custom | custom, updated_us=at_us)
 
 
-def add_custom_field(command: AddCustomField) -> Plan[Message | NotFound | Conflict | Invalid]:
-    """Run `AddCustomField`."""
-    found = (yield from _by_ids(command.client, [command.id])).get(command.id)
+@command
+def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros) -> Plan[Message | NotFound | Conflict | Invalid]:
+    """Add a custom field to a message. `NotFound`; `Conflict` if it has a field of this name; `Invalid` if it has too many."""
+    found = (yield from _by_ids(client, [id])).get(id)
     if found is None:
-        return _missing(command.id)
-    present = yield from _custom_of(command.client, (yield from _copies(command.client, command.id, found)))
-    names = {name for custom in present.values() for name in custom}
-    if command.name in names:
-        return Conflict(f"this message has the custom field {command.name!r} already; remove it first")
+        return _missing(id)
+    present = yield from _custom_of(client, (yield from _copies(client, id, found)))
+    names = {current_name for custom in present.values() for current_name in custom}
+    if name in names:
+        return Conflict(f"this message has the custom field {name!r} already; remove it first")
     if len(names) >= MOST_CUSTOM_FIELDS:
         fault = Fault("/field_name", "too_many", f"a message has at most {MOST_CUSTOM_FIELDS} custom fields: remove one first")
         return Invalid([fault])
-    yield from _store_custom(command.client, found, present, {command.name: command.value}, command.at_us)
-    return replace(found, custom=found.custom | {command.name: command.value}, updated_us=command.at_us)
+    yield from _store_custom(client, found, present, {name: value}, at_us)
+    return replace(found, custom=found.custom | {name: value}, updated_us=at_us)
 
 
-def remove_custom_field(command: RemoveCustomField) -> Plan[Message | NotFound]:
-    """Run `RemoveCustomField`."""
-    found = (yield from _by_ids(command.client, [command.id])).get(command.id)
+@command
+def remove_custom_field(client: int, id: int, name: str, at_us: Micros) -> Plan[Message | NotFound]:
+    """Remove a custom field from a message. `NotFound`, also without a field of this name."""
+    found = (yield from _by_ids(client, [id])).get(id)
     if found is None:
-        return _missing(command.id)
-    present = yield from _custom_of(command.client, (yield from _copies(command.client, command.id, found)))
-    if not any(command.name in custom for custom in present.values()):
-        return NotFound(f"message {command.id} has no custom field {command.name!r}")
-    yield from _store_custom(command.client, found, present, {command.name: None}, command.at_us)
-    left = {name: value for name, value in found.custom.items() if name != command.name}
-    return replace(found, custom=left, updated_us=command.at_us)
+        return _missing(id)
+    present = yield from _custom_of(client, (yield from _copies(client, id, found)))
+    if not any(name in custom for custom in present.values()):
+        return NotFound(f"message {id} has no custom field {name!r}")
+    yield from _store_custom(client, found, present, {name: None}, at_us)
+    left = {current_name: value for current_name, value in found.custom.items() if current_name != name}
+    return replace(found, custom=left, updated_us=at_us)
 
 
 def _custom_of(client: int, numbers: Sequence[int]) -> Plan[dict[int, dict[str, str]]]:
@@ -240,18 +247,20 @@ def _copies(client: int, number: int, found: Message) -> Plan[list[int]]:
     return sorted({number, *(row[0] for row in rows)})
 
 
-def prune_messages(command: PruneMessages) -> Plan[int]:
-    """Run `PruneMessages`."""
+@command
+def prune_messages(client: int, before_us: Micros, limit: int) -> Plan[int]:
+    """Remove subject, text and HTML of messages that were received before a time; return how many, up to `limit`."""
     sql = "SELECT id FROM message WHERE client = ? AND has_body = 1 AND received_us < ? ORDER BY received_us LIMIT ?"
-    rows = yield Select(sql, (command.client, command.before_us, command.limit))
+    rows = yield Select(sql, (client, before_us, limit))
     if rows:
-        yield Execute(PRUNE_MESSAGE, [(command.client, row[0]) for row in sorted(rows)])
+        yield Execute(PRUNE_MESSAGE, [(client, row[0]) for row in sorted(rows)])
     return len(rows)
 
 
-def get_messages(query: GetMessages) -> Plan[dict[int, Message]]:
-    """Run `GetMessages`."""
-    return (yield from _by_ids(query.client, query.ids))
+@query
+def get_messages(client: int, ids: list[int]) -> Plan[dict[int, Message]]:
+    """Messages by the id of one of their copies, of contacts that exist."""
+    return (yield from _by_ids(client, ids))
 
 
 def list_messages(query: ListMessages) -> Plan[list[Message]]:
@@ -276,36 +285,41 @@ def list_messages(query: ListMessages) -> Plan[list[Message]]:
     return Cut(messages) if budget is not None and budget.is_spent else messages
 
 
-def messages_of_contact(query: MessagesOfContact) -> Plan[list[Message]]:
-    """Run `MessagesOfContact`."""
+@query
+def messages_of_contact(client: int, contact_id: int, after: tuple[Micros, int] | None = None, page_bytes: int = 0) -> Plan[list[Message]]:
+    """The messages of one contact, also of one in the bin, oldest first, behind the time and id `after`; for a person's export.
+
+    With `page_bytes` as many as have so many bytes, at least one, as a `Cut` if there are more.
+    """
     copies: dict[object, list[Row]] = {}
-    for row in (yield Execute(PLACES_OF_RECORD, [(query.client, CONTACT, query.contact_id)])):
+    for row in (yield Execute(PLACES_OF_RECORD, [(client, CONTACT, contact_id)])):
         number, _, copy_key, direction, _ = row
         copies.setdefault(number if copy_key is None else (copy_key, direction), []).append(row)
     places: list[tuple[tuple[Micros, int], list[int]]] = []
     for rows in copies.values():
         # As `united` has them.
         place = min(row[1] for row in rows), min(row[0] for row in rows)
-        if not any(row[4] for row in rows) and (query.after is None or place > query.after):
+        if not any(row[4] for row in rows) and (after is None or place > after):
             places.append((place, sorted(row[0] for row in rows)))
     places.sort()
     found: list[Message] = []
-    budget = ByteBudget(query.page_bytes or sys.maxsize, LONG_COLUMNS)
+    budget = ByteBudget(page_bytes or sys.maxsize, LONG_COLUMNS)
     while len(found) < len(places):
         if budget.is_spent:
             return Cut(found)
         portion = [numbers for _, numbers in places[len(found) : len(found) + budget.rows]]
-        rows = yield Execute(COPIES_BY_NUMBER, [(query.client, number) for numbers in portion for number in numbers])
-        by_number = {row[0]: message_of((*row, query.contact_id, None)) for row in rows}
+        rows = yield Execute(COPIES_BY_NUMBER, [(client, number) for numbers in portion for number in numbers])
+        by_number = {row[0]: message_of((*row, contact_id, None)) for row in rows}
         found += [united([by_number[number] for number in numbers]) for numbers in portion]
         budget.spend(rows)
     return found
 
 
-def messages_of_events(query: MessagesOfEvents) -> Plan[dict[EventKey, int]]:
-    """Run `MessagesOfEvents`."""
-    rows = yield Execute(COPIES_OF_EVENTS, [(query.client, *each) for each in query.events])
-    found = yield from _by_ids(query.client, [row[2] for row in rows])
+@query
+def messages_of_events(client: int, events: list[EventKey]) -> Plan[dict[EventKey, int]]:
+    """The ids of the messages that events of histories brought, by the event's key and time; events without one are left out."""
+    rows = yield Execute(COPIES_OF_EVENTS, [(client, *each) for each in events])
+    found = yield from _by_ids(client, [row[2] for row in rows])
     return {(row[0], row[1]): found[row[2]].id for row in rows if row[2] in found}
 
 

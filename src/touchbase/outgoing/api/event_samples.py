@@ -10,9 +10,9 @@ from touchbase.auth.authentication import READ
 from touchbase.event_log.api.objects import envelopes
 from touchbase.event_log.api.resource import TAG, TYPES
 from touchbase.event_log.api.schemas import LogEvent
-from touchbase.event_log.commands import ListLatestEvents
 from touchbase.event_log.models import EVENT_TYPES
 from touchbase.event_log.reading import types_of
+from touchbase.event_log.sql.queries import list_latest_events
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
@@ -42,7 +42,7 @@ async def samples(call: Call) -> Response:
     client, given, parts = await call.client(), call.parameters(), call.api.dependencies
     types = types_of(given[TYPES], "?types", given.faults)
     given.done()
-    stored = await parts.store.read(ListLatestEvents(client.number, given[LIMIT], types))
+    stored = await parts.store.read(list_latest_events(client.number, given[LIMIT], types))
     data = await envelopes(parts.store, client, stored)
     if not stored:
         now = parts.clock()

@@ -42,20 +42,11 @@ from touchbase.outgoing.api.schemas import (
     attempt_out,
     endpoint_out,
 )
-from touchbase.outgoing.commands import (
-    AddEndpoint,
-    ChangeEndpoint,
-    GetEndpoint,
-    ListAttempts,
-    ListEndpoints,
-    RemoveEndpoint,
-    Replay,
-    ResumeEndpoint,
-    RotateSecret,
-    StoreAttempt,
-)
+from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, Replay, StoreAttempt
 from touchbase.outgoing.models import OUTCOMES, WEBHOOK, Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret
+from touchbase.outgoing.sql import dispatch as sql_dispatch
+from touchbase.outgoing.sql import endpoints as sql_endpoints
 from touchbase.outgoing.sql.endpoints import no_such_endpoint
 
 PATH, ATTEMPTS = "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts"
@@ -85,7 +76,9 @@ async def list_endpoints(call: Call) -> Response:
     client, asked = await call.client(), call.parameters()
     after = asked.cursor("webhook-endpoints", int)
     asked.done()
-    found = await call.api.dependencies.store.read(ListEndpoints(client.number, asked[LIMIT] + 1, call.api.dependencies.clock(), after))
+    found = await call.api.dependencies.store.read(
+        sql_endpoints.list_endpoints(client.number, asked[LIMIT] + 1, call.api.dependencies.clock(), after)
+    )
     page = found[: asked[LIMIT]]
     cursor = cursor_text("webhook-endpoints", page[-1][0].id) if len(found) > len(page) else None
     return Response(body=encode(WebhookEndpointPage([endpoint_out(*each) for each in page], cursor)))
@@ -119,7 +112,9 @@ async def get_endpoint(call: Call) -> Response:
     """Handle `GET` of one endpoint."""
     client, number = await call.client(), call.id("webhook endpoint")
     call.parameters().done()
-    found = await call.api.dependencies.store.read(ListEndpoints(client.number, 1, call.api.dependencies.clock(), number - 1))
+    found = await call.api.dependencies.store.read(
+        sql_endpoints.list_endpoints(client.number, 1, call.api.dependencies.clock(), number - 1)
+    )
     if not found or found[0][0].id != number:
         raise no_such_endpoint(number)
     return Response(body=encode(endpoint_out(*found[0])))
@@ -152,13 +147,13 @@ async def remove_endpoint(call: Call) -> Response:
     """Handle `DELETE` of one endpoint."""
     client, number = await call.client(), call.id("webhook endpoint")
     call.parameters().done()
-    await call.api.dependencies.store.write(RemoveEndpoint(client.number, number))
+    await call.api.dependencies.store.write(sql_endpoints.remove_endpoint(client.number, number))
     call.api.dependencies.on_endpoint()
     return Response(204)
 
 
 async def _find(call: Call, client: Client, number: int) -> Endpoint:
-    found = await call.api.dependencies.store.read(GetEndpoint(client.number, number))
+    found = await call.api.dependencies.store.read(sql_endpoints.get_endpoint(client.number, number))
     if found is None:
         raise no_such_endpoint(number)
     return found
@@ -176,7 +171,7 @@ async def rotate_secret(call: Call) -> Response:
         hidden = encode(endpoint_out(changed, until=until))
         return Response(body=encode(endpoint_out(changed, secret=secret, until=until)), stored_body=hidden)
 
-    command = RotateSecret(client.number, number, Secret(secret), until, now)
+    command = sql_endpoints.rotate_secret(client.number, number, Secret(secret), until, now)
     response = await call.write_and_respond(lambda writes: writes.write(command), respond)
     parts.on_endpoint()
     return response
@@ -186,7 +181,7 @@ async def resume_endpoint(call: Call) -> Response:
     """Handle `POST` that makes an endpoint active."""
     client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
     call.parameters().done()
-    command = ResumeEndpoint(client.number, number, parts.clock())
+    command = sql_endpoints.resume_endpoint(client.number, number, parts.clock())
     response = await call.write_and_respond(
         lambda writes: writes.write(command), lambda changed: Response(body=encode(endpoint_out(changed)))
     )
@@ -241,7 +236,7 @@ async def list_attempts(call: Call) -> Response:
     client, asked = await call.client(), call.parameters()
     before = asked.cursor("webhook-attempts", int)
     asked.done()
-    found = await call.api.dependencies.store.read(ListAttempts(client.number, asked[LIMIT] + 1, before, **asked.filters))
+    found = await call.api.dependencies.store.read(sql_dispatch.list_attempts(client.number, asked[LIMIT] + 1, before, **asked.filters))
     data = fitting(map(attempt_out, found[: asked[LIMIT]]), call.api.dependencies.limits.page_bytes)
     cursor = cursor_text("webhook-attempts", found[len(data) - 1].id) if len(found) > len(data) else None
     return Response(body=encode({"data": data, "next_cursor": cursor}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from touchbase.common.timestamps import Micros
@@ -12,18 +12,9 @@ from touchbase.encryption.cipher import Cipher
 from touchbase.history.events import CONTACT
 from touchbase.outgoing.commands import (
     CountOutgoing,
-    EndpointVersions,
-    FindWriteBack,
-    ForgetAttempts,
     Leadership,
-    LeadShards,
-    ListAttempts,
-    ListMailEndpoints,
     ListTroubles,
-    LowestNeeded,
     MailEndpoint,
-    OldAttempts,
-    ReadServed,
     StoreAttempt,
     StoreProgress,
     Trouble,
@@ -53,6 +44,7 @@ from touchbase.outgoing.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select
 
@@ -63,26 +55,27 @@ def _shard(number: int) -> str:
     return f"shard {number:02}"
 
 
-def lead_shards(command: LeadShards) -> Plan[Leadership]:
-    """Run `LeadShards`."""
+@command
+def lead_shards(token: str, at: Micros, until_us: Micros, give_back: Collection[int] = (), leaving: bool = False) -> Plan[Leadership]:
+    """Renew the leases of a process and take free shards up to its share; `give_back` releases some, and `leaving` all."""
     leases = yield from _leases()
     if sum(not name.startswith(_PROCESS) for name in leases) < SHARDS:
         yield Execute(NEW_LEASE, [(_shard(number), "", 0) for number in range(SHARDS)])
         leases = yield from _leases()
-    me = _PROCESS + command.token
-    ended = sorted(name for name, (_, until) in leases.items() if name.startswith(_PROCESS) and until <= command.at and name != me)
-    live = {token for name, (token, until) in leases.items() if name.startswith(_PROCESS) and until > command.at} | {command.token}
+    me = _PROCESS + token
+    ended = sorted(name for name, (_, until) in leases.items() if name.startswith(_PROCESS) and until <= at and name != me)
+    live = {current_token for name, (current_token, until) in leases.items() if name.startswith(_PROCESS) and until > at} | {token}
     fair = -(-SHARDS // len(live))
-    mine = {number for number in range(SHARDS) if leases[_shard(number)][0] == command.token} - {*command.give_back}
-    free = [number for number in range(SHARDS) if leases[_shard(number)][1] <= command.at and number not in mine]
-    mine |= {*free[: max(0, fair - len(mine))]} - {*command.give_back}
-    released = {*command.give_back}
-    if command.leaving:
+    mine = {number for number in range(SHARDS) if leases[_shard(number)][0] == token} - {*give_back}
+    free = [number for number in range(SHARDS) if leases[_shard(number)][1] <= at and number not in mine]
+    mine |= {*free[: max(0, fair - len(mine))]} - {*give_back}
+    released = {*give_back}
+    if leaving:
         released, mine, ended = released | mine, set(), [*ended, me]
-    held = [number for number in sorted(released) if leases[_shard(number)][0] == command.token]
-    saved = [(_shard(number), "", 0) for number in held] + [(_shard(number), command.token, command.until_us) for number in sorted(mine)]
-    if not command.leaving:
-        saved.append((me, command.token, command.until_us))
+    held = [number for number in sorted(released) if leases[_shard(number)][0] == token]
+    saved = [(_shard(number), "", 0) for number in held] + [(_shard(number), token, until_us) for number in sorted(mine)]
+    if not leaving:
+        saved.append((me, token, until_us))
     yield Execute(SAVE_LEASE, sorted(saved))
     if ended:
         yield Execute(DROP_LEASE, [(name,) for name in sorted(ended)])
@@ -137,43 +130,54 @@ def _insert(attempts: Sequence[Attempt], ids: Ids) -> Plan[None]:
         yield Execute(INSERT_ATTEMPT, [attempt_row(each) for each in attempts])
 
 
-def forget_attempts(command: ForgetAttempts) -> Plan[int]:
-    """Run `ForgetAttempts`."""
+@command
+def forget_attempts(client: int, before_us: Micros, limit: int = 1_000) -> Plan[int]:
+    """Remove a client's attempts from before a time, up to a number; return how many."""
     rows = yield Select(
         "DELETE FROM webhook_attempt WHERE client = ? AND id IN "
         "(SELECT id FROM webhook_attempt WHERE client = ? AND at < ? ORDER BY at LIMIT ?) RETURNING id",
-        (command.client, command.client, command.before_us, command.limit),
+        (client, client, before_us, limit),
     )
     return len(rows)
 
 
-def list_attempts(query: ListAttempts) -> Plan[list[Attempt]]:
-    """Run `ListAttempts`."""
-    where = Where("client = ?", query.client)
-    where.equal("endpoint_id", query.endpoint_id)
-    where.equal("sequence", query.sequence)
-    where.equal("outcome", query.outcome)
-    where.less("id", query.before)
+@query
+def list_attempts(
+    client: int,
+    limit: int,
+    before: int | None = None,
+    endpoint_id: int | None = None,
+    sequence: int | None = None,
+    outcome: str | None = None,
+) -> Plan[list[Attempt]]:
+    """A client's attempts, newest first, before an id; None: no filter."""
+    where = Where("client = ?", client)
+    where.equal("endpoint_id", endpoint_id)
+    where.equal("sequence", sequence)
+    where.equal("outcome", outcome)
+    where.less("id", before)
     sql = f"SELECT {names(ATTEMPT)} FROM webhook_attempt WHERE {where} ORDER BY id DESC LIMIT ?"
-    return [attempt_of(row) for row in (yield Select(sql, (*where.params, query.limit)))]
+    return [attempt_of(row) for row in (yield Select(sql, (*where.params, limit)))]
 
 
-def endpoint_versions(query: EndpointVersions) -> Plan[dict[tuple[int, int], int]]:
-    """Run `EndpointVersions`."""
-    shards = sorted(query.shards)
-    if not shards:
+@query
+def endpoint_versions(shards: Collection[int]) -> Plan[dict[tuple[int, int], int]]:
+    """The active endpoints of active clients in some shards: client and id -> version."""
+    current_shards = sorted(shards)
+    if not current_shards:
         return {}
     rows = yield Select(
         "SELECT e.client, e.id, e.version FROM webhook_endpoint e JOIN client c ON c.id = e.client AND c.state = 'active' "
-        f"WHERE e.state = 'active' AND e.client % {SHARDS} IN ({', '.join('?' * len(shards))}) ORDER BY e.client, e.id",
-        tuple(shards),
+        f"WHERE e.state = 'active' AND e.client % {SHARDS} IN ({', '.join('?' * len(current_shards))}) ORDER BY e.client, e.id",
+        tuple(current_shards),
     )
     return {(client, number): version for client, number, version in rows}
 
 
-def read_served(query: ReadServed, cipher: Cipher) -> Plan[list[Served]]:
-    """Run `ReadServed`."""
-    keys = [(query.client, each) for each in sorted(query.ids)]
+@query(cipher=True)
+def read_served(cipher: Cipher, client: int, ids: list[int]) -> Plan[list[Served]]:
+    """Endpoints of a client as the process that serves them reads them; missing ones are left out."""
+    keys = [(client, each) for each in sorted(ids)]
     rows = yield Execute(SERVED, keys)
     waiting: dict[int, list[Pending]] = {}
     for row in sorted((yield Execute(WAITING, keys))):
@@ -197,8 +201,9 @@ def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:
     return [Trouble(*row) for row in rows]
 
 
-def list_mail_endpoints(query: ListMailEndpoints) -> Plan[list[MailEndpoint]]:
-    """Run `ListMailEndpoints`."""
+@query
+def list_mail_endpoints() -> Plan[list[MailEndpoint]]:
+    """Endpoints of the kind email that are not disabled, of all clients; for the operator."""
     rows = yield Select(
         "SELECT c.client_id, e.id, e.url FROM webhook_endpoint e JOIN client c ON c.id = e.client "
         "WHERE e.kind = 'email' AND e.state <> 'disabled' ORDER BY c.client_id, e.id",
@@ -207,52 +212,52 @@ def list_mail_endpoints(query: ListMailEndpoints) -> Plan[list[MailEndpoint]]:
     return [MailEndpoint(*row) for row in rows]
 
 
-def old_attempts(query: OldAttempts) -> Plan[list[int]]:
-    """Run `OldAttempts`."""
+@query
+def old_attempts(before_us: Micros) -> Plan[list[int]]:
+    """Numbers of the clients with attempts from before a time."""
     rows = yield Select(
         "SELECT c.id FROM client c WHERE EXISTS (SELECT 1 FROM webhook_attempt a WHERE a.client = c.id AND a.at < ?) ORDER BY c.id",
-        (query.before_us,),
+        (before_us,),
     )
     return [row[0] for row in rows]
 
 
-def lowest_needed(query: LowestNeeded) -> Plan[int | None]:
-    """Run `LowestNeeded`."""
+@query
+def lowest_needed(client: int) -> Plan[int | None]:
+    """The lowest sequence of a client that an active or paused endpoint has not got; None: there is no such endpoint."""
     rows = yield Select(
         "SELECT min(s.position) + 1 FROM webhook_position s JOIN webhook_endpoint e ON e.client = s.client AND e.id = s.endpoint_id "
         "WHERE s.client = ? AND e.state <> 'disabled' "
         "UNION ALL SELECT min(p.sequence) FROM pending_webhook p JOIN webhook_endpoint e ON e.client = p.client AND e.id = p.endpoint_id "
         "WHERE p.client = ? AND e.state <> 'disabled'",
-        (query.client, query.client),
+        (client, client),
     )
     return min((number for (number,) in rows if number is not None), default=None)
 
 
-def find_write_back(query: FindWriteBack) -> Plan[WriteBack]:
-    """Run `FindWriteBack`."""
+@query
+def find_write_back(client: int, contact: int, tool: str, object_type: str) -> Plan[WriteBack]:
+    """The objects that a CRM has of a contact, and whether its status came from there.
+
+    `object_type`: The tool's word for contacts.
+    """
     objects = yield Select(
         "SELECT object_id FROM link WHERE client = ? AND record_kind = ? AND record_id = ? AND tool = ? AND object_type = ? ORDER BY id",
-        (query.client, CONTACT, query.contact, query.tool, query.object_type),
+        (client, CONTACT, contact, tool, object_type),
     )
     # Of several causes at one time any may be the one: then the status is written, which HubSpot may have already.
     causes = yield Select(
         "SELECT e.tool, e.channel FROM contact c JOIN event e ON e.client = c.client AND e.record_kind = ? AND e.record_id = c.id "
         "AND e.occurred_us = c.status_changed_us WHERE c.client = ? AND c.id = ? AND e.effect <> ''",
-        (CONTACT, query.client, query.contact),
+        (CONTACT, client, contact),
     )
-    return WriteBack([number for (number,) in objects], bool(causes) and all(row == (query.tool, CRM) for row in map(tuple, causes)))
+    return WriteBack([number for (number,) in objects], bool(causes) and all(row == (tool, CRM) for row in map(tuple, causes)))
 
 
 ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
-    FindWriteBack: find_write_back,
-    ListAttempts: list_attempts,
-    EndpointVersions: endpoint_versions,
     CountOutgoing: count_outgoing,
     ListTroubles: list_troubles,
-    ListMailEndpoints: list_mail_endpoints,
-    OldAttempts: old_attempts,
-    LowestNeeded: lowest_needed,
 }
 """The plan of each query."""
-CIPHER_ANSWERS: dict[type, Callable[..., Plan[Any]]] = {ReadServed: read_served}
+CIPHER_ANSWERS: dict[type, Callable[..., Plan[Any]]] = {}
 """The plans of queries that take the store's cipher."""

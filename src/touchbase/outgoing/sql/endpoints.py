@@ -7,20 +7,12 @@ from dataclasses import replace
 
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.queries import settings_of
+from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.outgoing.commands import (
-    AddEndpoint,
-    ChangeEndpoint,
-    GetEndpoint,
-    ListEndpoints,
-    RemoveEndpoint,
-    Replay,
-    ResumeEndpoint,
-    RotateSecret,
-)
-from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, Pending, Progress
+from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, Replay
+from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, Pending, Progress, Secret
 from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
 from touchbase.outgoing.sql.statements import (
     DELETE_ATTEMPTS,
@@ -43,6 +35,7 @@ from touchbase.outgoing.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -80,26 +73,28 @@ def change_endpoint(command: ChangeEndpoint, cipher: Cipher) -> Plan[Endpoint | 
     return (yield from _save(command.endpoint, cipher))
 
 
-def rotate_secret(command: RotateSecret, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
-    """Run `RotateSecret`."""
-    known = yield from _locked(command.client, command.id, cipher)
+@command(cipher=True)
+def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
+    """Add a secret; the present one signs too until `until_us`, older ones no more. `NotFound`."""
+    known = yield from _locked(client, id, cipher)
     if known is None:
-        return no_such_endpoint(command.id)
+        return no_such_endpoint(id)
     if known.kind != WEBHOOK:
         return WrongState(f"an endpoint of the kind {known.kind} signs nothing; change what its messages are sent to instead")
-    known.secrets = [command.secret, replace(known.secrets[0], until_us=command.until_us)]
-    known.updated_us = command.at
+    known.secrets = [secret, replace(known.secrets[0], until_us=until_us)]
+    known.updated_us = at
     return (yield from _save(known, cipher))
 
 
-def resume_endpoint(command: ResumeEndpoint, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
-    """Run `ResumeEndpoint`."""
-    known = yield from _locked(command.client, command.id, cipher)
+@command(cipher=True)
+def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
+    """Make an endpoint active; what waited is sent, in order. `NotFound`."""
+    known = yield from _locked(client, id, cipher)
     if known is None:
-        return no_such_endpoint(command.id)
-    known.state, known.reason, known.state_us, known.updated_us = ACTIVE, None, command.at, command.at
-    yield Execute(NO_FAILURE, [(command.client, command.id)])
-    yield Execute(RETRY_WAITING, [(command.client, command.id, command.at)])
+        return no_such_endpoint(id)
+    known.state, known.reason, known.state_us, known.updated_us = ACTIVE, None, at, at
+    yield Execute(NO_FAILURE, [(client, id)])
+    yield Execute(RETRY_WAITING, [(client, id, at)])
     return (yield from _save(known, cipher))
 
 
@@ -119,13 +114,14 @@ def _decrypted(row: Row, cipher: Cipher) -> Endpoint:
     return endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row))
 
 
-def remove_endpoint(command: RemoveEndpoint) -> Plan[TouchbaseError | None]:
-    """Run `RemoveEndpoint`."""
-    key = (command.client, command.id)
+@command
+def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
+    """Remove an endpoint with what it misses and its attempts. `NotFound`."""
+    key = (client, id)
     rows = yield Execute(DELETE_ENDPOINT, [key])
     for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ATTEMPTS):
         yield Execute(statement, [key])
-    return None if rows else no_such_endpoint(command.id)
+    return None if rows else no_such_endpoint(id)
 
 
 def replay(command: Replay, cipher: Cipher) -> Plan[int | TouchbaseError]:
@@ -174,17 +170,22 @@ def _to_replay(command: Replay, endpoint: Endpoint) -> Plan[list[Pending] | Touc
     return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, command.at, command.at) for row in rows]
 
 
-def get_endpoint(query: GetEndpoint, cipher: Cipher) -> Plan[Endpoint | None]:
-    """Run `GetEndpoint`."""
-    rows = yield Select(f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id = ?", (query.client, query.id))
+@query(cipher=True)
+def get_endpoint(cipher: Cipher, client: int, id: int) -> Plan[Endpoint | None]:
+    """One endpoint."""
+    rows = yield Select(f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id = ?", (client, id))
     return _decrypted(rows[0], cipher) if rows else None
 
 
-def list_endpoints(query: ListEndpoints, cipher: Cipher) -> Plan[list[tuple[Endpoint, Progress]]]:
-    """Run `ListEndpoints`."""
+@query(cipher=True)
+def list_endpoints(cipher: Cipher, client: int, limit: int, at: Micros, after: int | None = None) -> Plan[list[tuple[Endpoint, Progress]]]:
+    """A client's endpoints with their progress, oldest first, after an id.
+
+    `at`: Now, for filters on times.
+    """
     sql = f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
-    rows = yield Select(sql, (query.client, query.after or 0, query.limit))
-    newest = yield from _newest(query.client)
+    rows = yield Select(sql, (client, after or 0, limit))
+    newest = yield from _newest(client)
     found: list[tuple[Endpoint, Progress]] = []
     settings: ClientSettings | None = None
     for row in rows:
@@ -197,12 +198,12 @@ def list_endpoints(query: ListEndpoints, cipher: Cipher) -> Plan[list[tuple[Endp
             "SELECT count(*) FROM pending_webhook WHERE client = ? AND endpoint_id = ? AND next_us IS NULL", (endpoint.client, endpoint.id)
         )
         if endpoint.filter and settings is None:
-            settings = (yield from settings_of(query.client)) or ClientSettings()
-        conditions = [] if settings is None else filter_conditions(endpoint.filter, settings, query.at)
+            settings = (yield from settings_of(client)) or ClientSettings()
+        conditions = [] if settings is None else filter_conditions(endpoint.filter, settings, at)
         waiting, _ = yield from count_waiting(endpoint.client, endpoint.id, endpoint.types, conditions, position[1], newest)
         found.append((endpoint, Progress(position[0], position[1], position[2], position[3], waiting, failed)))
     return found
 
 
-CIPHER_ANSWERS: dict[type, Callable[..., Plan[object]]] = {GetEndpoint: get_endpoint, ListEndpoints: list_endpoints}
+CIPHER_ANSWERS: dict[type, Callable[..., Plan[object]]] = {}
 """The plans of queries that take the store's cipher."""

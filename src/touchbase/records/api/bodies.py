@@ -18,9 +18,9 @@ from touchbase.http.request_body import Rules
 from touchbase.records.api.members import MemberCheck, Members, ignored_header
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import OTHER_NAMES, CompanyRequest, ContactRequest, CustomFieldInput, CustomFieldOut, given
-from touchbase.records.commands import FindCompanies
 from touchbase.records.create import create_command
 from touchbase.records.models import Company, Contact
+from touchbase.records.sql import lookup as sql_lookup
 from touchbase.records.update import Change, update_command
 from touchbase.sql.store import Store
 
@@ -90,7 +90,7 @@ async def find_companies(store: Store, client: int, bodies: Iterable[msgspec.Str
     """Return the ids of the companies that these bodies name by a domain, by the text of the body; unknown ones are left out."""
     texts = {text for body in bodies if isinstance(text := getattr(body, COMPANY, None), str) and text.strip()}
     domains = {text: normalize.company_domain(text) async for text in in_slices(texts)}
-    found = await store.read(FindCompanies(client, sorted({*domains.values()}))) if domains else {}
+    found = await store.read(sql_lookup.find_companies(client, sorted({*domains.values()}))) if domains else {}
     return {text: found[domain] for text, domain in domains.items() if domain in found}
 
 

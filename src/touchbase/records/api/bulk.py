@@ -22,8 +22,9 @@ from touchbase.records.api.members import ignored_header
 from touchbase.records.api.parameters import DRY_RUN, UPDATED_SINCE
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, CountMatching, Step, change_matching
+from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, Step, change_matching
 from touchbase.records.models import Company, Contact
+from touchbase.records.sql.bulk import count_matching
 from touchbase.records.update import update_command
 from touchbase.search.api.parameters import FILTERS, Q, search_for
 from touchbase.search.queries import CountFound
@@ -105,7 +106,7 @@ class BulkResource(Generic[A, C, R]):
             asked.faults.append(Fault("?", "required", f"must have a filter: {names}, q, or one with an operator as in lists"))
         asked.done()
         listing = self._kind.listing(client.number, 0, None, **filters)
-        return listing, CountMatching(client.number, listing)
+        return listing, count_matching(client.number, listing)
 
 
 def _max_affected(call: Call, faults: list[Fault]) -> int:

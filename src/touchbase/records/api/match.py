@@ -42,8 +42,9 @@ from touchbase.records.api.match_schemas import (
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.serializers import to_text
 from touchbase.records.api.upsert import match_fields
-from touchbase.records.match import Key, Match, MatchEverywhere, MatchRecords
+from touchbase.records.match import Key, Match, MatchEverywhere
 from touchbase.records.record_type import Field
+from touchbase.records.sql.lookup import match_records
 from touchbase.sql.store import Store
 
 T = TypeVar("T")
@@ -138,7 +139,7 @@ class MatchResource:
         client = await call.client()
         call.parameters().done()
         keys, store = await self._keys(call), call.api.dependencies.store
-        found = await store.read(MatchRecords(client.number, self._kind, _all(keys)))
+        found = await store.read(match_records(client.number, self._kind, _all(keys)))
         results = [self._one(each, found) for each in keys]
         await mark_suppressed(store, client.number, keys, found, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))

@@ -19,7 +19,7 @@ from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting, page_body
-from touchbase.messages.commands import MessagesOfEvents
+from touchbase.messages.sql.plans import messages_of_events
 from touchbase.records.api import parameters
 from touchbase.records.api.batch import batch_route
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
@@ -173,7 +173,7 @@ class RecordResource(Generic[A, C, R]):
         store = call.api.dependencies.store
         page, place, since_us = await timeline(store, record, asked[LIMIT], before, self._words(client))
         events = [(each.event.key, each.event.occurred_us) for each in page]
-        messages = await store.read(MessagesOfEvents(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
+        messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
         shown = (timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True))
         data = fitting(shown, call.api.dependencies.limits.page_bytes)
         place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time

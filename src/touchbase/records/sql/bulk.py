@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.records.bulk import CountMatching
 from touchbase.records.commands import ListContacts, ListRecords
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
 
 
@@ -19,9 +19,10 @@ def conditions(listing: ListRecords[Any]) -> tuple[str, Where]:
     return "contact" if isinstance(listing, ListContacts) else "company", where
 
 
-def count_matching(query: CountMatching) -> Plan[int]:
-    """Return the number of records that match."""
-    table, where = conditions(query.listing)
+@query
+def count_matching(client: int, listing: ListRecords[Any]) -> Plan[int]:
+    """The number of records that match the filters of a list."""
+    table, where = conditions(listing)
     [(count,)] = yield Select(f"SELECT count(*) FROM {table} WHERE {where}", where.params)
     return int(count)
 

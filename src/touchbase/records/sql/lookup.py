@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.commands import FindCompanies, FindOwner
-from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere, MatchRecords
+from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere
 from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -29,20 +29,20 @@ _COMPANY_ID = find(
 )
 
 
-def find_companies(query: FindCompanies) -> Plan[dict[str, int]]:
-    """Return the ids of companies by domain."""
-    rows = yield Execute(_COMPANY_ID, [(query.client, domain) for domain in query.domains])
+@query
+def find_companies(client: int, domains: list[str]) -> Plan[dict[str, int]]:
+    """The ids of a client's companies with these domains, by domain; an unknown one is left out."""
+    rows = yield Execute(_COMPANY_ID, [(client, domain) for domain in domains])
     return {row[1]: row[2] for row in rows}
 
 
-def find_owner(query: FindOwner) -> Plan[int | None]:
-    """Return the client that has a record, found through each client's own index."""
-    table = "contact" if query.kind == CONTACT else "company"
+@query
+def find_owner(kind: int, id: int, client: int | None = None) -> Plan[int | None]:
+    """The number of the client that has the record with this id, of all clients, or of the one named; None if there is no such record."""
+    table = "contact" if kind == CONTACT else "company"
     where = Where("c.state <> 'deleting'")
-    where.equal("c.id", query.client)
-    rows = yield Select(
-        f"SELECT t.client FROM client c JOIN {table} t ON t.client = c.id AND t.id = ? WHERE {where}", (query.id, *where.params)
-    )
+    where.equal("c.id", client)
+    rows = yield Select(f"SELECT t.client FROM client c JOIN {table} t ON t.client = c.id AND t.id = ? WHERE {where}", (id, *where.params))
     return rows[0][0] if rows else None
 
 
@@ -65,13 +65,14 @@ _STATEMENTS = {
 }
 
 
-def match_records(query: MatchRecords) -> Plan[Mapping[Key, Match]]:
-    """Return the client's records that have these keys: one statement for each kind of key."""
+@query
+def match_records(client: int, kind: int, keys: list[Key]) -> Plan[Mapping[Key, Match]]:
+    """The records of a client that have these keys, by key; unknown keys are left out."""
     found: dict[Key, Match] = {}
-    for column, statement in _STATEMENTS[query.kind].items():
-        keys = [(query.client, key) for named, key in query.keys if named == column]
-        if keys:
-            rows = yield Execute(statement, keys)
+    for column, statement in _STATEMENTS[kind].items():
+        current_keys = [(client, key) for named, key in keys if named == column]
+        if current_keys:
+            rows = yield Execute(statement, current_keys)
             found.update({(column, row[1]): _match_of(row) for row in rows})
     return found
 

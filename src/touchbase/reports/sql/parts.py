@@ -7,16 +7,17 @@ counted again.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from touchbase.common.timestamps import DAY, LATEST, SECOND, Micros
 from touchbase.history.status import REPLY
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER, EventRow, Part, PartBuilder, Union, packed, unpacked
-from touchbase.reports.queries import MOST_ROWS, CountedPart, ReportCampaigns, Reported, ReportTooLarge, StoreParts, Stretch
+from touchbase.reports.queries import MOST_ROWS, CountedPart, ReportCampaigns, Reported, ReportTooLarge, Stretch
 from touchbase.reports.spans import Span, spans_of
 from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
+from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
@@ -153,8 +154,9 @@ def _page(
     return (whole, last) if whole else (yield from _page(client, effect, at, end, has_deleted, 2 * limit))
 
 
-def store_parts(command: StoreParts) -> Plan[None]:
-    """Run `StoreParts`."""
-    yield Execute(FORGET_HOURS, [(command.client, command.at - HOURS_STAY)])
-    rows = [(command.client, *stretch, one.version, command.at, one.content) for stretch, one in sorted(command.parts.items())]
+@command
+def store_parts(client: int, parts: Mapping[Stretch, CountedPart], at: Micros) -> Plan[None]:
+    """Store parts of reports in place of older ones, and remove hours that no present report has."""
+    yield Execute(FORGET_HOURS, [(client, at - HOURS_STAY)])
+    rows = [(client, *stretch, one.version, at, one.content) for stretch, one in sorted(parts.items())]
     yield Execute(STORE_PARTS, rows)

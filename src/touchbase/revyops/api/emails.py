@@ -18,16 +18,10 @@ from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, fitting
 from touchbase.messages.api.resource import contact_of
 from touchbase.messages.api.schemas import NewMessage, new_message, with_text
-from touchbase.messages.commands import (
-    AddCustomField,
-    CreateMessage,
-    DeleteMessage,
-    GetMessages,
-    ListMessages,
-    RemoveCustomField,
-    SetInterested,
-)
+from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import EMAIL, Message
+from touchbase.messages.sql import plans as sql_plans
+from touchbase.messages.sql.plans import add_custom_field, create_message, delete_message, get_messages, remove_custom_field
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
 from touchbase.records.commands import ListContacts, new_write_key
 from touchbase.revyops.api.email_schemas import (
@@ -105,7 +99,7 @@ async def create_email(call: Call) -> Response:
         response.headers.append((b"location", parts.reached_at(f"{PATH}/{message.id}")))
         return response
 
-    command = CreateMessage(client.number, made, author_of(call.scope))
+    command = create_message(client.number, made, author_of(call.scope))
     return await call.write_and_respond(lambda writes: writes.write(command), respond)
 
 
@@ -125,7 +119,7 @@ async def delete_email(call: Call) -> Response:
     client = await call.client()
     call.parameters().done()
     found = await _email(call, client)
-    return Response(body=encode(email_out(await call.api.dependencies.store.write(DeleteMessage(client.number, found.id)))))
+    return Response(body=encode(email_out(await call.api.dependencies.store.write(delete_message(client.number, found.id)))))
 
 
 async def add_field(call: Call) -> Response:
@@ -137,7 +131,7 @@ async def add_field(call: Call) -> Response:
     _check({"field_name": name, "field_value": value})
     found = await _email(call, client)
     call.api.storing(client, 1, parts.clock())
-    command = AddCustomField(client.number, found.id, name, value, parts.clock())
+    command = add_custom_field(client.number, found.id, name, value, parts.clock())
 
     def respond(message: Message) -> Response:
         return Response(201, encode(field_out(message, name)), record=(CONTACT, message.contact_id))
@@ -153,7 +147,7 @@ async def remove_field(call: Call) -> Response:
     name = next((each for each in found.custom if field_id(found.id, each) == record_id(text)), None)
     if name is None:
         raise NotFound(f"e-mail {found.id} has no custom field with id {text[:40]!r}")
-    await parts.store.write(RemoveCustomField(client.number, found.id, name, parts.clock()))
+    await parts.store.write(remove_custom_field(client.number, found.id, name, parts.clock()))
     return Response(body=encode(field_out(found, name)))
 
 
@@ -170,7 +164,7 @@ async def set_interested(call: Call) -> Response:
     if not found:
         raise NotFound("there is no e-mail of a contact with this address that has this subject; GET /public/emails shows what there is")
     custom = {DISPOSITION: disposition} if disposition else {}
-    command = SetInterested(client.number, found[0].id, True, parts.clock(), custom)
+    command = sql_plans.set_interested(client.number, found[0].id, True, parts.clock(), custom)
 
     def respond(message: Message) -> Response:
         return Response(body=encode(email_out(message)), record=(CONTACT, message.contact_id))
@@ -191,7 +185,7 @@ def _check(texts: dict[str, str]) -> None:
 async def _email(call: Call, client: Client) -> Message:
     """Return the e-mail of the path; raise `NotFound`, also for a message of LinkedIn."""
     number = call.id("e-mail")
-    found = (await call.api.dependencies.store.read(GetMessages(client.number, [number]))).get(number)
+    found = (await call.api.dependencies.store.read(get_messages(client.number, [number]))).get(number)
     if found is None or found.channel != EMAIL:
         raise NotFound(f"there is no e-mail with id {number}: it was deleted, or its contact was")
     return found

@@ -13,9 +13,9 @@ from touchbase.http.responses import Response
 from touchbase.http.schemas import encode, fitting
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource_type import ResourceType
-from touchbase.records.commands import FindOwner
 from touchbase.records.models import Record
 from touchbase.records.read_records import get_record
+from touchbase.records.sql.lookup import find_owner
 from touchbase.revyops.api.parameters import LOOKUP, NUMBERED, PAGE_NUMBER, PAGE_SIZE, RecordFilter, filter_of, lookup_of
 from touchbase.revyops.numbered_pages import LONGEST_PAGE, read_page
 from touchbase.search.across_clients import SearchFor, records_across
@@ -66,7 +66,7 @@ class ListResource:
         asked, number = call.parameters(), call.id(kind.type.name)
         asked.done()
         store = call.api.dependencies.store
-        owner = await store.read(FindOwner(kind.type.kind, number)) if only is None else only
+        owner = await store.read(find_owner(kind.type.kind, number)) if only is None else only
         if owner is None:
             raise NotFound(f"there is no {kind.type.name} with id {number}")
         record: Record = await get_record(store, kind.type, owner, number)

@@ -11,9 +11,9 @@ from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
@@ -48,20 +48,21 @@ STORE_WORDS = Statement(
 )
 
 
-def index_records(command: IndexRecords) -> Plan[int]:
-    """Carry out the command."""
-    yield Execute(LOCK, [(command.client,)])
-    taken = yield Execute(TAKE_PENDING, [(command.client, command.most)])
+@command
+def index_records(client: int, most: int = 100) -> Plan[int]:
+    """Bring up to `most` noted records of a client into the index; the result is how many notes were worked off."""
+    yield Execute(LOCK, [(client,)])
+    taken = yield Execute(TAKE_PENDING, [(client, most)])
     noted = {(kind, number) for kind, number in taken}
     found: list[Record] = []
-    contacts = yield Execute(CONTACT_TO_INDEX, sorted((command.client, number) for kind, number in noted if kind == CONTACT))
+    contacts = yield Execute(CONTACT_TO_INDEX, sorted((client, number) for kind, number in noted if kind == CONTACT))
     found += yield from with_custom_fields(CONTACT, [contact_of(row) for row in contacts])
-    companies = yield Execute(COMPANY_TO_INDEX, sorted((command.client, number) for kind, number in noted if kind == COMPANY))
+    companies = yield Execute(COMPANY_TO_INDEX, sorted((client, number) for kind, number in noted if kind == COMPANY))
     found += yield from with_custom_fields(COMPANY, [company_of(row) for row in companies])
     rows = {rowid(_kind(record), record.id): indexed_words(record) for record in found}
     if rows:
-        yield Execute(STORE_WORDS, [(command.client, *row) for row in sorted(rows.items())])
-    yield from forget_words(command.client, noted - {(_kind(record), record.id) for record in found})
+        yield Execute(STORE_WORDS, [(client, *row) for row in sorted(rows.items())])
+    yield from forget_words(client, noted - {(_kind(record), record.id) for record in found})
     return len(taken)
 
 
@@ -71,9 +72,10 @@ def forget_words(client: int, records: Iterable[tuple[int, int]]) -> Plan[None]:
         yield Execute(DELETE_WORDS, gone)
 
 
-def next_to_index(query: NextToIndex) -> Plan[int | None]:
-    """Answer the query."""
-    rows = yield Select("SELECT client FROM search_pending WHERE client > ? ORDER BY client LIMIT 1", (query.after,))
+@query
+def next_to_index(after: int = 0) -> Plan[int | None]:
+    """The number of the next client after `after` with records to index."""
+    rows = yield Select("SELECT client FROM search_pending WHERE client > ? ORDER BY client LIMIT 1", (after,))
     return rows[0][0] if rows else None
 
 

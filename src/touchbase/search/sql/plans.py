@@ -18,21 +18,12 @@ from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields_within
-from touchbase.search.queries import (
-    EXACT,
-    Count,
-    CountFound,
-    FindPosition,
-    Found,
-    MatchesFilter,
-    SearchCompanies,
-    SearchContacts,
-    SearchRecords,
-)
+from touchbase.search.queries import EXACT, Count, CountFound, FindPosition, Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.search.tree import Node, conjuncts, is_limit
+from touchbase.sql.operation import query
 from touchbase.sql.page_budget import Cut
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Plan, Row, Select
@@ -83,15 +74,16 @@ def find_position(query: FindPosition) -> Plan[Position | None]:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def matches_filter(query: MatchesFilter) -> Plan[bool]:
-    """Return whether a record matches; also if there is none."""
-    name = _CONTACTS.name if query.kind == CONTACT else _COMPANIES.name
+@query
+def matches_filter(client: int, kind: int, id: int, where: Node) -> Plan[bool]:
+    """Whether a record matches a filter; also if there is no such record."""
+    name = _CONTACTS.name if kind == CONTACT else _COMPANIES.name
     texts: list[str] = []
     params: list[object] = []
     for d in (SQLITE, POSTGRES):
         sql = Sql()
-        texts.append(f"SELECT {sql.condition(query.where, d)} FROM {name} t WHERE t.client = ? AND t.id = ?")
-        params = [*sql.params, query.client, query.id]
+        texts.append(f"SELECT {sql.condition(where, d)} FROM {name} t WHERE t.client = ? AND t.id = ?")
+        params = [*sql.params, client, id]
     rows = yield Select(texts[0], tuple(params), texts[1])
     return not rows or bool(rows[0][0])
 

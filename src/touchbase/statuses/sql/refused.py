@@ -34,8 +34,9 @@ from touchbase.records.sql.rows import company_of, company_row, contact_of, cont
 from touchbase.records.sql.update import save_contacts
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
-from touchbase.statuses.commands import ApplyRefused, Rechecked, RecheckStatuses
+from touchbase.statuses.commands import ApplyRefused, Rechecked
 from touchbase.statuses.models import PLURALS
 
 MOST_WORDS = 1_000
@@ -86,10 +87,11 @@ def _word(event: StoredEvent, kind: int) -> str | None:
     return word
 
 
-def recheck_statuses(command: RecheckStatuses, ids: Ids) -> Plan[Job | None]:
-    """Run `RecheckStatuses`."""
-    client = yield from locked(command.client)
-    return None if client is None else (yield from recheck(command.client, command.kind, client.settings, command.at, command.by, ids))
+@command(ids="job")
+def recheck_statuses(ids: Ids, client: int, kind: int, at: Micros, by: str | None = None) -> Plan[Job | None]:
+    """Start a job that applies the statuses that events asked for and the declared set did not have then; None if it still has none."""
+    current_client = yield from locked(client)
+    return None if current_client is None else (yield from recheck(client, kind, current_client.settings, at, by, ids))
 
 
 def recheck(client: int, kind: int, settings: ClientSettings, at: Micros, by: str | None, ids: Ids) -> Plan[Job | None]:

@@ -28,19 +28,9 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Execute, Plan, Select
-from touchbase.statuses.commands import (
-    Changed,
-    CountRecords,
-    DefineStatus,
-    FindOutdated,
-    ListStatuses,
-    OutdatedPage,
-    PreviewRename,
-    RemoveStatus,
-    RenameStatus,
-    RewriteStatuses,
-)
+from touchbase.statuses.commands import Changed, OutdatedPage, PreviewRename, RenameStatus
 from touchbase.statuses.models import (
     MOST_RENAMES,
     PLURALS,
@@ -57,12 +47,13 @@ from touchbase.statuses.sql.refused import recheck, refused_words, save_folded
 _GONE = "this client no longer exists"
 
 
-def list_statuses(query: ListStatuses) -> Plan[list[StatusInfo]]:
-    """Run `ListStatuses`."""
-    settings = (yield from settings_of(query.client)) or ClientSettings()
-    counts = yield from _counts(query.client, query.kind)
-    refused = (yield from refused_words(query.client, query.kind)) if settings.declared(query.kind) is not None else {}
-    return listed(settings, query.kind, counts, refused)
+@query
+def list_statuses(client: int, kind: int) -> Plan[list[StatusInfo]]:
+    """All statuses of contacts or companies, with the numbers of their records."""
+    settings = (yield from settings_of(client)) or ClientSettings()
+    counts = yield from _counts(client, kind)
+    refused = (yield from refused_words(client, kind)) if settings.declared(kind) is not None else {}
+    return listed(settings, kind, counts, refused)
 
 
 def _counts(client: int, kind: int) -> Plan[dict[str, int]]:
@@ -97,42 +88,49 @@ def _unknown(kind: int, name: str, settings: ClientSettings) -> NotFound:
     return NotFound(f"{PLURALS[kind]} have no status {name!r}: it is not declared, and no record has it")
 
 
-def define_status(command: DefineStatus, ids: Ids) -> Plan[Changed | TouchbaseError]:
-    """Run `DefineStatus`."""
-    client = yield from locked(command.client)
-    if client is None:
+@command(ids="job")
+def define_status(
+    ids: Ids, client: int, kind: int, name: str, start_set: bool, at: Micros, by: str | None = None
+) -> Plan[Changed | TouchbaseError]:
+    """Add a status to the declared set. Without a set `WrongState`, unless `start_set`: then the set begins with all present statuses.
+
+    `Conflict` for one that is declared, that differs from a declared one in spelling only, or that is a former name.
+    """
+    current_client = yield from locked(client)
+    if current_client is None:
         return NotFound(_GONE)
-    settings, kind, name = client.settings, command.kind, command.name
+    settings = current_client.settings
     declared, words = settings.declared(kind), settings.words(kind)
     if declared is None:
-        if not command.start_set:
+        if not start_set:
             return WrongState(
                 f"every status of {PLURALS[kind]} is allowed, because no set is declared; send start_set=true to declare one that begins "
                 "with the statuses in use and the words that Touchbase sets"
             )
-        counts = yield from _counts(command.client, kind)
+        counts = yield from _counts(client, kind)
         declared = StatusSet([one.name for one in listed(settings, kind, counts)])
     if words.is_former(name):
         return Conflict(f"{name!r} is a former name of {words.of(name)!r}, and events that say it mean that; choose another name")
-    if (own := same_spelling(name, declared.statuses)) is not None and not (command.start_set and settings.declared(kind) is None):
+    if (own := same_spelling(name, declared.statuses)) is not None and not (start_set and settings.declared(kind) is None):
         return Conflict(f"{own!r} is declared already" + ("" if own == name else f"; events do not distinguish it from {name!r}"))
     statuses = list(dict.fromkeys([*declared.statuses, name]))
     if len(statuses) > MOST_STATUSES:
         return Conflict(f"a declared set has at most {MOST_STATUSES} statuses; remove or merge some first")
-    changed = yield from store_settings(client.client_id, _with_set(settings, kind, StatusSet(statuses, declared.transitions)))
-    return Changed(changed, (yield from recheck(command.client, kind, changed.settings, command.at, command.by, ids)))
+    changed = yield from store_settings(current_client.client_id, _with_set(settings, kind, StatusSet(statuses, declared.transitions)))
+    return Changed(changed, (yield from recheck(client, kind, changed.settings, at, by, ids)))
 
 
-def remove_status(command: RemoveStatus) -> Plan[Changed | TouchbaseError]:
-    """Run `RemoveStatus`."""
-    client = yield from locked(command.client)
-    if client is None:
+@command
+def remove_status(client: int, kind: int, name: str) -> Plan[Changed | TouchbaseError]:
+    """Remove a status from the declared set. `NotFound`; `Conflict` if records have it, or if it is the last one."""
+    current_client = yield from locked(client)
+    if current_client is None:
         return NotFound(_GONE)
-    kind, name, settings = command.kind, command.name, client.settings
+    settings = current_client.settings
     declared = settings.declared(kind)
-    count = yield from _count(command.client, kind, settings.words(kind).words_of(name))
+    count = yield from _count(client, kind, settings.words(kind).words_of(name))
     if declared is None or name not in declared.statuses:
-        if not count and not (yield from _exists(settings, command.client, kind, name)):
+        if not count and not (yield from _exists(settings, client, kind, name)):
             return _unknown(kind, name, settings)
         return Conflict(f"{name!r} is not in the declared set; merge it into another status to make it disappear")
     if count:
@@ -142,7 +140,7 @@ def remove_status(command: RemoveStatus) -> Plan[Changed | TouchbaseError]:
         return Conflict("it is the last status of the set; remove the set in the client's settings to allow every status")
     transitions = {before: [each for each in after if each != name] for before, after in declared.transitions.items() if before != name}
     statuses = StatusSet([each for each in declared.statuses if each != name], transitions)
-    return Changed((yield from store_settings(client.client_id, _with_set(settings, kind, statuses))), None)
+    return Changed((yield from store_settings(current_client.client_id, _with_set(settings, kind, statuses))), None)
 
 
 def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> ClientSettings:
@@ -246,37 +244,40 @@ def _notes(words: StatusWords, query: PreviewRename, service: Sequence[str], is_
     return notes
 
 
-def find_outdated(query: FindOutdated) -> Plan[OutdatedPage]:
-    """Run `FindOutdated`."""
-    settings = (yield from settings_of(query.client)) or ClientSettings()
-    words = settings.words(query.kind)
+@query
+def find_outdated(client: int, kind: int, after: int, limit: int) -> Plan[OutdatedPage]:
+    """The next records by id that have a former name of a status, among `limit` records."""
+    settings = (yield from settings_of(client)) or ClientSettings()
+    words = settings.words(kind)
     rows = yield Select(
-        f"SELECT id, status, previous_status FROM {TABLES[query.kind]} WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
-        (query.client, query.after, query.limit),
+        f"SELECT id, status, previous_status FROM {TABLES[kind]} WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
+        (client, after, limit),
     )
     ids = [row[0] for row in rows if words.is_former(row[1]) or words.is_former(row[2])]
-    return OutdatedPage(ids, len(rows), rows[-1][0] if len(rows) == query.limit else None, words.last_us)
+    return OutdatedPage(ids, len(rows), rows[-1][0] if len(rows) == limit else None, words.last_us)
 
 
-def count_records(query: CountRecords) -> Plan[int]:
-    """Run `CountRecords`."""
-    rows = yield Select(f"SELECT count(*) FROM {TABLES[query.kind]} WHERE client = ?", (query.client,))
+@query
+def count_records(client: int, kind: int) -> Plan[int]:
+    """The number of a client's contacts or companies."""
+    rows = yield Select(f"SELECT count(*) FROM {TABLES[kind]} WHERE client = ?", (client,))
     found: int = rows[0][0]
     return found
 
 
-def rewrite_statuses(command: RewriteStatuses) -> Plan[int]:
-    """Run `RewriteStatuses`."""
-    client: Client | None = yield from locked(command.client)
-    if client is None or not command.ids:
+@command
+def rewrite_statuses(client: int, kind: int, ids: Sequence[int], at: Micros) -> Plan[int]:
+    """Give these records the present names of their statuses; return how many changed."""
+    current_client: Client | None = yield from locked(client)
+    if current_client is None or not ids:
         return 0
-    kind, words = command.kind, client.settings.words(command.kind)
+    words = current_client.settings.words(kind)
     by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
-    rows = yield Execute(by_id, [(command.client, number) for number in command.ids])
+    rows = yield Execute(by_id, [(client, number) for number in ids])
     found: list[Record] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
     outdated = [record for record in found if words.is_outdated(record)]
     written_since = [record for record in outdated if must_be_folded(record, words)]
-    histories = yield from _histories(command.client, kind, written_since)
+    histories = yield from _histories(client, kind, written_since)
     events: list[LoggedEvent] = []
     for record in outdated:
         before = state_of(record, words)
@@ -284,8 +285,8 @@ def rewrite_statuses(command: RewriteStatuses) -> Plan[int]:
             refold_status(record, histories[record.id], words)
         else:
             follow_renames(record, words)
-        record.updated_us = max(command.at, record.updated_us + 1)
-        events += changes(record, before, command.at, {"origin": JOB}, words)  # the new name alone is no difference
+        record.updated_us = max(at, record.updated_us + 1)
+        events += changes(record, before, at, {"origin": JOB}, words)  # the new name alone is no difference
     yield from save_folded(kind, outdated, rows)
     yield from log_events(events)
     return len(outdated)
@@ -311,9 +312,6 @@ def _histories(client: int, kind: int, records: Sequence[Record]) -> Plan[dict[i
 
 
 ANSWERS: Mapping[type, Any] = {
-    ListStatuses: list_statuses,
     PreviewRename: preview_rename,
-    FindOutdated: find_outdated,
-    CountRecords: count_records,
 }
 """The plan of each query."""

@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.auth.commands import AnyKey, FindKey, IsSessionEnded
+from touchbase.auth.commands import AnyKey, FindKey
+from touchbase.auth.sql import is_session_ended
 from touchbase.clients.commands import FindClient, FindClientByNumber
 from touchbase.common.fair_quota import FairQuota
 from touchbase.common.threads import on_thread
 from touchbase.connections.commands import ListConnections
-from touchbase.custom_fields.commands import FindUses
+from touchbase.custom_fields.sql import find_uses
 from touchbase.encryption.cipher import NO_CIPHER, Cipher
 from touchbase.errors import UnusableStore
 from touchbase.events.dry_runs import load_deliveries
@@ -36,8 +37,9 @@ from touchbase.events.large_delivery import LargeWork
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.idempotency.commands import FindResponse
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import FindTraces
-from touchbase.records.commands import FindCompanies, GetCompany, GetContact, GetRecords, ListCompanies, ListContacts
+from touchbase.inbox.sql.queries import find_traces
+from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records.sql.lookup import find_companies
 from touchbase.reports.queries import ReportStatuses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Query
@@ -48,6 +50,7 @@ from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_cipher
 from touchbase.storage.idempotent_batch import with_idempotency
 from touchbase.storage.job_steps import with_job_steps
+from touchbase.storage.query_handlers import get_records
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
 from touchbase.storage.sqlite.inbox_batch import apply_inbox_batch, dry_run_batch
@@ -65,27 +68,27 @@ POINT_QUERIES = frozenset(
     {
         GetContact,
         GetCompany,
-        FindCompanies,
+        find_companies,
         FindClient,
         FindClientByNumber,
         ListConnections,
         FindKey,
         AnyKey,
         FindResponse,
-        FindTraces,
-        IsSessionEnded,
+        find_traces,
+        is_session_ended,
     }
 )
 """Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
 FEW_RECORDS = 16
-"""Records of a `GetRecords` up to which it is read in the event loop too: as many as one endpoint of webhooks asks for at once."""
+"""Records of a `get_records` up to which it is read in the event loop too: as many as one endpoint of webhooks asks for at once."""
 PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
 """Queries that run in the event loop while they are quick, because a thread competes for the interpreter for each row."""
 QUICK_SECONDS = 0.002
 """A page query that takes longer starts again on a thread."""
 STEPS_PER_CHECK = 200
 """Steps of SQLite's virtual machine between two checks of the time: a few rows."""
-LONG_QUERIES = frozenset({ReportStatuses, FindUses})
+LONG_QUERIES = frozenset({ReportStatuses, find_uses})
 """Queries that may read everything a client has: they have threads of their own, so that no other query waits for them.
 
 Reports by campaign read part by part, so they may take the threads of the others.
@@ -170,7 +173,7 @@ class SqliteStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        if type(query) in POINT_QUERIES or (type(query) is GetRecords and len(query.ids) <= FEW_RECORDS):
+        if type(query) in POINT_QUERIES or (type(query) is get_records and len(query.ids) <= FEW_RECORDS):
             return _read(self._loop_reader, self._plan(query))
         if type(query) in PAGE_QUERIES:
             with contextlib.suppress(apsw.InterruptError):
