@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from touchbase.errors import TouchbaseError
 from touchbase.sql.ids import Ids
@@ -44,6 +44,26 @@ class Query(Generic[T_co]):
 
     __slots__ = ()
     operation: ClassVar[Operation]
+
+
+class CommandType(Protocol[P, T_co]):
+    """An operation that writes: calling it gives a command. `plan` is the decorated function, for other plans."""
+
+    plan: Callable[..., Plan[Any]]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Command[T_co]:
+        """Return a command with these arguments."""
+        ...
+
+
+class QueryType(Protocol[P, T_co]):
+    """An operation that reads: calling it gives a query. `plan` is the decorated function, for other plans."""
+
+    plan: Callable[..., Plan[Any]]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Query[T_co]:
+        """Return a query with these arguments."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +124,17 @@ def _operation(base: type, plan: Callable[..., Any], ids: str | Needs | None, ci
     call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
 
     def execute(*given: Any) -> Plan[Any]:
-        return plan(*given[:-1], *arguments(given[-1]))
+        steps: Plan[Any] = plan(*given[:-1], *arguments(given[-1]))
+        return steps
 
     call_type.operation = Operation(_one_by_one(execute, takes_ids=ids is not None, takes_cipher=cipher), _needs(ids))
     return call_type
 
 
 @overload
-def query(plan: Callable[P, Plan[T]]) -> Callable[P, Query[T]]: ...
+def query(plan: Callable[P, Plan[T]]) -> QueryType[P, T]: ...
 @overload
-def query(*, cipher: Literal[True]) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T]]], Callable[P, Query[T]]]: ...
+def query(*, cipher: Literal[True]) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T]]], QueryType[P, T]]: ...
 def query(plan: Any = None, *, cipher: bool = False) -> Any:
     """Make an operation that reads of a plan. With `cipher` the plan's first parameter is the store's cipher."""
     if plan is None:
@@ -122,19 +143,17 @@ def query(plan: Any = None, *, cipher: bool = False) -> Any:
 
 
 @overload
-def command(plan: Callable[P, Plan[T | TouchbaseError]]) -> Callable[P, Command[T]]: ...
+def command(plan: Callable[P, Plan[T | TouchbaseError]]) -> CommandType[P, T]: ...
 @overload
-def command(
-    *, cipher: Literal[True]
-) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T | TouchbaseError]]], Callable[P, Command[T]]]: ...
+def command(*, cipher: Literal[True]) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
 def command(
     *, ids: str | Needs, cipher: Literal[False] = False
-) -> Callable[[Callable[Concatenate[Ids, P], Plan[T | TouchbaseError]]], Callable[P, Command[T]]]: ...
+) -> Callable[[Callable[Concatenate[Ids, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
 def command(
     *, ids: str | Needs, cipher: Literal[True]
-) -> Callable[[Callable[Concatenate[Ids, Cipher, P], Plan[T | TouchbaseError]]], Callable[P, Command[T]]]: ...
+) -> Callable[[Callable[Concatenate[Ids, Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 def command(plan: Any = None, *, ids: str | Needs | None = None, cipher: bool = False) -> Any:
     """Make an operation that writes of a plan, which returns its result or a `TouchbaseError`.
 

@@ -256,7 +256,7 @@ def replace_lost(cipher: Cipher) -> Plan[list[SecretLocation]]:
             yield Execute(_replace_secret(table, column), replacements)
             replaced += [table.location(column, row) for row in lost]
     yield from record_key(cipher)
-    yield from retire_keys(retire_keys(), cipher)
+    yield from retire_keys.plan(cipher)
     return replaced
 
 

@@ -142,7 +142,7 @@ def import_messages(command: ImportMessages, ids: Ids) -> Plan[list[ImportedMess
         elif not message.contact_id:
             results.append(ImportedMessage(NO_CONTACT if erased.isdisjoint(one.people) else ERASED))
         else:
-            made = message if command.dry_run else (yield from create_message(create_message(client, message), ids))
+            made = message if command.dry_run else (yield from create_message.plan(ids, client, message))
             if isinstance(made, Message):
                 known[message.event_key] = (made.occurred_us, False, made.id)
             results.append(ImportedMessage(CREATED, made.id) if isinstance(made, Message) else ImportedMessage(NO_CONTACT))
@@ -183,7 +183,7 @@ def set_interested(
         present = yield from _custom_of(client, numbers)
         yield from _store_custom(client, found, present, custom, at_us)
     yield Execute(SET_INTERESTED, [(client, number, value, at_us) for number in numbers])
-    return replace(found, interested=interested, custom=found.custom | custom, updated_us=at_us)
+    return replace(found, interested=interested, custom={**found.custom, **custom}, updated_us=at_us)
 
 
 @command
