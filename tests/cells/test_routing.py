@@ -7,6 +7,8 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.cells.conftest import OPEN
 from tests.conftest import ExecuteSql
 from tests.house import House
+from touchbase.storage.command_handlers import COMMANDS
+from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 
 from touchbase.cells.models import DRAINING, HOME, Place
 from touchbase.cells.sql import find_place, reserve_place, set_cell_state
@@ -17,12 +19,11 @@ from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.commands import FindNewEvents
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.maintenance import Maintenance
 from touchbase.routing.everywhere import DIVIDED, MERGES
 from touchbase.routing.names import READS, WRITES
 from touchbase.routing.router import CellRouter
-from touchbase.storage.command_handlers import COMMANDS
-from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS, get_delivery
 from touchbase.storage.rls_scope import CLIENT_LIST_TYPES, CROSS_CLIENT, CROSS_CLIENT_UNLESS_NAMED
 
 SENT = {"kind": "email_sent", "at": 1, "identities": []}

@@ -7,7 +7,8 @@ from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.stored_bytes import store_count
-from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL, CountStored, StorageCounter
+from touchbase.clients.storage_counter import StorageCounter
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL, CountStored
 from touchbase.common.timestamps import SECOND
 from touchbase.doctor import diagnose
 from touchbase.http.dependencies import Limits

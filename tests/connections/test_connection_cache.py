@@ -21,10 +21,10 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import delivery_events, get_delivery
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import delivery_events, get_delivery
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

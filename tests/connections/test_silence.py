@@ -21,7 +21,8 @@ from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.commands import AddConnection, RemoveConnection
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import HOUR, Silence
-from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, CallCounts, CountCalls, JudgeConnection, begin_silences
+from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, CallCounts, CountCalls, JudgeConnection
+from touchbase.connections.silence_check import begin_silences
 from touchbase.connections.sql.silence import claim_check, count_silent, list_calls, list_silences
 from touchbase.doctor import diagnose
 from touchbase.event_log.commands import ListLoggedEvents

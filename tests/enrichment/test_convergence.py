@@ -18,10 +18,10 @@ from touchbase.common.timestamps import SECOND, to_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

@@ -14,9 +14,9 @@ from touchbase.connections.models import Connection
 from touchbase.connections.oauth import grant_of
 from touchbase.enrichment.oauth_tokens import TOKEN_BYTES
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery
 
 CLIENT, SECRET, REFRESH = "1000.CLIENT", "a-clients-secret", "1000.a-refresh.token"
 GRANT = f"refresh:{CLIENT}:{SECRET}:{REFRESH}"

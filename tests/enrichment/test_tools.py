@@ -10,11 +10,12 @@ from tests.enrichment.fake_tool_api import ADAPTERS, NOON, TOKEN, FakeApi, Fetch
 
 from touchbase.common.timestamps import DAY, to_text
 from touchbase.history.events import CONTACT
+from touchbase.history.sql import get_history
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery, get_history
 
 YESTERDAY = to_text(NOON - DAY)
 LATER = to_text(NOON - DAY // 2)

@@ -29,18 +29,19 @@ from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, store_fetched
 from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.redaction import INLINE_BYTES
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import ListContacts
 from touchbase.records.models import Contact
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery, get_history
 
 HUBSPOT = "hubspot"
 

@@ -21,10 +21,10 @@ from touchbase.events.worker import InboxWorker, translator
 from touchbase.history.events import Translation
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 from touchbase.storage.postgres.prefetch import SLICE_BYTES
-from touchbase.storage.query_handlers import get_delivery
 
 __all__ = ["house"]
 ANN = "ann@example.com"

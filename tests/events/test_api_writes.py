@@ -20,6 +20,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.serializers import company_out, contact_out
@@ -27,9 +28,9 @@ from touchbase.records.commands import GetCompany, GetContact, ListCompanies, Li
 from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import find_united
 from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import find_united, get_history
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count(1)

@@ -33,6 +33,7 @@ from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import BusyClients, ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
@@ -41,7 +42,6 @@ from touchbase.records.models import Contact
 from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import inbox_batch as postgres
-from touchbase.storage.query_handlers import get_history
 from touchbase.storage.sqlite import inbox_batch as sqlite
 
 NOON = 1_790_000_000 * SECOND

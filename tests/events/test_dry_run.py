@@ -25,8 +25,8 @@ from touchbase.inbox.delivery import IGNORED, MAX_ATTEMPTS, RECEIVED, UNRECOGNIS
 from touchbase.inbox.payload_fingerprint import fingerprint_parts
 from touchbase.inbox.queries import CountDeliveries, DeliveryGroup, GroupDeliveries
 from touchbase.inbox.service import DeliveryFilter, group_deliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_795_000_000 * SECOND
 COUNT = itertools.count()

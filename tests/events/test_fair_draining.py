@@ -19,8 +19,8 @@ from touchbase.events.worker import BACKOFF_SECONDS, InboxWorker
 from touchbase.history.events import Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import BusyClients, CountDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_790_000_000 * SECOND
 BACKLOG = 20_000

@@ -13,12 +13,12 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 COUNT = itertools.count()
 HOUR = 3600 * SECOND

@@ -19,14 +19,15 @@ from touchbase.events import projection
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.records.sql.reads import find_united
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import find_united, get_history
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

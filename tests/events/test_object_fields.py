@@ -10,12 +10,12 @@ from tests.events.test_known_events import receive
 from tests.events.test_merged_records import NOON, client_of, merge, no_differences
 
 from touchbase.history.events import CONTACT
+from touchbase.history.sql import get_history
 from touchbase.history.status_words import PLAIN
 from touchbase.records.commands import GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.records.timelines import timeline
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 
 def partner(number: str, email: str, name: str, phone: str | None, title: str | None, at: int, **more: Any) -> list[dict[str, Any]]:

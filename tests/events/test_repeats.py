@@ -17,12 +17,12 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)

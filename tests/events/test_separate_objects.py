@@ -16,10 +16,10 @@ from tests.events.test_merged_records import NOON, client_of
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import CONTACT
+from touchbase.history.sql import get_history
 from touchbase.records.commands import CreateContact, GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 ANN, INFO = "ann@x.test", "info@x.test"
 Call = list[dict[str, Any]]

@@ -15,8 +15,8 @@ from touchbase.connections import validation as connections_validation
 from touchbase.connections.service import Connections
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import CONTACT
+from touchbase.history.sql import get_history
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 ADAPTERS = load_adapters()
 NOW = "2026-11-20T09:30:00Z"

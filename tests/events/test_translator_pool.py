@@ -23,10 +23,10 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import CountDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_790_000_000 * SECOND
 ANN = ("", "email", "ann@example.com")

@@ -25,11 +25,11 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.records.commands import GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import get_delivery
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

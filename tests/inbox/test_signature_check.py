@@ -22,9 +22,9 @@ from touchbase.connections.commands import ListConnections
 from touchbase.events.worker import translator
 from touchbase.inbox import receive
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.metrics import DELIVERIES_REFUSED
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery
 
 ADAPTERS = load_adapters()
 CRM, MAILS = "/public/crm-webhook/acme", "/public/emailcampaign-webhook/acme"

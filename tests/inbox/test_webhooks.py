@@ -20,8 +20,8 @@ from touchbase.common.timestamps import DAY
 from touchbase.errors import Overloaded
 from touchbase.http.dependencies import Limits
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery
 
 TOKEN = "AQ4AQNot.A.Real.Session_" + "x" * 40
 LOGIN = f"00D000000000001EAA!{TOKEN}"

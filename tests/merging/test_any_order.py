@@ -10,8 +10,8 @@ from tests.asgi_client import MakeClient
 from tests.house import House, read
 
 from touchbase.history.events import CONTACT
+from touchbase.history.sql import get_history
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 END = 100
 OPERATION = 50

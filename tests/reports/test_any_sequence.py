@@ -14,8 +14,8 @@ from tests.reports.test_statuses import STATUSES
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.sql import get_history
 from touchbase.records.commands import GetContact
-from touchbase.storage.query_handlers import get_history
 
 PEOPLE = [f"p{number}@example.com" for number in range(5)]
 KINDS = ("email_sent", "email_sent", "email_sent", "email_replied", "email_bounced", "email_unsubscribed", "email_resubscribed")

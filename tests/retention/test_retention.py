@@ -20,11 +20,11 @@ from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import list_erasures, open_erasures
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import PruneBodies, StoreDelivery
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.retention import service as retention
 from touchbase.retention.service import Retention, UnrecognisedLimits, count_due
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import get_delivery
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.commands import (
     CreateCompany,
@@ -27,7 +28,6 @@ from touchbase.records.commands import (
 )
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 MONDAY = 1_790_000_000 * SECOND
 FRIDAY = MONDAY + 4 * 86_400 * SECOND

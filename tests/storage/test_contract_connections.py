@@ -12,8 +12,8 @@ from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import Conflict, NotFound, PreconditionFailed
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery
 
 SETTINGS = ConnectionSettings(
     status_property={"contact": "hs_lead_status", "company": None}, status_labels={"Won": "customer", "Spam": None},

@@ -25,13 +25,14 @@ from touchbase.events import identity_scan
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery, get_history
 from touchbase.suppression import pii_scan
 
 NOON = 1_790_000_000 * SECOND

@@ -30,10 +30,9 @@ from touchbase.inbox.delivery import (
 )
 from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
 from touchbase.inbox.sql.commands import forget_dedupe_keys, replay_deliveries
-from touchbase.inbox.sql.queries import old_dedupe_keys
+from touchbase.inbox.sql.queries import delivery_events, get_delivery, old_dedupe_keys
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import delivery_events, get_delivery
 
 NOON = 1_790_000_000 * SECOND
 LATER = NOON + DEDUPE_WINDOW

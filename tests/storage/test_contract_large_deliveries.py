@@ -21,14 +21,15 @@ from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult, WorkReport
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
 from touchbase.inbox.limits import LARGE, MAX_EVENTS, UNFINISHED
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_delivery, get_history
 
 NOON = 1_790_000_000 * SECOND
 LATER = NOON + 3600 * SECOND

@@ -10,23 +10,24 @@ from typing import Any
 import apsw
 import pytest
 from tests.storage.statements import STATEMENTS
+from touchbase.storage.query_handlers import HANDLERS
 
 from touchbase.company_links.sql.follow import clients_to_link
 from touchbase.do_not_contact.commands import ListEntries
 from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.lookup import list_clear_addresses
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.sql import get_history
 from touchbase.idempotency.sql import expired_responses
 from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
 from touchbase.inbox.search_queries import StepThroughDeliveries
-from touchbase.inbox.sql.queries import STUCK, old_dedupe_keys
+from touchbase.inbox.sql.queries import STUCK, delivery_events, old_dedupe_keys
 from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.search.queries import FindPosition, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Query
 from touchbase.sql.statement import Select, Statement, for_sqlite
-from touchbase.storage.query_handlers import HANDLERS, delivery_events, get_history
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 

@@ -18,11 +18,11 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import get_delivery
 from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND

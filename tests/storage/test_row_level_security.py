@@ -15,6 +15,7 @@ from tests.connections.silent import fall_silent
 from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import STATEMENTS
+from touchbase.storage.command_handlers import Handler
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
@@ -32,6 +33,7 @@ from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
@@ -59,9 +61,7 @@ from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.command_handlers import Handler
 from touchbase.storage.postgres.connection import ReconnectingConnection
-from touchbase.storage.query_handlers import get_history
 from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 
 OURS, THEIRS = 1, 11

@@ -17,6 +17,8 @@ from tests.conftest import ENCRYPTION_KEYS
 from tests.connections.silent import calls_until
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
+from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
+from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
 from touchbase.auth.sql import end_session, is_session_ended, store_first_key
@@ -84,7 +86,7 @@ from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
 from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.sql.body_retention import drop_unrecognised
-from touchbase.inbox.sql.queries import old_dedupe_keys
+from touchbase.inbox.sql.queries import get_delivery, old_dedupe_keys
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.commands import CreateJob, ListJobs
 from touchbase.jobs.models import UPLOADING, Job
@@ -118,8 +120,6 @@ from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage import open_store, rls_scope
 from touchbase.storage.batch import Probe
 from touchbase.storage.change_matching import with_bulk_changes
-from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
-from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS, get_delivery
 from touchbase.storage.sqlite.connection import read
 
 QUERIES = [*HANDLERS, *CIPHER_HANDLERS]

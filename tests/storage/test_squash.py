@@ -21,6 +21,7 @@ from touchbase.connections.sql.fetching import list_fetching
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
 from touchbase.history.events import Event, Translation
+from touchbase.history.sql import get_history
 from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
 from touchbase.inbox.commands import StoreDelivery
@@ -32,7 +33,6 @@ from touchbase.records.models import Contact
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import get_history
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import staged_backup
 

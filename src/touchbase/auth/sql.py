@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey, no_such_key
-from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -78,6 +77,7 @@ STORE_KEY_USE = Statement(
 )
 
 
+@executes(StoreKey)
 def store_key(command: StoreKey) -> Plan[NotFound | None]:
     """Store a key; an id is never used twice."""
     rows = yield Execute(INSERT_KEY, [key_row(_made(command))])
@@ -92,6 +92,7 @@ def store_first_key(key: StoreKey) -> Plan[bool]:
     return not existing and bool((yield Execute(INSERT_KEY, [key_row(_made(key))])))
 
 
+@executes(RotateKey)
 def rotate_key(command: RotateKey) -> Plan[ApiKey | TouchbaseError]:
     """Store a successor, and end its predecessors."""
     found = yield Execute(LOCK_KEY, [(command.key_id,)])
@@ -122,6 +123,7 @@ def _end(key: ApiKey, at: int, successor: str) -> Plan[None]:
     yield Execute(END_KEY, [(key.key_id, ends, key.revoked_us, successor)])
 
 
+@executes(RevokeKey)
 def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
     """Revoke a key now."""
     rows = yield Execute(LOCK_KEY, [(command.key_id,)])
@@ -134,6 +136,7 @@ def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
     return key
 
 
+@executes(StoreKeyUses, batch=True, solo=True)
 def store_key_uses(commands: Sequence[StoreKeyUses], ids: Ids) -> Plan[list[object]]:
     """Store when keys were used."""
     latest: dict[str, int] = {}
@@ -151,6 +154,7 @@ def _made(c: StoreKey) -> ApiKey:
 _KEY = names(KEY)
 
 
+@executes(FindKey)
 def find(query: FindKey) -> Plan[ApiKey | None]:
     """Return the key with this id."""
     rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE key_id = ?", (query.key_id,))
@@ -177,6 +181,7 @@ def is_session_ended(digest: bytes) -> Plan[bool]:
     return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (digest,))))
 
 
+@executes(ListKeys)
 def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     where = Where()
     where.equal("client", query.client)
@@ -194,6 +199,7 @@ def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     return [key_of(row) for row in rows]
 
 
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
-    ListKeys: _page,
-}
+@executes(AnyKey)
+def any_key(query: AnyKey) -> Plan[bool]:
+    rows = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
+    return bool(rows)

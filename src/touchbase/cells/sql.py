@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
-from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 from touchbase.suppression.server_secret import make_erasure_key
@@ -185,6 +182,7 @@ def raise_ids(first: int) -> Plan[None]:
     yield Execute(RAISE, [(first,)])
 
 
+@executes(ReadDirectory, cipher=True)
 def read_directory(query: ReadDirectory, cipher: Cipher) -> Plan[Directory]:
     """Return what was written since a revision."""
     rows = yield Select("SELECT next FROM id_block WHERE name = ?", (_REVISION,))
@@ -227,9 +225,3 @@ def adopt_erasure_key(value: bytes) -> Plan[WrongState | None]:
     if (yield from make_erasure_key(value)) != value:
         return WrongState("this store has erased people with a key of its own: name an empty database")
     return None
-
-
-COMMANDS: dict[type, Callable[..., Plan[Any]]] = {}
-CIPHER_COMMANDS: dict[type, Callable[..., Plan[Any]]] = {}
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {}
-CIPHER_ANSWERS: dict[type, Callable[..., Plan[Any]]] = {ReadDirectory: read_directory}

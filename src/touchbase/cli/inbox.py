@@ -352,7 +352,7 @@ async def _one_refused(database: str | None, client_id: str, refused_id: str) ->
     from msgspec import to_builtins
 
     from touchbase.inbox.api.refused import refused_out
-    from touchbase.inbox.refused_bodies import get_refused_body
+    from touchbase.inbox.refused_replays import get_refused_body
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -362,7 +362,7 @@ async def _one_refused(database: str | None, client_id: str, refused_id: str) ->
 
 async def _replay_refused(database: str | None, client_id: str, refused_ids: tuple[str, ...], tool: str | None) -> Any:
     from touchbase.connections.commands import ListConnections
-    from touchbase.inbox.refused_bodies import replay_refused
+    from touchbase.inbox.refused_replays import replay_refused
     from touchbase.sandbox.pool import Sandbox
 
     async with opened(database) as store:

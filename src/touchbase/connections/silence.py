@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
 from touchbase.connections.rhythm import HOUR, CallStatistics, Silence, per_day
-from touchbase.connections.sql.silence import claim_check, due_judgements
 from touchbase.errors import Overloaded
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
@@ -112,43 +111,6 @@ class CallCounts:
         for (channel, tool), at in command.last_us.items():
             key = command.client, channel, tool
             self._last[key] = max(at, self._last.get(key, at))
-
-
-class SilenceCheck:
-    """Looks for silent connections about once a minute, in one of the processes."""
-
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self._claimed_us: Micros = 0
-
-    async def run_if_due(self) -> list[Silence]:
-        """Look for silent connections, unless this or another process did within a minute; return the silences that begin now."""
-        now = self._clock()
-        if not has_passed(CHECK_INTERVAL, self._claimed_us, now):
-            return []
-        self._claimed_us = now
-        since = await self._store.write(claim_check(now))
-        return [] if since is None else await begin_silences(self._store, now, since)
-
-
-async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) -> list[Silence]:
-    """Judge the connections that are due; log and return the silences that begin now."""
-    begun: list[Silence] = []
-    for client, channel, tool in await store.read(due_judgements(now)):
-        try:
-            silence = await store.write(JudgeConnection(client, channel, tool, now, checked_since_us))
-        except Overloaded:
-            raise
-        except Exception:
-            LOG.exception("client %d: whether %s (%s) is silent could not be decided; it is tried again", client, tool, channel)
-            continue
-        if silence is not None:
-            begun.append(silence)
-            passed, usual = duration(now, silence.since_us), usual_text(silence)
-            # The client's number: its id is part of an address that accepts webhooks.
-            LOG.warning("client %d: no call from %s (%s) for %s; usually %s; see `touchbase doctor`", client, tool, channel, passed, usual)
-    return begun
 
 
 def usual_text(one: Silence | CallStatistics) -> str:

@@ -21,7 +21,7 @@ from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import COMPANY_EXISTS
 from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.statuses.models import RENAME_JOBS
 
@@ -57,6 +57,7 @@ _KINDS = ", ".join(repr(kind) for kind in RENAME_JOBS)
 _RENAMING = f"SELECT id FROM job WHERE client = ? AND kind IN ({_KINDS}) AND state IN ('queued', 'running') ORDER BY id LIMIT 1"
 
 
+@executes(AuditRecords)
 def records(query: AuditRecords) -> Plan[RecordPage]:
     """Return a page of records with their events, custom fields and links."""
     is_contact = query.kind == CONTACT

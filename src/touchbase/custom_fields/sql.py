@@ -23,7 +23,7 @@ from touchbase.records.sql.custom_values import MARK, ChangeOfValues, change_val
 from touchbase.records.validation import misfit
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -93,6 +93,7 @@ def _concerned(query: ReadValues | CountValues, *, with_removed: bool = False) -
     return text, tuple(params)
 
 
+@executes(ReadValues)
 def read_values(query: ReadValues) -> Plan[list[FieldValue]]:
     """Run `ReadValues`."""
     where, params = _concerned(query, with_removed=query.with_removed)
@@ -105,6 +106,7 @@ def read_values(query: ReadValues) -> Plan[list[FieldValue]]:
     return [FieldValue(*row) for row in rows]
 
 
+@executes(CountValues)
 def count_values(query: CountValues) -> Plan[int]:
     """Run `CountValues`."""
     where, params = _concerned(query)
@@ -250,17 +252,14 @@ def _respell(fields: Fields, what: FieldChange) -> Invalid | None:
     return None
 
 
-def change_page(command: ChangePage, ids: Ids) -> Plan[int]:
-    """Run `ChangePage`."""
-    what = command.what
-    change = ChangeOfValues(what.of, what.fields, command.at, command.key, command.by, is_newer=what.action == REMOVE)
-    return len((yield from change_values(command.client, command.kind, command.numbers, change, ids)))
-
-
 def change_needs(commands: Sequence[ChangePage]) -> Mapping[str, int]:
     """Return how many ids these commands may take."""
     return {"custom_field": sum(len(command.numbers) for command in commands)}
 
 
-ANSWERS: Mapping[type, Any] = {ReadValues: read_values, CountValues: count_values}
-"""The plan of each query."""
+@executes(ChangePage, ids=change_needs)
+def change_page(command: ChangePage, ids: Ids) -> Plan[int]:
+    """Run `ChangePage`."""
+    what = command.what
+    change = ChangeOfValues(what.of, what.fields, command.at, command.key, command.by, is_newer=what.action == REMOVE)
+    return len((yield from change_values(command.client, command.kind, command.numbers, change, ids)))

@@ -11,7 +11,8 @@ from random import Random
 from typing import Protocol
 
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.connections.silence import CallCounts, SilenceCheck
+from touchbase.connections.silence import CallCounts
+from touchbase.connections.silence_check import SilenceCheck
 from touchbase.demo.agency import ACCOUNTS, SHARES, Account
 from touchbase.demo.calls import HOUR, SILENT, WEEKS, Call, Change, calls_of
 from touchbase.demo.front_door import DemoClock, DemoFailed, FrontDoor

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 from collections.abc import Sequence
-from typing import Protocol
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -26,27 +25,6 @@ NO_ENCRYPTION_KEY = (
     "cannot be stored, as this server has no encryption key: make one with `touchbase encryption-keys generate`, "
     "set it on every server as TOUCHBASE_ENCRYPTION_KEY (or in a file, TOUCHBASE_ENCRYPTION_KEY_FILE), and restart them"
 )
-
-
-class Cipher(Protocol):
-    """Encrypts secrets of the store; each ciphertext is bound to one location: table, column and key of its row."""
-
-    @property
-    def can_encrypt(self) -> bool:
-        """Whether there is an encryption key."""
-        ...
-
-    def encrypt(self, text: str, bound_to: Sequence[object]) -> str:
-        """Encrypt a text for this location. Raises `Invalid`, naming the column, without an encryption key."""
-        ...
-
-    def decrypt(self, encrypted: str, bound_to: Sequence[object]) -> str:
-        """Decrypt the text of this location. Raises `Overloaded` when that fails; never returns an empty text instead."""
-        ...
-
-    def current_id(self) -> str:
-        """Return the id of the key that encrypts; empty when there is none."""
-        ...
 
 
 class DecryptionFailed(Overloaded):

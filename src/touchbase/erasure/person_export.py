@@ -15,11 +15,11 @@ from touchbase.events.work import Translate
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.sql.queries import delivery_events
 from touchbase.records.models import Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import delivery_events
 from touchbase.suppression.suppression_keys import identities_of
 
 LINKS = 10_000

@@ -14,7 +14,7 @@ from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import ListContacts
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Plan, Row, Select
 
@@ -42,6 +42,7 @@ class _Addresses:
     suppressed: str | None = None
 
 
+@executes(ExportRecords)
 def export_records(query: ExportRecords) -> Plan[EncodedPage]:
     """Return a page of records, encoded."""
     listing = query.listing

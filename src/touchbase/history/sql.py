@@ -7,11 +7,15 @@ from typing import Any
 
 import msgspec
 
+from touchbase.common.timestamps import Micros
 from touchbase.history.events import Detail, StoredEvent
 from touchbase.history.last_writer_wins import Stamps
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find, insert
+from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
+from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, encode, names
-from touchbase.sql.statement import Row, Statement, delete
+from touchbase.sql.statement import Plan, Row, Select, Statement, delete
 
 EVENT: Columns = (
     ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"),
@@ -92,3 +96,29 @@ MOVE_LINKS = Statement(
     body=f"UPDATE link t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}",
 )
 DELETE_EVENTS_OF = delete("delete_events_of", "event", RECORD)
+
+
+FIRST_EVENTS = 64
+"""Events of a history that are read before their bytes are looked at."""
+
+
+@query
+def get_history(
+    client: int, record_kind: int, record_id: int, limit: int | None = None, before_us: Micros | None = None, history_bytes: int = 0
+) -> Plan[list[StoredEvent]]:
+    """Events of one record, oldest first, by (occurred_us, key): all, or the newest `limit` of those before a time.
+
+    With `history_bytes` the newest ones that have so many bytes, at least one, as a `Cut` if there are earlier ones.
+    """
+    where = Where("client = ? AND record_kind = ? AND record_id = ?", client, record_kind, record_id)
+    where.less("occurred_us", before_us)
+    budget = None
+    if limit is None:
+        rows = yield Select(f"SELECT {names(EVENT)} FROM event WHERE {where} ORDER BY occurred_us, key", where.params)
+    else:
+        newest = f"SELECT {names(EVENT)} FROM event WHERE {where} ORDER BY occurred_us DESC, key DESC LIMIT ?"
+        budget = ByteBudget(history_bytes, (DETAIL,), FIRST_EVENTS) if history_bytes else None
+        rows = yield Select(newest, (*where.params, limit), budget=budget)
+    # The engines collate text differently; the projection uses Python's order.
+    events = sorted((event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
+    return Cut(events) if budget is not None and budget.is_spent else events

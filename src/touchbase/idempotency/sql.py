@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from touchbase.common.timestamps import Micros
 from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import LIFETIME, KnownResponse, RequestKey, StoredResponse
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -61,6 +61,7 @@ def known_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str]
     return {(row[0], row[1]): KnownResponse(row[2], StoredResponse(row[5], row[3], row[4])) for row in rows}
 
 
+@executes(FindResponse)
 def find(query: FindResponse) -> Plan[KnownResponse | None]:
     """Return the stored response of one request's key, or None."""
     known = yield from known_responses([query.request])

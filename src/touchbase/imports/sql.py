@@ -26,7 +26,7 @@ from touchbase.records.sql.create import KeyOwners, create_companies, create_con
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED, guarded
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
 
@@ -82,6 +82,7 @@ class _Batch:
         return [index for index, outcome in enumerate(self.outcomes) if outcome is None]
 
 
+@executes(ImportRows, ids=import_needs)
 def import_rows(command: ImportRows, ids: Ids) -> Plan[list[Outcome]]:
     """Import the rows of one batch."""
     settings = yield from settings_of(command.client)

@@ -10,10 +10,10 @@ from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import DeliveryGroup, GroupDeliveries, ListDeliveries
+from touchbase.inbox.sql import queries as inbox_queries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import delivery_events
 from touchbase.sql.store import Store, Writes
-from touchbase.storage import query_handlers as storage_query_handlers
-from touchbase.storage.query_handlers import delivery_events
 
 MOST_EVENTS = 1_000
 """Events of one delivery that are shown."""
@@ -102,7 +102,7 @@ def require_body(delivery: Delivery) -> None:
 
 async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
     """Return one delivery with its body. `NotFound`, also for another client's."""
-    found = await store.read(storage_query_handlers.get_delivery(delivery_id, client))
+    found = await store.read(inbox_queries.get_delivery(delivery_id, client))
     if found is None:
         raise NotFound(f"there is no delivery with id {delivery_id}")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDE
 from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -63,6 +63,7 @@ def job_row(job: Job) -> Row:
     )  # fmt: skip
 
 
+@executes(CreateJob, ids="job")
 def create_limited_job(command: CreateJob, ids: Ids) -> Plan[Job | TouchbaseError]:
     """Store a new job, unless the client has as many uploads as it may have."""
     if command.most_uploads:
@@ -221,6 +222,7 @@ def get_job(client: int | None, id: int) -> Plan[Job | None]:
     return job_of(rows[0]) if rows else None
 
 
+@executes(ListJobs)
 def list_jobs(query: ListJobs) -> Plan[list[Job]]:
     """Return a page of jobs, newest first."""
     where = Where()
@@ -278,9 +280,3 @@ def file_sizes(client: int, id: int) -> Plan[dict[str, int]]:
     """The bytes of each file of a job, by name."""
     rows = yield Select("SELECT name, sum(length(body)) FROM job_file WHERE client = ? AND job_id = ? GROUP BY name", (client, id))
     return {row[0]: int(row[1]) for row in rows}
-
-
-ANSWERS: Mapping[type, Any] = {
-    ListJobs: list_jobs,
-}
-"""The plan of each query."""

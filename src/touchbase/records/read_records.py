@@ -9,8 +9,8 @@ from touchbase.errors import NotFound
 from touchbase.records.commands import ListRecords
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
+from touchbase.records.sql.reads import find_deleted, find_united
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import find_deleted, find_united
 
 Cursor = tuple[Micros, int]
 """Cursor of a page: `created_us` (`updated_us` in that order) and id of its last record."""

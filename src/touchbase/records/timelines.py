@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.history.events import VIA_API, Author, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime, Stamp, beats
+from touchbase.history.sql import get_history
 from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status
 from touchbase.history.status_words import PLAIN, RENAMED, StatusWords, WordsWalk
 from touchbase.records.field_projection import API, FieldWrites, Objects, Written, has_several_objects
@@ -30,7 +32,6 @@ from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields, type_
 from touchbase.records.value_sources import company_ref
 from touchbase.sql.page_budget import Cut
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_history
 
 MAX_HISTORY = 10_000
 """Events from which a timeline, a history of values or an explanation is computed: some tenths of a second, and 20 MB."""
@@ -63,10 +64,10 @@ async def read_history(store: Store, record: Record, before: EffectiveTime | Non
 
     Of a history of more than `MAX_HISTORY` events, or `HISTORY_BYTES`, they are the newest ones, or the newest ones up to `before`.
     """
-    query = get_history(record.client, type_of(record).kind, record.id, MAX_HISTORY + 1, history_bytes=HISTORY_BYTES)
-    events = await store.read(query)
+    newest = partial(get_history, record.client, type_of(record).kind, record.id, MAX_HISTORY + 1, history_bytes=HISTORY_BYTES)
+    events = await store.read(newest())
     if before is not None and _is_cut(events):
-        events = await store.read(replace(query, before_us=before[0] + 1))
+        events = await store.read(newest(before_us=before[0] + 1))
     if not _is_cut(events):
         return events, None
     events = events[-MAX_HISTORY:]

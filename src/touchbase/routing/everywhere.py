@@ -22,13 +22,13 @@ from touchbase.inbox.commands import ReplayMany
 from touchbase.inbox.queries import CountInbox, GroupDeliveries, InboxCounts, ListDeliveries
 from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.search_queries import GetEffects
+from touchbase.inbox.sql.queries import get_delivery
 from touchbase.jobs.commands import ListJobs
 from touchbase.jobs.sql import get_job
 from touchbase.outgoing.commands import Backlog, CountOutgoing, ListTroubles
 from touchbase.outgoing.sql.dispatch import list_mail_endpoints
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.sql.lookup import find_owner
-from touchbase.storage.query_handlers import get_delivery
 
 Answers = Mapping[int, Any]
 """The answer of each cell, by its number."""
@@ -121,7 +121,7 @@ def _matches(query: MatchEverywhere, answers: Answers) -> Mapping[Any, Any] | No
     return joined
 
 
-MERGES: dict[type, Callable[[Any, Answers], Any]] = {
+MERGES: dict[Any, Callable[[Any, Answers], Any]] = {
     list_clients: _clients,
     ListClientPage: _client_page,
     deleting_clients: _clients,

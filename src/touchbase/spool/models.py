@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
-from touchbase.encryption.cipher import Cipher, is_encrypted
+from touchbase.encryption.cipher import is_encrypted
 
 _PLACE = ("spool", "webhook")
 """What the ciphertext is bound to."""

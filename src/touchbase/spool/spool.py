@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
+from touchbase.common.cipher import Cipher
 from touchbase.common.seldom import Seldom
 from touchbase.common.threads import on_thread
-from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.metrics import SPOOLED, Metrics
 from touchbase.spool.counting import FAILED, SpoolCounter, SpoolCounts

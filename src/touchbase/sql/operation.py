@@ -20,7 +20,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 
 if TYPE_CHECKING:
-    from touchbase.encryption.cipher import Cipher
+    from touchbase.common.cipher import Cipher
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,6 +30,9 @@ Needs = Callable[[Any], Mapping[str, int]]
 """Returns the number of ids that calls may take, by the name of their block."""
 Run = Callable[[Any, Ids, Any], Plan[list[Any]]]
 """Executes calls of one operation, given ids and the store's cipher; returns one result or error for each, in their order."""
+
+
+One = Callable[[Any, Ids, Any], Plan[Any]]
 
 
 class Command(Generic[T_co]):
@@ -75,6 +78,9 @@ class Operation:
     """
 
     run: Run
+    """Executes calls of a batch."""
+    one: One
+    """Executes one call."""
     needs: Needs
     solo: bool = False
 
@@ -109,26 +115,34 @@ def _default(parameter: Parameter) -> Any:
     return field(**default, kw_only=parameter.kind is Parameter.KEYWORD_ONLY)
 
 
-def _one_by_one(plan: Callable[..., Plan[Any]], *, takes_ids: bool, takes_cipher: bool) -> Run:
+def _one_by_one(one: One) -> Run:
     def run(calls: Sequence[Any], ids: Ids, cipher: Any) -> Plan[list[Any]]:
-        injected = (*((ids,) if takes_ids else ()), *((cipher,) if takes_cipher else ()))
         results = []
         for call in calls:
-            results.append((yield from plan(*injected, call)))
+            results.append((yield from one(call, ids, cipher)))
         return results
 
     return run
 
 
-def _operation(base: type, plan: Callable[..., Any], ids: str | Needs | None, cipher: bool) -> Any:
+def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool) -> Any:
     call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
+    one: One
+    if ids is None and not cipher:
 
-    def execute(*given: Any) -> Plan[Any]:
-        steps: Plan[Any] = plan(*given[:-1], *arguments(given[-1]))
-        return steps
+        def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
+            return plan(*arguments(call))
+    else:
 
-    call_type.operation = Operation(_one_by_one(execute, takes_ids=ids is not None, takes_cipher=cipher), _needs(ids))
+        def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
+            return plan(*_injected(source if ids is not None else None, key if cipher else None), *arguments(call))
+
+    call_type.operation = Operation(_one_by_one(one), one, _needs(ids))
     return call_type
+
+
+def _injected(ids: Ids | None, cipher: Any) -> tuple[Any, ...]:
+    return tuple(each for each in (ids, cipher) if each is not None)
 
 
 @overload
@@ -174,17 +188,31 @@ def executes(
     """
 
     def register(plan: PlanT) -> PlanT:
-        def run(calls: Sequence[Any], source: Ids, key: Any) -> Plan[list[Any]]:
-            injected = (*((source,) if ids is not None or batch else ()), *((key,) if cipher else ()))
-            if batch:
-                results: list[Any] = yield from plan(calls, *injected)
-                return results
-            outcomes = []
-            for call in calls:
-                outcomes.append((yield from plan(call, *injected)))
-            return outcomes
+        def injected(source: Ids, key: Any) -> tuple[Any, ...]:
+            return _injected(source if ids is not None or batch else None, key if cipher else None)
 
-        call_type.operation = Operation(run, _needs(ids), solo)  # type: ignore[attr-defined]
+        def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
+            steps: Plan[Any] = _first(plan([call], *injected(source, key))) if batch else plan(call, *injected(source, key))
+            return steps
+
+        def run(calls: Sequence[Any], source: Ids, key: Any) -> Plan[list[Any]]:
+            steps: Plan[list[Any]] = plan(calls, *injected(source, key))
+            return steps
+
+        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), solo)  # type: ignore[attr-defined]
         return plan
 
     return register
+
+
+def _first(plan: Plan[list[Any]]) -> Plan[Any]:
+    return (yield from plan)[0]
+
+
+NO_IDS = Ids()
+
+
+def plan_of_query(query: Query[T], cipher: Cipher) -> Plan[T]:
+    """Return the plan that reads what a query asks for."""
+    plan: Plan[T] = query.operation.one(query, NO_IDS, cipher)
+    return plan

@@ -8,7 +8,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from touchbase.encryption.cipher import AesGcmCipher, Cipher
+from touchbase.common.cipher import Cipher
+from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.key_file import KeyFile
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, KeySource, StaticKeys, new_key
 from touchbase.errors import BadAddress, UnusableStore

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+from touchbase.common.cipher import Cipher
 from touchbase.company_links.commands import LinkPage
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.erasure.commands import ErasePerson
@@ -20,13 +21,12 @@ from touchbase.imports.commands import ImportRows
 from touchbase.merging.commands import MergeRecords, UndoMerge
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
+from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import Command, executes
 from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement
-from touchbase.storage.command_handlers import RESERVE_IDS, Handler
 
 Commands = Sequence[Command[Any]]
-Handlers = Mapping[type, Handler]
 W = TypeVar("W")
 MEMORY_TRIES = 3
 MEMORY_RETRY_SECONDS = 0.05
@@ -66,14 +66,14 @@ def take_batch(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any
     return batch
 
 
-def plan_of(commands: Commands, handlers: Handlers, ids: Ids, *, alone: bool = False) -> Plan[list[object]]:
+def plan_of(commands: Commands, ids: Ids, cipher: Cipher, *, alone: bool = False) -> Plan[list[object]]:
     """Execute all commands; return one result or `TouchbaseError` for each, in their order.
 
     A result can be `GUARD_NEEDED` only if the plan runs `alone`, outside of a transaction.
     """
     results: list[object] = [None] * len(commands)
     for kind, indexes in _by_kind(commands).items():
-        outcomes = yield from handlers[kind].run([commands[index] for index in indexes], ids)
+        outcomes = yield from kind.operation.run([commands[index] for index in indexes], ids, cipher)
         for index, outcome in zip(indexes, outcomes, strict=True):
             results[index] = outcome
     if not alone and any(result is GUARD_NEEDED for result in results):
@@ -81,17 +81,17 @@ def plan_of(commands: Commands, handlers: Handlers, ids: Ids, *, alone: bool = F
     return results
 
 
-def needs_of(commands: Commands, handlers: Handlers) -> dict[str, int]:
+def needs_of(commands: Commands) -> dict[str, int]:
     """Return the number of ids that a batch may need, by the name of their block."""
     total: dict[str, int] = {}
     for kind, indexes in _by_kind(commands).items():
-        for name, count in handlers[kind].needs([commands[index] for index in indexes]).items():
+        for name, count in kind.operation.needs([commands[index] for index in indexes]).items():
             total[name] = total.get(name, 0) + count
     return total
 
 
-def _by_kind(commands: Commands) -> dict[type, list[int]]:
-    kinds: dict[type, list[int]] = {}
+def _by_kind(commands: Commands) -> dict[type[Command[Any]], list[int]]:
+    kinds: dict[type[Command[Any]], list[int]] = {}
     for index, command in enumerate(commands):
         kinds.setdefault(type(command), []).append(index)
     return kinds
@@ -143,12 +143,10 @@ class Probe(Command[None]):
     """Write something that belongs to no record, to check that the store can write."""
 
 
+@executes(Probe, batch=True, solo=True)
 def _probe(commands: Commands, ids: Ids) -> Plan[list[object]]:
     yield Execute(_PROBE, [("check",)])
     return [None] * len(commands)
-
-
-PROBES: Handlers = {Probe: Handler(_probe, solo=True)}
 
 
 def reserve(name: str, count: int, unused: tuple[int, int]) -> Plan[int]:

@@ -1,4 +1,4 @@
-"""The handler of `ChangeMatching`: find a page of records and change each, in one transaction."""
+"""Plan of `ChangeMatching`: find a page of records and change each, in one transaction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.records.bulk import ChangeMatching, Step
@@ -16,25 +17,14 @@ from touchbase.records.write_batch import record_of
 from touchbase.search.queries import SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import executes
 from touchbase.sql.statement import Plan
-from touchbase.storage.batch import Handlers, plan_of
-from touchbase.storage.command_handlers import Handler
+from touchbase.storage.batch import plan_of
 
 
-def with_bulk_changes(handlers: Handlers) -> Handlers:
-    """Return these handlers and that of `ChangeMatching`."""
-
-    def run(commands: Sequence[ChangeMatching], ids: Ids) -> Plan[list[object]]:
-        results: list[object] = []
-        for command in commands:
-            results.append((yield from _change(command, ids, handlers)))
-        return results
-
-    def needs(commands: Sequence[ChangeMatching]) -> Mapping[str, int]:
-        custom = sum(command.listing.limit * len(command.update.custom) for command in commands)
-        return {"custom_field": custom, "link": sum(3 * command.listing.limit for command in commands)}
-
-    return {**handlers, ChangeMatching: Handler(run, needs)}
+def _needs(commands: Sequence[ChangeMatching]) -> Mapping[str, int]:
+    custom = sum(command.listing.limit * len(command.update.custom) for command in commands)
+    return {"custom_field": custom, "link": sum(3 * command.listing.limit for command in commands)}
 
 
 def _matching(listing: Any) -> Plan[list[tuple[int, Micros, Micros]]]:
@@ -48,13 +38,15 @@ def _matching(listing: Any) -> Plan[list[tuple[int, Micros, Micros]]]:
     return [(each.id, each.created_us, each.updated_us) for each in records]
 
 
-def _change(command: ChangeMatching, ids: Ids, handlers: Handlers) -> Plan[Step]:
+@executes(ChangeMatching, ids=_needs, cipher=True)
+def change_matching(command: ChangeMatching, ids: Ids, cipher: Cipher) -> Plan[Step]:
+    """Change a page of records that match a filter."""
     found = yield from _matching(command.listing)
     if not found:
         return Step()
     updates = [replace(command.update, id=number, key=new_write_key(), if_updated_us=updated) for number, _, updated in found]
     step = Step(len(found))
-    for (number, _, updated), outcome in zip(found, (yield from plan_of(updates, handlers, ids)), strict=True):
+    for (number, _, updated), outcome in zip(found, (yield from plan_of(updates, ids, cipher)), strict=True):
         record = record_of(outcome)
         if record is not None:
             step.changed += record.updated_us != updated

@@ -1,4 +1,4 @@
-"""The handler of `Idempotent`: any command and the response to it, in one transaction.
+"""Plan of `Idempotent`: any command and the response to it, in one transaction.
 
 A batch reads the responses of all its keys, executes the commands of new keys as one batch, and stores
 their responses. If another transaction has used a key at the same time, the later one cannot store its
@@ -10,30 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from touchbase.common.cipher import Cipher
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import Command, executes
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict
-from touchbase.storage.batch import Handlers, needs_of, plan_of
-from touchbase.storage.command_handlers import Handler
+from touchbase.storage.batch import needs_of, plan_of
 
 AnyIdempotent = Idempotent[Any]
 
 
-def with_idempotency(handlers: Handlers) -> Handlers:
-    """Return these handlers and that of `Idempotent`, which executes commands of any of them."""
-
-    def run(commands: Sequence[AnyIdempotent], ids: Ids) -> Plan[list[object]]:
-        return _execute(commands, ids, handlers)
-
-    def needs(commands: Sequence[AnyIdempotent]) -> Mapping[str, int]:
-        return needs_of([each.command for each in commands if each.command is not None], handlers)
-
-    return {**handlers, Idempotent: Handler(run, needs)}
+def _needs(commands: Sequence[AnyIdempotent]) -> Mapping[str, int]:
+    return needs_of([each.command for each in commands if each.command is not None])
 
 
-def _execute(commands: Sequence[AnyIdempotent], ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+@executes(Idempotent, ids=_needs, batch=True, cipher=True)
+def execute_once(commands: Sequence[AnyIdempotent], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Return one result for each command, as if they were executed one after the other."""
     results: list[object] = [None] * len(commands)
     waiting = list(range(len(commands)))
@@ -48,7 +41,7 @@ def _execute(commands: Sequence[AnyIdempotent], ids: Ids, handlers: Handlers) ->
             else:
                 first.setdefault((request.client, request.key), index)
         indexes = list(first.values())
-        outcomes = yield from _execute_new([commands[index] for index in indexes], ids, handlers)
+        outcomes = yield from _execute_new([commands[index] for index in indexes], ids, cipher)
         done = set(indexes)
         waiting = [index for index in waiting if results[index] is None and index not in done]
         for index, outcome in zip(indexes, outcomes, strict=True):
@@ -56,10 +49,10 @@ def _execute(commands: Sequence[AnyIdempotent], ids: Ids, handlers: Handlers) ->
     return results
 
 
-def _execute_new(commands: Sequence[AnyIdempotent], ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+def _execute_new(commands: Sequence[AnyIdempotent], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Execute commands with new keys; no two of them have the same key."""
     inner: list[Command[Any]] = [each.command for each in commands if each.command is not None]
-    outcomes = iter((yield from plan_of(inner, handlers, ids)))
+    outcomes = iter((yield from plan_of(inner, ids, cipher)))
     results = [None if each.command is None else next(outcomes) for each in commands]
     rows: list[Row] = []
     for each, result in zip(commands, results, strict=True):

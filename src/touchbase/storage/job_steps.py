@@ -1,4 +1,4 @@
-"""The handler of `JobStep`: a job's commands and its checkpoint, in one transaction."""
+"""Plan of `JobStep`: a job's commands and its checkpoint, in one transaction."""
 
 from __future__ import annotations
 
@@ -6,33 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from touchbase.common.cipher import Cipher
 from touchbase.event_log.models import JOB, LoggedEvent
 from touchbase.event_log.sql.log import with_cause
 from touchbase.jobs.commands import JobStep
 from touchbase.jobs.models import JobLost
 from touchbase.jobs.sql import begin_step, end_step
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import executes
 from touchbase.sql.statement import Plan
-from touchbase.storage.batch import Handlers, needs_of, plan_of
-from touchbase.storage.command_handlers import Handler
+from touchbase.storage.batch import needs_of, plan_of
 
 
-def with_job_steps(handlers: Handlers) -> Handlers:
-    """Return these handlers and that of `JobStep`, which executes commands of any of them."""
-
-    def run(commands: Sequence[JobStep], ids: Ids) -> Plan[list[object]]:
-        results: list[object] = []
-        for command in commands:
-            results.append((yield from _execute(command, ids, handlers)))
-        return results
-
-    def needs(commands: Sequence[JobStep]) -> Mapping[str, int]:
-        return needs_of([inner for command in commands for inner in command.commands], handlers)
-
-    return {**handlers, JobStep: Handler(run, needs)}
+def _needs(commands: Sequence[JobStep]) -> Mapping[str, int]:
+    return needs_of([inner for command in commands for inner in command.commands])
 
 
-def _execute(command: JobStep, ids: Ids, handlers: Handlers) -> Plan[list[Any] | JobLost]:
+@executes(JobStep, ids=_needs, cipher=True)
+def execute_step(command: JobStep, ids: Ids, cipher: Cipher) -> Plan[list[Any] | JobLost]:
+    """Execute the commands of a job's step, and store its checkpoint."""
     job = yield from begin_step(command)
     if job is None:
         return JobLost(f"job {command.id} is not this worker's any more")
@@ -40,6 +32,6 @@ def _execute(command: JobStep, ids: Ids, handlers: Handlers) -> Plan[list[Any] |
     def by_job(event: LoggedEvent) -> LoggedEvent:
         return replace(event, cause={**event.cause, "origin": JOB, "job_id": command.id})
 
-    results: list[Any] = yield from with_cause(plan_of(command.commands, handlers, ids), by_job)
+    results: list[Any] = yield from with_cause(plan_of(command.commands, ids, cipher), by_job)
     yield from end_step(command, job, command.checkpoint(results))
     return results

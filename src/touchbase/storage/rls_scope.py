@@ -41,7 +41,7 @@ from touchbase.inbox.commands import ReplayMany
 from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
 from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.search_queries import GetEffects
-from touchbase.inbox.sql.queries import old_dedupe_keys
+from touchbase.inbox.sql.queries import get_delivery, old_dedupe_keys
 from touchbase.jobs.commands import CreateJob, ListJobs
 from touchbase.jobs.sql import due_job_files, due_jobs, get_job
 from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, CountOutgoing, ListTroubles, StoreAttempt
@@ -50,7 +50,6 @@ from touchbase.records.commands import CreateCompany, CreateContact, UpsertCompa
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.sql.lookup import find_owner
 from touchbase.search.sql.index import next_to_index
-from touchbase.storage.query_handlers import get_delivery
 
 Scope = NewType("Scope", str)
 """The clients' numbers in the format of the policies, such as `,1,5,9,`."""

@@ -1,4 +1,4 @@
-"""The handler of `WriteBatch`: commands of one client in their order, as few statements as possible.
+"""Plan of `WriteBatch`: commands of one client in their order, as few statements as possible.
 
 Neighbours of one type are executed as one set. That gives what one after the other gives, unless a command needs a key that
 another one of the set had or has: then the set is rolled back, and its commands are executed one by one.
@@ -12,48 +12,39 @@ from typing import Any
 
 from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
+from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import Conflict
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
+from touchbase.records.sql.reads import companies, contacts
 from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import Command, executes
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
-from touchbase.storage.batch import Handlers, needs_of, plan_of
-from touchbase.storage.command_handlers import Handler
-from touchbase.storage.query_handlers import companies, contacts
+from touchbase.storage.batch import needs_of, plan_of
 
 Commands = Sequence[Command[Any]]
 IDS_PER_KIND = 2**40
 """Ids of each kind that a dry run may use; they are never stored."""
 
 
-def with_batches(handlers: Handlers) -> Handlers:
-    """Return these handlers and that of `WriteBatch`, which executes commands of any of them."""
-
-    def run(commands: Sequence[WriteBatch], ids: Ids) -> Plan[list[object]]:
-        results: list[object] = []
-        for command in commands:
-            results.append((yield from _execute(command, ids, handlers)))
-        return results
-
-    def needs(commands: Sequence[WriteBatch]) -> Mapping[str, int]:
-        inner = [each for command in commands if not command.dry_run for each in command.commands]
-        return {name: 2 * count for name, count in needs_of(inner, handlers).items()}  # a set may be executed again, one by one
-
-    return {**handlers, WriteBatch: Handler(run, needs)}
+def _needs(commands: Sequence[WriteBatch]) -> Mapping[str, int]:
+    inner = [each for command in commands if not command.dry_run for each in command.commands]
+    return {name: 2 * count for name, count in needs_of(inner).items()}  # a set may be executed again, one by one
 
 
-def _execute(batch: WriteBatch, ids: Ids, handlers: Handlers) -> Plan[object]:
+@executes(WriteBatch, ids=_needs, cipher=True)
+def execute_batch(batch: WriteBatch, ids: Ids, cipher: Cipher) -> Plan[object]:
+    """Execute the commands of a batch in their order."""
     if any(isinstance(command, DeleteRecord) for command in batch.commands):
         # A deletion locks it; before any record is locked, as inbox batches do, so that the two never wait for each other.
         yield Execute(CLIENT_BY_NUMBER, [(batch.client,)])
     if not (batch.atomic or batch.dry_run):
-        return (yield from _in_order(batch.commands, ids, handlers))
+        return (yield from _in_order(batch.commands, ids, cipher))
     yield SAVE
-    outcomes = yield from _in_order(batch.commands, _unused_ids(batch, handlers) if batch.dry_run else ids, handlers)
+    outcomes = yield from _in_order(batch.commands, _unused_ids(batch) if batch.dry_run else ids, cipher)
     failed = batch_failed(outcomes) if batch.atomic else None
     if batch.dry_run or failed is not None:
         yield ROLL_BACK
@@ -63,31 +54,31 @@ def _execute(batch: WriteBatch, ids: Ids, handlers: Handlers) -> Plan[object]:
     return (yield from _previews(batch, outcomes)) if batch.dry_run else outcomes
 
 
-def _unused_ids(batch: WriteBatch, handlers: Handlers) -> Ids:
+def _unused_ids(batch: WriteBatch) -> Ids:
     ids = Ids()
-    for name in needs_of(batch.commands, handlers):
+    for name in needs_of(batch.commands):
         ids.fill(name, LARGEST_ID - IDS_PER_KIND, IDS_PER_KIND)
     return ids
 
 
-def _in_order(commands: Commands, ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     outcomes: list[object] = []
     for _, alike in groupby(commands, lambda command: (type(command), getattr(command, "match", None))):
-        outcomes += yield from _set([*alike], ids, handlers)
+        outcomes += yield from _set([*alike], ids, cipher)
     return outcomes
 
 
-def _set(commands: Commands, ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+def _set(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Execute commands of one type."""
     if len(commands) == 1 or isinstance(commands[0], CreateContact | CreateCompany):
-        return (yield from plan_of(commands, handlers, ids))
+        return (yield from plan_of(commands, ids, cipher))
     yield SAVE
-    outcomes = yield from plan_of(commands, handlers, ids)
+    outcomes = yield from plan_of(commands, ids, cipher)
     if _interfere(outcomes):
         yield ROLL_BACK
         outcomes = []
         for command in commands:
-            outcomes += yield from plan_of([command], handlers, ids)
+            outcomes += yield from plan_of([command], ids, cipher)
     yield RELEASE
     return outcomes
 

@@ -28,10 +28,10 @@ from touchbase.records.commands import GetCompany, GetContact, ListCompanies, Li
 from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import find_united
 from touchbase.records.timelines import FieldChange, timeline
 from touchbase.records.update import Change, update_command
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import find_united
 
 NOON = 1_790_000_000
 """In seconds; what tests say of times is seconds from here."""

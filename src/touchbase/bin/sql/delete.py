@@ -44,7 +44,7 @@ from touchbase.records.sql.rows import company_of, contact_of, contact_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.value_sources import company_ref
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 HISTORIES = 200
@@ -54,6 +54,7 @@ FOR_GOOD = {"for_good": True}
 GONE = "its record was deleted, and removed for good"
 
 
+@executes(DeleteRecord)
 def delete_record(command: DeleteRecord) -> Plan[Record | TouchbaseError]:
     """Run `DeleteRecord`."""
     client, kind = command.client, command.kind

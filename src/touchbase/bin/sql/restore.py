@@ -33,6 +33,7 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import executes
 from touchbase.sql.statement import Execute, Plan, Row
 
 LINKS = 100
@@ -46,6 +47,7 @@ def restore_needs(commands: Sequence[RestoreRecord]) -> Mapping[str, int]:
     return {"custom_field": MAX_CUSTOM_FIELDS * len(commands), "link": LINKS * len(commands)}
 
 
+@executes(RestoreRecord, ids=restore_needs)
 def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseError]:
     """Run `RestoreRecord`."""
     client, kind = command.client, command.kind

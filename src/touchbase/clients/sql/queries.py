@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from touchbase.clients.commands import CountClientRows, FindClient, FindClientByNumber, ListClientPage
 from touchbase.clients.models import Client, ClientSettings, FormerId
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.common.timestamps import Micros
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 _CLIENT = clients_sql.client_names()
@@ -25,6 +22,7 @@ CLIENTS_OF = Statement(
 )
 
 
+@executes(FindClient)
 def find(query: FindClient) -> Plan[Client | None]:
     """Return the client of an id."""
     if query.at is None:
@@ -45,6 +43,7 @@ def list_clients() -> Plan[list[Client]]:
     return sorted((clients_sql.client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
+@executes(FindClientByNumber)
 def _by_number(query: FindClientByNumber) -> Plan[Client | None]:
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (query.number,))
     return clients_sql.client_of(rows[0]) if rows else None
@@ -63,6 +62,7 @@ def find_client_by_handle(handle: str) -> Plan[Client | None]:
     return clients_sql.client_of(rows[0]) if rows else None
 
 
+@executes(ListClientPage)
 def _page(query: ListClientPage) -> Plan[list[Client]]:
     """Return a page; names are searched in Python, because the engines fold case and collate differently."""
     where = Where()
@@ -93,16 +93,10 @@ def deleting_clients() -> Plan[list[Client]]:
     return [clients_sql.client_of(row) for row in rows]
 
 
+@executes(CountClientRows)
 def _count(query: CountClientRows) -> Plan[int]:
     total = 0
     for table in CLIENT_TABLES:
         rows = yield Select(f"SELECT count(*) FROM {table.name} WHERE client = ?", (query.client,))
         total += rows[0][0]
     return total
-
-
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
-    FindClientByNumber: _by_number,
-    ListClientPage: _page,
-    CountClientRows: _count,
-}

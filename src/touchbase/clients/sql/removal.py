@@ -14,6 +14,7 @@ from touchbase.clients.models import DELETION_DELAY
 from touchbase.clients.sql.commands import locked
 from touchbase.errors import WrongState
 from touchbase.sql.builders import ONE
+from touchbase.sql.operation import executes
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 
@@ -96,6 +97,7 @@ DELETE_WORDS = Statement(
 DELETE_CLIENT = delete("delete_client", "client", (("id", "bigint"),))
 
 
+@executes(RemoveClientRows)
 def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
     """Remove some rows of a client."""
     client = yield from locked(command.client)

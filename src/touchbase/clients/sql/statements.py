@@ -11,6 +11,7 @@ from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import executes
 from touchbase.sql.rows import Columns, names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, Statement
 
@@ -81,6 +82,7 @@ FORMER_OWNER = Statement(
 )
 
 
+@executes(EnsureClient, ids="client", batch=True)
 def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[object]]:
     """Create missing clients; return all."""
     fresh = {
@@ -117,6 +119,7 @@ def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) 
     return client
 
 
+@executes(SetClientSettings)
 def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
     """Replace a client's settings, except the names of statuses and fields; those are read under a lock that lasts until the end."""
     found = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])

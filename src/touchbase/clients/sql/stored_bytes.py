@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from touchbase.clients.models import DELETING, LARGEST_STORED_BYTES
 from touchbase.clients.sql.commands import locked
@@ -27,7 +25,7 @@ from touchbase.clients.stored_bytes import (
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -150,6 +148,7 @@ def _above(percent: int) -> str:
     return f"limit_bytes > 0 AND stored_bytes * 100.0 > limit_bytes * {percent}.0"
 
 
+@executes(CountStored)
 def count_stored(query: CountStored) -> Plan[StoredTotals]:
     """Add up the last counts of all clients."""
     near, over = (f"sum(CASE WHEN {_above(percent)} THEN 1 ELSE 0 END)" for percent in (WARNING_PERCENT, 100))
@@ -162,11 +161,3 @@ def list_near_limit() -> Plan[list[StorageShare]]:
     """The clients above `WARNING_PERCENT` of their limit, by number."""
     sql = f"SELECT client, stored_bytes, limit_bytes FROM client_storage WHERE {_above(WARNING_PERCENT)} ORDER BY client"
     return [StorageShare(*row) for row in (yield Select(sql, ()))]
-
-
-ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
-    CountStored: count_stored,
-}
-"""The plan of each query."""
-COMMANDS: Mapping[type, Callable[[Any], Plan[Any]]] = {}
-"""The plan of each command."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import create_job
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -79,6 +79,12 @@ class _Subjects:
     companies: set[int] = field(default_factory=set)
 
 
+def link_needs(commands: Sequence[FollowChanges | LinkPage]) -> dict[str, int]:
+    """Return how many ids these commands may take."""
+    return {"company": sum(command.new for command in commands)}
+
+
+@executes(FollowChanges, ids=link_needs)
 def follow_changes(command: FollowChanges, ids: Ids) -> Plan[Followed]:
     """Run `FollowChanges`."""
     client = yield from locked(command.client)
@@ -118,6 +124,7 @@ def start_linking(ids: Ids, client: int, at: Micros) -> Plan[None]:
     yield Execute(SAVE_STATE, [(client, mode, newest, job.id)])
 
 
+@executes(LinkPage, ids=link_needs)
 def link_page(command: LinkPage, ids: Ids) -> Plan[LinkedPage]:
     """Run `LinkPage`."""
     client = yield from locked(command.client)
@@ -234,12 +241,3 @@ def count_contacts(client: int) -> Plan[int]:
     """The number of a client's contacts."""
     [(count,)] = yield Select("SELECT count(*) FROM contact WHERE client = ?", (client,))
     return int(count)
-
-
-ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {}
-"""The plan of each query."""
-
-
-def link_needs(commands: Sequence[FollowChanges | LinkPage]) -> dict[str, int]:
-    """Return how many ids these commands may take."""
-    return {"company": sum(command.new for command in commands)}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from touchbase.common.cipher import Cipher
 from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
 from touchbase.connections.models import CRM, Connection
 from touchbase.connections.sql.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.connections.sql.silence import forget_calls, settings_changed
-from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.sql.operation import executes
 from touchbase.sql.rows import names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -42,6 +43,7 @@ LOCK_CONNECTION = Statement(
 DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 
 
+@executes(AddConnection, cipher=True)
 def add_connection(command: AddConnection, cipher: Cipher) -> Plan[Connection | Conflict]:
     """Store a connection, unless the tool is connected on that channel already."""
     made = command.connection
@@ -53,6 +55,7 @@ def add_connection(command: AddConnection, cipher: Cipher) -> Plan[Connection | 
     return made
 
 
+@executes(ChangeConnection, cipher=True)
 def change_connection(command: ChangeConnection, cipher: Cipher) -> Plan[Connection | TouchbaseError]:
     """Change a connection's secrets, settings and access token."""
     if (yield from _is_outdated(command, cipher)):
@@ -79,6 +82,7 @@ def _is_outdated(command: ChangeConnection, cipher: Cipher) -> Plan[bool]:
     return bool(rows) and _decrypted(rows[0], cipher) != command.known
 
 
+@executes(RemoveConnection)
 def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
     """Remove a connection, and what is known of its calls."""
     key = (command.client, command.channel, command.tool)
@@ -87,6 +91,7 @@ def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
     return None if rows else _missing(command)
 
 
+@executes(ListConnections, cipher=True)
 def list_connections(query: ListConnections, cipher: Cipher) -> Plan[list[Connection]]:
     """Return the client's connections, by channel and tool."""
     rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (query.client,))

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_bytes, token_urlsafe
 
+from touchbase.common.cipher import Cipher
 from touchbase.connections.sql.rows import CONNECTION, secrets_text
-from touchbase.encryption.cipher import PREFIX, Cipher, DecryptionFailed, is_encrypted, key_id_of
+from touchbase.encryption.cipher import PREFIX, DecryptionFailed, is_encrypted, key_id_of
 from touchbase.encryption.commands import EncryptionState, LostSecret, Reencrypt, SecretLocation
 from touchbase.errors import UnusableStore
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -236,6 +237,7 @@ def _replace_secret(table: EncryptedTable, column: str) -> Statement:
     )
 
 
+@executes(Reencrypt, cipher=True)
 def reencrypt_batch(command: Reencrypt, cipher: Cipher) -> Plan[int]:
     """Run `Reencrypt`: encrypt up to `limit` secrets again."""
     return reencrypt(cipher, command.limit)

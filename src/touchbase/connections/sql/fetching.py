@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchbase.common.timestamps import Micros
 from touchbase.connections.commands import DueFetches, FinishFetch
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete, only_row
 
@@ -90,6 +90,7 @@ def claim_fetch(client: int, tool: str, now_us: Micros, until_us: Micros, limit:
     return ClaimedFetch([FetchRequest(*row) for row in found], rows[0][0])
 
 
+@executes(FinishFetch)
 def finish_fetch(c: FinishFetch) -> Plan[bool]:
     """Store the result of a fetch; fetched records leave the queue even when the claim has expired."""
     error_us = c.at if c.error is not None else None
@@ -110,6 +111,7 @@ def resume_fetching(client: int, tool: str, at: Micros, *, new_token: bool) -> P
         yield Execute(RETRY_NOT_FOUND, [(client, tool, at)])
 
 
+@executes(DueFetches)
 def due_fetches(query: DueFetches) -> Plan[list[tuple[int, str]]]:
     """Return the due queues, the one that has been due longest first."""
     rows = yield Select(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 
@@ -14,7 +13,7 @@ from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, MAX_SIL
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -105,6 +104,7 @@ DELETE_SILENCES = delete("delete_silences", "connection_silence", KEY)
 _settings = msgspec.json.Decoder(ConnectionSettings).decode
 
 
+@executes(CountCalls)
 def count_calls(command: CountCalls) -> Plan[list[Silence]]:
     """Add calls to the counts; end the silences of their connections."""
     client = command.client
@@ -129,6 +129,7 @@ def claim_check(at: Micros) -> Plan[Micros | None]:
     return rows[0][0] if rows else None
 
 
+@executes(JudgeConnection)
 def judge(command: JudgeConnection) -> Plan[Silence | None]:
     """Recognise a connection as silent, or store when it may be next."""
     key = (command.client, command.channel, command.tool)
@@ -273,7 +274,3 @@ def count_silent() -> Plan[dict[tuple[str, str], int]]:
         (),
     )
     return {(channel, tool): count for channel, tool, count in rows}
-
-
-ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {}
-"""The plan of each query."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from touchbase.do_not_contact.commands import InstallationList
 from touchbase.do_not_contact.sql.statements import SHARED
 from touchbase.sql.builders import RESERVE_IDS
@@ -68,6 +65,3 @@ def raise_list_revision(known: int) -> Plan[None]:
     """
     if (yield from _revision()) < known:
         yield Execute(SET_REVISION, [(_COUNTER, known + 1)])
-
-
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {}

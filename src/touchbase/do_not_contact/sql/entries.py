@@ -29,6 +29,7 @@ from touchbase.event_log.models import API, DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.identity_links import Ref
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import executes
 from touchbase.sql.statement import Execute, Plan, Row
 from touchbase.suppression.server_secret import find_erasure_key
 
@@ -41,6 +42,7 @@ def save_needs(commands: Sequence[SaveEntries]) -> Mapping[str, int]:
     return {ID: sum(len(command.entries) for command in commands)}
 
 
+@executes(SaveEntries, ids=save_needs)
 def save_entries(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
     """Run `SaveEntries`."""
     if command.client == INSTALLATION:
@@ -101,6 +103,7 @@ def add_causes(client: int, found: Sequence[tuple[Address, Cause]], ids: Ids, no
     yield from _fold(client, rows.values(), causes, now)
 
 
+@executes(RemoveEntry)
 def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
     """Run `RemoveEntry`."""
     missing = NotFound(f"there is no suppression with id {command.id}: list them with GET, they may have been removed")

@@ -33,7 +33,7 @@ from touchbase.do_not_contact.sql.statements import (
     installation_entry,
 )
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import find_erasure_key
@@ -210,6 +210,7 @@ def list_clear_addresses(client: int, limit: int, after: tuple[str, str] = ("", 
     return [(row[0], row[1]) for row in rows]
 
 
+@executes(ListEntries)
 def list_entries(query: ListEntries) -> Plan[list[Entry]]:
     """Run `ListEntries`."""
     shared = query.client == INSTALLATION

@@ -40,7 +40,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
 from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, executes
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
@@ -72,6 +72,7 @@ END_ERASURE = Statement(
 WAIT_FOR_CREATES = Statement("wait_for_creates", (), sqlite="SELECT 1", postgres="LOCK TABLE contact IN SHARE ROW EXCLUSIVE MODE")
 
 
+@executes(ErasePerson, ids="erasure")
 def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     """Run `ErasePerson`."""
     client = command.client
@@ -178,6 +179,7 @@ def add_needs(commands: Sequence[AddErasures]) -> Mapping[str, int]:
     return {"erasure": sum(1 + len({each.erasure for each in command.keys}) for command in commands)}
 
 
+@executes(AddErasures, ids=add_needs)
 def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
     """Store erased keys, and open an erasure that searches for them."""
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])

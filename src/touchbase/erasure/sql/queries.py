@@ -16,7 +16,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.rows import delivery_of
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
 from touchbase.suppression.sql import find_marks
@@ -72,6 +72,7 @@ def _contacts_having(client: int, ref: Ref) -> Plan[list[Row]]:
     return (yield Select(f"SELECT id FROM contact WHERE client = ? AND {column} = ?", (client, ref[2])))
 
 
+@executes(FindPerson)
 def find_person(query: FindPerson) -> Plan[Person]:
     """Return a person with all identities and the number of rows in each table."""
     client = query.client
@@ -208,6 +209,7 @@ def _within(rows: list[Row]) -> list[int]:
     return ids
 
 
+@executes(ReadLinks)
 def read_links(query: ReadLinks) -> Plan[LinkPage]:
     """Return a page of identity links."""
     whose = "record_kind = 1 AND record_id = ?" if query.contact is not None else "(record_kind IS NULL OR record_kind <> 2)"

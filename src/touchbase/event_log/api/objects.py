@@ -18,8 +18,8 @@ from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import get_messages
 from touchbase.records.api.serializers import company_out, contact_out
 from touchbase.records.models import Company, Contact
+from touchbase.records.sql.reads import get_records
 from touchbase.sql.store import Store
-from touchbase.storage.query_handlers import get_records
 
 FIRST_MESSAGES = 20
 """Messages that are read before their size is looked at."""

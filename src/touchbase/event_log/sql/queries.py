@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from touchbase.common.timestamps import Micros
 from touchbase.event_log.commands import LOOKED_AT, FindNewEvents, ListLoggedEvents, Page, Subjects
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select
@@ -18,6 +15,7 @@ from touchbase.sql.statement import Execute, Plan, Select
 _LONG = [place for place, (name, _) in enumerate(LOGGED_EVENT) if name in ("changed", "cause", "data")]
 
 
+@executes(ListLoggedEvents)
 def list_logged_events(query: ListLoggedEvents) -> Plan[Page]:
     """Run `ListLoggedEvents`."""
     # The counter first: all events up to it are visible to the next statement, also where each statement sees later commits.
@@ -56,6 +54,7 @@ def list_latest_events(client: int, limit: int, types: list[str] | None = None) 
     return [event_of(row) for row in (yield Select(sql, (*where.params, limit)))]
 
 
+@executes(FindNewEvents)
 def find_new_events(query: FindNewEvents) -> Plan[dict[int, int]]:
     """Run `FindNewEvents`."""
     rows = yield Execute(NEWEST_OF, sorted((client,) for client in query.since))
@@ -93,10 +92,3 @@ def trim_log(client: int, before_us: Micros, limit: int = 1_000, keep_from: int 
     if old:
         yield Execute(TRIM, [(client, rows[old - 1][0])])
     return bool(rows) and old == limit
-
-
-ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
-    ListLoggedEvents: list_logged_events,
-    FindNewEvents: find_new_events,
-}
-"""The plan of each query."""

@@ -17,7 +17,8 @@ from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, MaybeTime, Time, encode, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, RawBody, checked_client, no_such_tool, raw_body
 from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals, place_of
-from touchbase.inbox.refused_bodies import RefusedBody, get_refused_body, replay_refused
+from touchbase.inbox.refused_bodies import RefusedBody
+from touchbase.inbox.refused_replays import get_refused_body, replay_refused
 
 LISTING = "refusals"
 _ONE = "/admin/v1/clients/{client_id}/refused-webhooks/{refused_id}"

@@ -9,7 +9,7 @@ from touchbase.inbox.commands import DroppedBodies, PruneBodies
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNSEARCHABLE
 from touchbase.inbox.sql.commands import FORGET_CLEARED
 from touchbase.sql.builders import ONE
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
 from touchbase.suppression.suppression_keys import WHY_IGNORED, delivery_key
@@ -72,6 +72,7 @@ def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros, *,
     return (yield from _delete_bodies(client, [row[0] for row in cleared]))
 
 
+@executes(PruneBodies)
 def prune_bodies(command: PruneBodies) -> Plan[int]:
     """Remove the oldest bodies past the retention period."""
     old = yield Select(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (command.client, command.before_us, command.limit))

@@ -13,13 +13,14 @@ from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.statements import DEDUPE_KEY
 from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 LONGEST_WAIT: Micros = 3600 * SECOND
 """Longest pause between two attempts to apply a delivery."""
 
 
+@executes(StoreDelivery, ids="delivery", batch=True, solo=True)
 def store_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[object]]:
     """Store each webhook, or find the delivery that it repeats."""
     numbers = [ids.take("delivery") for _ in commands]
@@ -70,6 +71,7 @@ def _repeats(at: Micros, earlier_us: Micros, dated: int | None, next_us: Micros 
     return bool(dated) or (at <= earlier_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))
 
 
+@executes(CountRepeat, batch=True, solo=True)
 def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
     """Add to the repeat counts of deliveries."""
     times = Counter((command.client, command.id) for command in commands)
@@ -110,6 +112,7 @@ def replay_deliveries(client: int, ids: list[int], at: Micros) -> Plan[int]:
     return (yield from replay_many(ReplayMany([(client, number) for number in ids], at)))
 
 
+@executes(ReplayMany)
 def replay_many(command: ReplayMany) -> Plan[int]:
     """Replay deliveries of several clients; those without a body are skipped and not counted."""
     next_attempt_us = replay_attempt_us(command.at)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from touchbase.common.timestamps import Micros
+from touchbase.history import sql as history_sql
+from touchbase.history.events import StoredEvent
 from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
 from touchbase.inbox.queries import (
     MOST_COUNTED,
@@ -21,7 +23,7 @@ from touchbase.inbox.queries import (
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.statement import Plan, Select
 
 _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
@@ -29,6 +31,7 @@ STUCK = (PARKED, UNRECOGNISED, FAILED)
 """States with partial indexes. A state is a literal in the SQL, not a parameter, so that both engines use its index."""
 
 
+@executes(ListDeliveries)
 def list_deliveries(query: ListDeliveries) -> Plan[list[Delivery]]:
     """Return a page of deliveries without bodies, newest first."""
     if query.client is not None:
@@ -48,6 +51,7 @@ def _of_client(query: ListDeliveries) -> Plan[list[Delivery]]:
     return [inbox_rows.delivery_of(row) for row in rows]
 
 
+@executes(CountDeliveries)
 def count_deliveries(query: CountDeliveries) -> Plan[int]:
     """Return the number of deliveries."""
     where = _where(query)
@@ -98,6 +102,7 @@ def _where(query: ListDeliveries | CountDeliveries) -> Where:
     return where
 
 
+@executes(GroupDeliveries)
 def group_deliveries(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
     """Return deliveries grouped by fingerprint, largest group first."""
     assert query.state in STATES
@@ -139,6 +144,7 @@ _BUSY = (
 _ACTIVE = "JOIN client c ON c.id = b.client AND c.state = 'active'"
 
 
+@executes(BusyClients)
 def busy_clients(query: BusyClients) -> Plan[list[int]]:
     """Return the active clients with due deliveries."""
     due = "d.client = b.client AND d.state = 'received' AND d.next_attempt_us <= ?"
@@ -162,6 +168,7 @@ def _oldest_waiting() -> Plan[Micros | None]:
     return min((at for at in since if at is not None), default=None)
 
 
+@executes(CountInbox)
 def count_inbox(query: CountInbox) -> Plan[InboxCounts]:
     """Return the number and the oldest of the deliveries in each state that may still change."""
     by_state: dict[str, int] = {}
@@ -183,3 +190,29 @@ def old_dedupe_keys(before_us: Micros, limit: int, after: tuple[int, bytes] | No
     text = "SELECT client, key FROM dedupe_key WHERE (client, key) > (?, ?) AND received_us < ? ORDER BY client, key LIMIT ?"
     rows = yield Select(text, (*(after or (0, b"")), before_us, limit))
     return [(row[0], bytes(row[1])) for row in rows]
+
+
+@query
+def get_delivery(id: int, client: int | None = None) -> Plan[Delivery | None]:
+    """Get one delivery with headers and body; of any client when `client` is None."""
+    where = Where("d.id = ?", id)
+    where.equal("c.id", client)
+    sql = (
+        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us FROM client c "
+        "JOIN delivery d ON d.client = c.id LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id "
+        f"WHERE {where}"
+    )
+    rows = yield Select(sql, where.params)
+    return inbox_rows.delivery_of(rows[0]) if rows else None
+
+
+@query
+def delivery_events(client: int, delivery_id: int, limit: int = 0) -> Plan[list[StoredEvent]]:
+    """List the stored events that one delivery caused; with `limit` the first so many, without their details."""
+    where = "FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
+    if limit:
+        shown = sql_rows.names(history_sql.EVENT).replace(", detail,", ", '{}',")
+        rows = yield Select(f"SELECT {shown} {where} LIMIT ?", (client, delivery_id, limit))
+    else:
+        rows = yield Select(f"SELECT {sql_rows.names(history_sql.EVENT)} {where}", (client, delivery_id))
+    return [history_sql.event_of(row) for row in rows]

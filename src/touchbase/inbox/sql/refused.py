@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from touchbase.encryption.cipher import Cipher
+from touchbase.common.cipher import Cipher
 from touchbase.inbox.refused import ListRefusals, RefusedWebhook, StoreRefusals
 from touchbase.inbox.sql.refused_bodies import store_bodies
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import executes
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -36,6 +37,11 @@ TRIM_REFUSALS = Statement(
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 
 
+def _refusal_ids(commands: Sequence[StoreRefusals]) -> Mapping[str, int]:
+    return {"refusal": sum(len(command.refused) for command in commands)}
+
+
+@executes(StoreRefusals, ids=_refusal_ids, batch=True, cipher=True)
 def store_refusals(commands: Sequence[StoreRefusals], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Store the refused webhooks of several commands."""
     yield from store_bodies([body for command in commands for body in command.bodies], cipher)
@@ -46,6 +52,7 @@ def store_refusals(commands: Sequence[StoreRefusals], ids: Ids, cipher: Cipher) 
     return [None] * len(commands)
 
 
+@executes(ListRefusals)
 def list_refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
     """Return a page of refused webhooks."""
     where = Where()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import REFUSED_TABLE, decrypt_row, encrypt_values, record_key
-from touchbase.encryption.cipher import Cipher
 from touchbase.inbox.commands import DroppedBodies
 from touchbase.inbox.refused_bodies import MAX_BODIES, RefusedBody, RefusedContent
 from touchbase.sql.operation import command, query
@@ -140,7 +139,3 @@ def drop_refused(client: int, before_us: Micros = 0, excess: int = 0, digests: S
     current_digests = sorted({*dropped, *digests})
     deleted = (yield Execute(DELETE_BODY, [(client, each) for each in current_digests])) if current_digests else []
     return DroppedBodies(len(deleted), sum(dropped.values()))
-
-
-CIPHER_ANSWERS: Mapping[type, Any] = {}
-"""The plans of queries that take the store's cipher."""

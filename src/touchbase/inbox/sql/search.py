@@ -19,7 +19,7 @@ from touchbase.inbox.search_queries import (
 from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE, parameter_table
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of
@@ -110,6 +110,7 @@ def _addresses_of(client: int, contact: int) -> Plan[set[Ref]]:
     return refs | {ref for ref in named if ref[0] == "" and ref[1] in _KEYS}
 
 
+@executes(StepThroughDeliveries)
 def step_through_deliveries(query: StepThroughDeliveries) -> Plan[DeliveryStep]:
     """Return the matching deliveries of the next ones, newest first. The conditions mark rows, so that the limit bounds the rows read."""
     source, params = _of_inbox(query) if query.of_contacts is None else _of_history(query, query.of_contacts)
@@ -192,6 +193,7 @@ def _within(rows: Sequence[Row]) -> tuple[int, list[int]]:
     return len(rows), ids
 
 
+@executes(GetEffects)
 def get_effects(query: GetEffects) -> Plan[dict[int, DeliveryEffects]]:
     """Return the events and people of deliveries, in alphabetical order and in order of ids."""
     rows = (yield Execute(EFFECTS_OF_DELIVERY, sorted(set(query.deliveries)))) if query.deliveries else []

@@ -38,7 +38,7 @@ from touchbase.records.record_type import RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.statement import Execute, Plan
 
 LINKS = 50
@@ -56,6 +56,7 @@ def merge_needs(commands: Sequence[MergeRecords]) -> dict[str, int]:
     return {"custom_field": MAX_CUSTOM_FIELDS * records, "link": LINKS * records, "record_merge": len(commands)}
 
 
+@executes(MergeRecords, ids=merge_needs)
 def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseError]:
     """Run `MergeRecords`."""
     client, kind, numbers = command.client, command.kind, [command.id, *command.absorbed]

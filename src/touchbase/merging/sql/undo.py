@@ -38,7 +38,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import company_of, contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 _FIELDS = {CONTACT: ("email", "linkedin_url"), COMPANY: ("domain",)}
@@ -54,6 +54,7 @@ def undo_needs(commands: Sequence[UndoMerge]) -> dict[str, int]:
     return {"custom_field": MAX_CUSTOM_FIELDS * len(commands), "link": LINKS * RECORDS * len(commands)}
 
 
+@executes(UndoMerge, ids=undo_needs)
 def undo_merge(command: UndoMerge, ids: Ids) -> Plan[Undone | TouchbaseError]:
     """Run `UndoMerge`."""
     client, kind = command.client, command.kind

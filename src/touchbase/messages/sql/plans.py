@@ -53,7 +53,7 @@ from touchbase.messages.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Row, Select
@@ -125,6 +125,7 @@ def import_needs(commands: Sequence[ImportMessages]) -> Mapping[str, int]:
     return {ID: sum(len(command.copies) for command in commands)}
 
 
+@executes(ImportMessages, ids=import_needs)
 def import_messages(command: ImportMessages, ids: Ids) -> Plan[list[ImportedMessage]]:
     """Run `ImportMessages`."""
     client = command.client
@@ -168,7 +169,7 @@ def delete_message(client: int, id: int) -> Plan[Message | NotFound]:
 
 @command
 def set_interested(
-    client: int, id: int, interested: bool | None, at_us: Micros, custom: Mapping[str, str] = {}
+    client: int, id: int, interested: bool | None, at_us: Micros, custom: Mapping[str, str] | None = None
 ) -> Plan[Message | NotFound]:
     """Store whether the sender of a message is interested. `NotFound`.
 
@@ -183,7 +184,7 @@ def set_interested(
         present = yield from _custom_of(client, numbers)
         yield from _store_custom(client, found, present, custom, at_us)
     yield Execute(SET_INTERESTED, [(client, number, value, at_us) for number in numbers])
-    return replace(found, interested=interested, custom={**found.custom, **custom}, updated_us=at_us)
+    return replace(found, interested=interested, custom={**found.custom, **(custom or {})}, updated_us=at_us)
 
 
 @command
@@ -263,6 +264,7 @@ def get_messages(client: int, ids: list[int]) -> Plan[dict[int, Message]]:
     return (yield from _by_ids(client, ids))
 
 
+@executes(ListMessages)
 def list_messages(query: ListMessages) -> Plan[list[Message]]:
     """Run `ListMessages`."""
     where = Where("m.client = ?", query.client)

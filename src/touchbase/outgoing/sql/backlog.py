@@ -19,6 +19,7 @@ from touchbase.outgoing.filters import NAMES
 from touchbase.search.service import filter_parser
 from touchbase.search.sql.plans import without_match
 from touchbase.sql.filters import Where
+from touchbase.sql.operation import executes
 from touchbase.sql.statement import Plan, Row, Select
 
 LOOK_AHEAD = 20_000
@@ -61,6 +62,7 @@ _list: Callable[[str], list[str]] = msgspec.json.Decoder(list[str]).decode
 _dict: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 
 
+@executes(CountOutgoing)
 def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
     """Run `CountOutgoing`."""
     states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import CRM
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
-from touchbase.encryption.cipher import Cipher
 from touchbase.history.events import CONTACT
 from touchbase.outgoing.commands import (
-    CountOutgoing,
     Leadership,
     ListTroubles,
     MailEndpoint,
@@ -21,7 +19,6 @@ from touchbase.outgoing.commands import (
     WriteBack,
 )
 from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt, Pending, Progress, Served
-from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.statements import (
     ADVANCE,
     ATTEMPT,
@@ -44,7 +41,7 @@ from touchbase.outgoing.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select
 
@@ -94,6 +91,7 @@ def progress_needs(commands: Sequence[StoreProgress]) -> Mapping[str, int]:
     return {"webhook_attempt": sum(len(command.attempts) for command in commands)}
 
 
+@executes(StoreProgress, ids=progress_needs, batch=True)
 def store_progress(commands: Sequence[StoreProgress], ids: Ids) -> Plan[list[object]]:
     """Run the `StoreProgress` of several endpoints."""
     rows = yield Select("SELECT name, token FROM dispatch_lease", ())
@@ -118,6 +116,7 @@ def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
     yield from _insert([attempt for each in commands for attempt in each.attempts], ids)
 
 
+@executes(StoreAttempt, ids="webhook_attempt")
 def store_attempt(command: StoreAttempt, ids: Ids) -> Plan[None]:
     """Run `StoreAttempt`."""
     yield from _insert([command.attempt], ids)
@@ -189,6 +188,7 @@ def read_served(cipher: Cipher, client: int, ids: list[int]) -> Plan[list[Served
     return found
 
 
+@executes(ListTroubles)
 def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:
     """Run `ListTroubles`."""
     rows = yield Select(
@@ -252,12 +252,3 @@ def find_write_back(client: int, contact: int, tool: str, object_type: str) -> P
         (CONTACT, client, contact),
     )
     return WriteBack([number for (number,) in objects], bool(causes) and all(row == (tool, CRM) for row in map(tuple, causes)))
-
-
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
-    CountOutgoing: count_outgoing,
-    ListTroubles: list_troubles,
-}
-"""The plan of each query."""
-CIPHER_ANSWERS: dict[type, Callable[..., Plan[Any]]] = {}
-"""The plans of queries that take the store's cipher."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.queries import settings_of
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
-from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, Replay
 from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, Pending, Progress, Secret
@@ -35,7 +34,7 @@ from touchbase.outgoing.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -45,6 +44,7 @@ def no_such_endpoint(endpoint_id: int) -> NotFound:
     return NotFound(f"there is no webhook endpoint with id {endpoint_id}")
 
 
+@executes(AddEndpoint, ids="webhook_endpoint", cipher=True)
 def add_endpoint(command: AddEndpoint, ids: Ids, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
     """Run `AddEndpoint`."""
     made = command.endpoint
@@ -63,6 +63,7 @@ def _newest(client: int) -> Plan[int]:
     return rows[0][0] if rows else 0
 
 
+@executes(ChangeEndpoint, cipher=True)
 def change_endpoint(command: ChangeEndpoint, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
     """Run `ChangeEndpoint`."""
     known = yield from _locked(command.endpoint.client, command.endpoint.id, cipher)
@@ -124,6 +125,7 @@ def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
     return None if rows else no_such_endpoint(id)
 
 
+@executes(Replay, cipher=True)
 def replay(command: Replay, cipher: Cipher) -> Plan[int | TouchbaseError]:
     """Run `Replay`."""
     known = yield from _locked(command.client, command.id, cipher)
@@ -203,7 +205,3 @@ def list_endpoints(cipher: Cipher, client: int, limit: int, at: Micros, after: i
         waiting, _ = yield from count_waiting(endpoint.client, endpoint.id, endpoint.types, conditions, position[1], newest)
         found.append((endpoint, Progress(position[0], position[1], position[2], position[3], waiting, failed)))
     return found
-
-
-CIPHER_ANSWERS: dict[type, Callable[..., Plan[object]]] = {}
-"""The plans of queries that take the store's cipher."""

@@ -9,7 +9,7 @@ from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere
 from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -84,6 +84,7 @@ def _match_of(row: Row) -> Match:
     return Match(number, status, sent, replied, "", email_key, linkedin_key, company_domain)
 
 
+@executes(MatchEverywhere)
 def match_everywhere(query: MatchEverywhere) -> Plan[Mapping[Key, list[Match]] | None]:
     """Return the records that have these keys, each client's through its own index."""
     where = Where("state <> 'deleting'")

@@ -17,7 +17,7 @@ from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER
 from touchbase.reports.queries import MOST_ROWS, CountedPart, ReportCampaigns, Reported, ReportTooLarge, Stretch
 from touchbase.reports.spans import Span, spans_of
 from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, executes
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
@@ -47,6 +47,7 @@ FORGET_HOURS = Statement(
 )
 
 
+@executes(ReportCampaigns)
 def report_campaigns(query: ReportCampaigns) -> Plan[Reported | ReportTooLarge]:
     """Run `ReportCampaigns`."""
     spans = None if query.time_zone is None else spans_of(query.edges, query.time_zone)

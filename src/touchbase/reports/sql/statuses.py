@@ -19,6 +19,7 @@ from touchbase.history.status import path_of
 from touchbase.history.status_words import StatusWords
 from touchbase.reports.models import StatusCounts
 from touchbase.reports.queries import MOST_ROWS, ReportStatuses, ReportTooLarge
+from touchbase.sql.operation import executes
 from touchbase.sql.statement import Plan, Row, Select
 
 PAGE = 2_000
@@ -27,6 +28,7 @@ _NOWHERE = "\0"
 """In place of a status before a record was created; no status has this character."""
 
 
+@executes(ReportStatuses)
 def report_statuses(query: ReportStatuses) -> Plan[list[StatusCounts] | ReportTooLarge]:
     """Run `ReportStatuses`."""
     table, edges = "contact" if query.kind == CONTACT else "company", query.edges

@@ -23,7 +23,7 @@ from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.search.tree import Node, conjuncts, is_limit
-from touchbase.sql.operation import query
+from touchbase.sql.operation import executes, query
 from touchbase.sql.page_budget import Cut
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Plan, Row, Select
@@ -56,6 +56,7 @@ def search_companies(query: SearchCompanies) -> Plan[Found[Company]]:
     return _search(_COMPANIES, query)
 
 
+@executes(CountFound)
 def count_found(query: CountFound) -> Plan[int]:
     """Return the number of records that match."""
     search, table = replace(query.search, count=EXACT), _table_of(query.search)
@@ -64,6 +65,7 @@ def count_found(query: CountFound) -> Plan[int]:
     return (yield from _count(table, search, ids, finder)).value
 
 
+@executes(FindPosition)
 def find_position(query: FindPosition) -> Plan[Position | None]:
     """Return the position of the last record of those to skip."""
     search, table = query.search, _table_of(query.search)

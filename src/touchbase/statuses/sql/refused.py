@@ -34,7 +34,7 @@ from touchbase.records.sql.rows import company_of, company_row, contact_of, cont
 from touchbase.records.sql.update import save_contacts
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 from touchbase.statuses.commands import ApplyRefused, Rechecked
 from touchbase.statuses.models import PLURALS
@@ -109,6 +109,7 @@ def _now(settings: ClientSettings, kind: int, word: str) -> str | None:
     return word if declared is None else settings.words(kind).matching(word, declared.statuses)
 
 
+@executes(ApplyRefused)
 def apply_refused(command: ApplyRefused) -> Plan[Rechecked]:
     """Run `ApplyRefused`."""
     client = yield from locked(command.client)

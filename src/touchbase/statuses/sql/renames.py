@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
 from touchbase.clients.sql.commands import locked
@@ -28,7 +27,7 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.statement import Execute, Plan, Select
 from touchbase.statuses.commands import Changed, OutdatedPage, PreviewRename, RenameStatus
 from touchbase.statuses.models import (
@@ -147,6 +146,7 @@ def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> Clien
     return replace(settings, company_statuses=statuses) if kind == COMPANY else replace(settings, contact_statuses=statuses)
 
 
+@executes(RenameStatus, ids=lambda commands: {"job": 2 * len(commands)})
 def rename_status(command: RenameStatus, ids: Ids) -> Plan[Changed | TouchbaseError]:
     """Run `RenameStatus`."""
     client = yield from locked(command.client)
@@ -214,6 +214,7 @@ def _refused_name(settings: ClientSettings, asked: RenameStatus | PreviewRename,
     return None if refused is None else Conflict(refused)
 
 
+@executes(PreviewRename)
 def preview_rename(query: PreviewRename) -> Plan[RenamePreview | TouchbaseError]:
     """Run `PreviewRename`."""
     settings = (yield from settings_of(query.client)) or ClientSettings()
@@ -309,9 +310,3 @@ def _histories(client: int, kind: int, records: Sequence[Record]) -> Plan[dict[i
         for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, number) for number in histories])):
             histories[row[2]].append(event_of(row))
     return histories
-
-
-ANSWERS: Mapping[type, Any] = {
-    PreviewRename: preview_rename,
-}
-"""The plan of each query."""

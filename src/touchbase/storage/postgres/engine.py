@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
+from touchbase.common.cipher import Cipher
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
-from touchbase.encryption.cipher import NO_CIPHER, Cipher
+from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.erasure.sql.texts import ERASED_TABLES
 from touchbase.errors import UnusableStore
+from touchbase.events.claiming import claim_named
 from touchbase.events.inbox_batch import InboxBatch
+from touchbase.events.projection import IN_USE, NOT_DELETED
 from touchbase.events.work import DryRunResult, Translate, WorkReport
+from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.migrations import out_of_date, packaged, pending
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command, Query, plan_of_query
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.batch import PROBES, Handlers, Probe
-from touchbase.storage.change_matching import with_bulk_changes
-from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_cipher
-from touchbase.storage.idempotent_batch import with_idempotency
-from touchbase.storage.job_steps import with_job_steps
+from touchbase.storage.batch import Probe
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
@@ -47,9 +47,7 @@ from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.statistics import analyze_grown
 from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer
-from touchbase.storage.query_handlers import BATCH_HANDLERS, PAGE_QUERIES
 from touchbase.storage.rls_scope import ALL_CLIENTS, scope_of
-from touchbase.storage.write_batch import with_batches
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -68,17 +66,20 @@ class PostgresStore:
     blocked_share = 0.2
     """Share of a batch's time during which it blocks the event loop; most of the time it waits for the server."""
 
-    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
+    def __init__(self, url: str, pool: Pool, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
         self.warnings = warnings
         self._url = url
         self._pool = pool
         self._cipher = cipher
-        self._plan = QueryHandlers(cipher)
         # Two batchers, so that reads of one record do not wait for pages.
-        self._records, self._pages = ReadBatcher(pool, read_batching.RECORDS_PER_BATCH), ReadBatcher(pool, read_batching.PAGES_PER_BATCH)
+        records, pages = (
+            ReadBatcher(pool, cipher, read_batching.RECORDS_PER_BATCH),
+            ReadBatcher(pool, cipher, read_batching.PAGES_PER_BATCH),
+        )
+        self._batchers = {GetContact: records, GetCompany: records, ListContacts: pages, ListCompanies: pages}
         self._prefetcher = Prefetcher(pool)
         self._ids = SharedIds(ReconnectingConnection(url))
-        self._writer = Writer(url, handlers, self._ids, writers=WRITERS, queue_limit=queue_limit)
+        self._writer = Writer(url, cipher, self._ids, writers=WRITERS, queue_limit=queue_limit)
 
     @classmethod
     async def open(
@@ -87,7 +88,6 @@ class PostgresStore:
         *,
         queue_limit: int,
         as_is: bool = False,
-        commands: Handlers = COMMANDS,
         cipher: Cipher = NO_CIPHER,
         upgrade: bool = True,
     ) -> PostgresStore:
@@ -104,8 +104,7 @@ class PostgresStore:
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
-        handlers = with_idempotency(with_bulk_changes(with_batches(with_job_steps({**with_cipher(commands, cipher), **PROBES}))))
-        return cls(url, pool, handlers, queue_limit, cipher, warnings)
+        return cls(url, pool, queue_limit, cipher, warnings)
 
     async def write(self, command: Command[T]) -> T:
         """Execute one command in a batch with the other waiting commands; return after the flush."""
@@ -114,13 +113,14 @@ class PostgresStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        if type(query) in BATCH_HANDLERS:
-            result: T = await (self._pages if type(query) in PAGE_QUERIES else self._records).submit(query)
+        batcher = self._batchers.get(type(query))
+        if batcher is not None:
+            result: T = await batcher.submit(query)
             return result
 
         async def attempt() -> T:
             async with self._pool.acquire() as connection:
-                return await read(connection, self._plan(query), scope_of([query]))
+                return await read(connection, plan_of_query(query, self._cipher), scope_of([query]))
 
         return await retry(attempt)
 

@@ -11,15 +11,16 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
 from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.log import with_log
+from touchbase.events.delivery_outcomes import record_failure
 from touchbase.events.dry_runs import compare, dry_run, load_deliveries, snapshot
 from touchbase.events.event_normalization import NormalizedDelivery
 from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports, transaction_groups
 from touchbase.events.large_delivery import LargeWork
+from touchbase.events.projection import IN_USE, apply_batch, apply_needs
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
-from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.connection import is_retryable, is_unavailable, read, retry, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds

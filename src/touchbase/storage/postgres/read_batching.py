@@ -14,13 +14,13 @@ import logging
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from touchbase.common.cipher import Cipher
 from touchbase.errors import Overloaded
-from touchbase.sql.operation import Query
-from touchbase.storage import query_handlers
+from touchbase.records.commands import ListCompanies, ListContacts
+from touchbase.sql.operation import NO_IDS, Query
 from touchbase.storage.batch import Waiter, settle
 from touchbase.storage.postgres.batch_results import run_batch
 from touchbase.storage.postgres.connection import is_statement_cancelled, read, unavailable
-from touchbase.storage.query_handlers import BATCH_HANDLERS
 from touchbase.storage.rls_scope import scope_of
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ Queries = Sequence[Query[Any]]
 class ReadBatcher:
     """The queue, and the readers that process it; they end when the queue is empty."""
 
-    def __init__(self, pool: Pool, max_batch: int) -> None:
+    def __init__(self, pool: Pool, cipher: Cipher, max_batch: int) -> None:
         self._pool = pool
+        self._cipher = cipher
         self._max_batch = max_batch
         self._waiting: dict[type, list[tuple[Query[Any], Waiter]]] = {}
         self._readers = 0
@@ -97,9 +98,9 @@ class ReadBatcher:
 
     async def _attempt(self, queries: Queries) -> list[object]:
         async with self._pool.acquire() as connection:
-            return await read(connection, BATCH_HANDLERS[type(queries[0])](queries), scope_of(queries))
+            return await read(connection, queries[0].operation.run(queries, NO_IDS, self._cipher), scope_of(queries))
 
 
 def _may_have_failed_for_another(query: Query[Any], outcome: object) -> bool:
     """Return whether a query may have failed because another query's statement was cancelled."""
-    return type(query) in query_handlers.PAGE_QUERIES and isinstance(outcome, Overloaded) and is_statement_cancelled(outcome.__cause__)
+    return type(query) in (ListContacts, ListCompanies) and isinstance(outcome, Overloaded) and is_statement_cancelled(outcome.__cause__)

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.operation import Command
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
     Commands,
-    Handlers,
     Waiter,
     client_of,
     client_queue_full,
@@ -41,8 +41,8 @@ LOG = logging.getLogger("touchbase.storage")
 class Writer:
     """The queue, and the tasks that write its commands."""
 
-    def __init__(self, url: str, handlers: Handlers, ids: SharedIds, *, writers: int, queue_limit: int) -> None:
-        self._handlers = handlers
+    def __init__(self, url: str, cipher: Cipher, ids: SharedIds, *, writers: int, queue_limit: int) -> None:
+        self._cipher = cipher
         self._ids = ids
         self._limit = queue_limit
         self._quota = FairQuota(queue_limit)
@@ -129,13 +129,13 @@ class Writer:
         return batch
 
     async def _attempt(self, connection: ReconnectingConnection, commands: Commands) -> list[object]:
-        handler = self._handlers[type(commands[0])]
-        scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
-        if handler.solo and scope != ALL_CLIENTS and not any(getattr(command, "guarded", False) for command in commands):
+        operation = commands[0].operation
+        scope, ids = scope_of(commands), await self._ids.cut(operation.needs(commands))
+        if operation.solo and scope != ALL_CLIENTS and not any(getattr(command, "guarded", False) for command in commands):
             # The statement that writes is a transaction by itself; a transaction with a scope would cost two more round trips.
-            results = await write_alone(await connection.with_scope(scope), plan_of(commands, self._handlers, ids, alone=True))
+            results = await write_alone(await connection.with_scope(scope), plan_of(commands, ids, self._cipher, alone=True))
             return await self._guarded(connection, commands, results)
-        return await write(await connection.connection(), plan_of(commands, self._handlers, ids), scope)
+        return await write(await connection.connection(), plan_of(commands, ids, self._cipher), scope)
 
     async def _guarded(self, connection: ReconnectingConnection, commands: Commands, results: list[object]) -> list[object]:
         """Return the results, after running commands again that need a check for erased persons."""

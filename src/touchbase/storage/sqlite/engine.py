@@ -17,12 +17,14 @@ import apsw
 from touchbase.auth.commands import AnyKey, FindKey
 from touchbase.auth.sql import is_session_ended
 from touchbase.clients.commands import FindClient, FindClientByNumber
+from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.common.threads import on_thread
 from touchbase.connections.commands import ListConnections
 from touchbase.custom_fields.sql import find_uses
-from touchbase.encryption.cipher import NO_CIPHER, Cipher
+from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.errors import UnusableStore
+from touchbase.events.claiming import claim, claim_named
 from touchbase.events.dry_runs import load_deliveries
 from touchbase.events.inbox_batch import (
     InboxBatch,
@@ -34,23 +36,20 @@ from touchbase.events.inbox_batch import (
     translate_batch,
 )
 from touchbase.events.large_delivery import LargeWork
+from touchbase.events.projection import IN_USE, NOT_DELETED
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.idempotency.commands import FindResponse
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.queries import find_traces
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.sql.lookup import find_companies
+from touchbase.records.sql.reads import get_records
 from touchbase.reports.queries import ReportStatuses
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command, Query, plan_of_query
 from touchbase.sql.statement import Plan
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.batch import PROBES, Handlers, Probe
-from touchbase.storage.change_matching import with_bulk_changes
-from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_cipher
-from touchbase.storage.idempotent_batch import with_idempotency
-from touchbase.storage.job_steps import with_job_steps
-from touchbase.storage.query_handlers import get_records
+from touchbase.storage.batch import Probe
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
 from touchbase.storage.sqlite.inbox_batch import apply_inbox_batch, dry_run_batch
@@ -58,7 +57,6 @@ from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.sqlite.schema import UpgradePolicy, copy_warnings, open_upgraded, upgrade
 from touchbase.storage.sqlite.threads import started_threads
 from touchbase.storage.sqlite.writer import Writer
-from touchbase.storage.write_batch import with_batches
 
 T = TypeVar("T")
 
@@ -80,6 +78,7 @@ POINT_QUERIES = frozenset(
     }
 )
 """Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
+FEW_QUERIES: frozenset[Any] = frozenset({get_records})
 FEW_RECORDS = 16
 """Records of a `get_records` up to which it is read in the event loop too: as many as one endpoint of webhooks asks for at once."""
 PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
@@ -129,7 +128,6 @@ class SqliteStore:
         self._writer = writer
         self._private = private
         self._cipher = cipher
-        self._plan = QueryHandlers(cipher)
         self._taken = 0
         self._page_lock = asyncio.Lock()
         self._loop_reader = readers[0]
@@ -143,7 +141,6 @@ class SqliteStore:
         *,
         queue_limit: int,
         as_is: bool = False,
-        commands: Handlers = COMMANDS,
         cipher: Cipher = NO_CIPHER,
         roles: Sequence[Role] = (),
         upgrade: bool = True,
@@ -162,8 +159,7 @@ class SqliteStore:
             readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS + LONG_READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        handlers = with_idempotency(with_bulk_changes(with_batches(with_job_steps({**with_cipher(commands, cipher), **PROBES}))))
-        writer = Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit)
+        writer = Writer(connection, open_writer(path, durable=private is None), cipher, queue_limit)
         return cls(writer, readers, private, cipher, ProcessLock(path, roles if private is None else ()), change.copies, copied)
 
     async def write(self, command: Command[T]) -> T:
@@ -173,19 +169,19 @@ class SqliteStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        if type(query) in POINT_QUERIES or (type(query) is get_records and len(query.ids) <= FEW_RECORDS):
-            return _read(self._loop_reader, self._plan(query))
+        if type(query) in POINT_QUERIES or (type(query) in FEW_QUERIES and len(getattr(query, "ids", ())) <= FEW_RECORDS):
+            return _read(self._loop_reader, plan_of_query(query, self._cipher))
         if type(query) in PAGE_QUERIES:
             with contextlib.suppress(apsw.InterruptError):
                 return await self._read_page(query)
         threads = self._long_readers if type(query) in LONG_QUERIES else self._readers
-        return await threads.run(lambda connection: _read(connection, self._plan(query)), getattr(query, "client", None))
+        return await threads.run(lambda connection: _read(connection, plan_of_query(query, self._cipher)), getattr(query, "client", None))
 
     async def _read_page(self, query: Query[T]) -> T:
         """Read one page per iteration of the event loop, so that other tasks run between two pages."""
         async with self._page_lock:
             await asyncio.sleep(0)
-            return _read_quickly(self._loop_reader, self._plan(query))
+            return _read_quickly(self._loop_reader, plan_of_query(query, self._cipher))
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client, one chunk per transaction.

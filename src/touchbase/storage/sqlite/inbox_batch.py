@@ -7,11 +7,12 @@ from itertools import count
 
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.log import with_log
+from touchbase.events.delivery_outcomes import record_failure
 from touchbase.events.dry_runs import compare, dry_run, snapshot
 from touchbase.events.event_normalization import NormalizedDelivery
 from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports
+from touchbase.events.projection import IN_USE, apply_batch, apply_needs
 from touchbase.events.work import DryRunResult, WorkReport
-from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure
 from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import apsw
 
 from touchbase.clients.commands import EnsureClient
+from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded, TouchbaseError
 from touchbase.inbox.commands import CountRepeat, StoreDelivery
@@ -29,7 +30,6 @@ from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
     Commands,
-    Handlers,
     Probe,
     Waiter,
     client_of,
@@ -72,12 +72,12 @@ FLUSH_WEIGHT = 0.1
 class Writer:
     """Owns the connection that writes. Only the event loop uses it, except during work that a thread does."""
 
-    def __init__(self, connection: apsw.Connection, copying: apsw.Connection, handlers: Handlers, queue_limit: int) -> None:
+    def __init__(self, connection: apsw.Connection, copying: apsw.Connection, cipher: Cipher, queue_limit: int) -> None:
         self.cursor = connection.cursor()
         self.ids = Ids()
         self.taken = 0
         self._connection = connection
-        self._handlers = handlers
+        self._cipher = cipher
         self._limit = queue_limit
         self._quota = FairQuota(queue_limit)
         self._loop = asyncio.get_running_loop()
@@ -237,7 +237,7 @@ class Writer:
                 self._schedule()
 
     def _write_batch(self, commands: Commands) -> list[object]:
-        return self.write(lambda: plan_of(commands, self._handlers, self.ids), lambda: needs_of(commands, self._handlers))
+        return self.write(lambda: plan_of(commands, self.ids, self._cipher), lambda: needs_of(commands))
 
     def _outcomes(self, commands: Commands) -> list[object]:
         """Return one result or exception for each command; after an unexpected error the batch is bisected."""

@@ -1,0 +1,60 @@
+"""Modules that register operations with `executes`. An engine imports this module, so that every class of calls has its plan."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+MODULES = (
+    "touchbase.auth.sql",
+    "touchbase.bin.sql.delete",
+    "touchbase.bin.sql.restore",
+    "touchbase.cells.sql",
+    "touchbase.clients.sql.commands",
+    "touchbase.clients.sql.queries",
+    "touchbase.clients.sql.removal",
+    "touchbase.clients.sql.statements",
+    "touchbase.clients.sql.stored_bytes",
+    "touchbase.company_links.sql.follow",
+    "touchbase.connections.sql.commands",
+    "touchbase.connections.sql.encrypted_columns",
+    "touchbase.connections.sql.fetching",
+    "touchbase.connections.sql.silence",
+    "touchbase.consistency.sql",
+    "touchbase.custom_fields.sql",
+    "touchbase.do_not_contact.sql.entries",
+    "touchbase.do_not_contact.sql.lookup",
+    "touchbase.erasure.sql.commands",
+    "touchbase.erasure.sql.queries",
+    "touchbase.event_log.sql.queries",
+    "touchbase.exports.sql",
+    "touchbase.idempotency.sql",
+    "touchbase.imports.sql",
+    "touchbase.inbox.sql.body_retention",
+    "touchbase.inbox.sql.commands",
+    "touchbase.inbox.sql.queries",
+    "touchbase.inbox.sql.refused",
+    "touchbase.inbox.sql.search",
+    "touchbase.jobs.sql",
+    "touchbase.merging.sql.merge",
+    "touchbase.merging.sql.undo",
+    "touchbase.messages.sql.plans",
+    "touchbase.outgoing.sql.backlog",
+    "touchbase.outgoing.sql.dispatch",
+    "touchbase.outgoing.sql.endpoints",
+    "touchbase.records.sql.lookup",
+    "touchbase.records.sql.reads",
+    "touchbase.records.sql.writes",
+    "touchbase.reports.sql.parts",
+    "touchbase.reports.sql.statuses",
+    "touchbase.search.sql.plans",
+    "touchbase.statuses.sql.refused",
+    "touchbase.statuses.sql.renames",
+    "touchbase.storage.batch",
+    "touchbase.storage.change_matching",
+    "touchbase.storage.idempotent_batch",
+    "touchbase.storage.job_steps",
+    "touchbase.storage.write_batch",
+)
+
+for _module in MODULES:
+    import_module(_module)
