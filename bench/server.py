@@ -25,12 +25,11 @@ from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import Overloaded
 from touchbase.events.work import WorkReport
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
+from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import CountInbox
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact, CustomField
 from touchbase.storage import batch
-from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.postgres import engine
 
 VARIANTS = ("real", "keep", "bare", "single", "single-keep", "statement")
@@ -115,7 +114,8 @@ def main() -> None:
         batch.MAX_COMMANDS = 1
         engine.WRITERS = CONNECTIONS_OF_SINGLE
     if options.variant in ("single", "single-keep"):
-        COMMANDS.update({kind: replace(handler, solo=False) for kind, handler in COMMANDS.items()})
+        for kind in (CreateContact, CreateCompany, StoreDelivery, CountRepeat):
+            kind.operation = replace(kind.operation, solo=False)
     without_worker = ["--no-inbox-worker"] if options.variant in WITHOUT_WORKER else []
     cli(["serve", *without_worker, *options.serve], prog_name="touchbase")
 

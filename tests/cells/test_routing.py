@@ -7,8 +7,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.cells.conftest import OPEN
 from tests.conftest import ExecuteSql
 from tests.house import House
-from touchbase.storage.command_handlers import COMMANDS
-from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
+from tests.operations import all_commands, all_queries
 
 from touchbase.cells.models import DRAINING, HOME, Place
 from touchbase.cells.sql import find_place, reserve_place, set_cell_state
@@ -297,7 +296,7 @@ class TestDown:
 
 def test_routes__there_is_one_for_each_command_and_query() -> None:
     """What names no client is asked of all cells, divided, or one that only the workers of a cell send, to its own store."""
-    kinds = [*COMMANDS, *HANDLERS, *CIPHER_HANDLERS]
+    kinds = [*all_commands(), *all_queries()]
     routed = {*MERGES, *DIVIDED, *WRITES, *READS}
     spanning = CROSS_CLIENT | CROSS_CLIENT_UNLESS_NAMED | CLIENT_LIST_TYPES
 

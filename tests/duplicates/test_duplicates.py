@@ -12,12 +12,13 @@ from tests.house import House
 from touchbase.duplicates.commands import BLOCKS
 from touchbase.duplicates.service import NEIGHBOURS, SCANNED
 from touchbase.duplicates.sql import read_block
+from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.dependencies import Limits
+from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import HANDLERS
 
 
 async def pairs(house: House, kind: str = "contacts", query: str = "limit=200") -> list[dict[str, Any]]:
@@ -132,7 +133,7 @@ async def test_page__is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) 
     store = apsw.Connection(f"{tmp_path}/store.db").cursor()
     for block in BLOCKS[kind]:
         for after in (None, ("a", "b", 3)):
-            asked = next(HANDLERS[read_block](read_block(1, block, 50, after)))
+            asked = next(plan_of_query(read_block(1, block, 50, after), NO_CIPHER))
             assert isinstance(asked, Select)
             steps = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {asked.sql}", asked.params).fetchall()]
             assert len(steps) == 1, steps

@@ -148,7 +148,7 @@ async def test_history__is_read_up_to_its_bytes_and_says_since_when(
     store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timelines, "HISTORY_BYTES", 20_000)
-    monkeypatch.setattr("touchbase.storage.query_handlers.FIRST_EVENTS", 1)
+    monkeypatch.setattr("touchbase.history.sql.FIRST_EVENTS", 1)
     call = make_client(store)
     number = (await call.post("/public/v2/contacts", {"email": JANE})).json()["id"]
     for letter in "abcdef":

@@ -11,6 +11,7 @@ from tests.conftest import ENCRYPTION_KEYS, Databases, ExecuteSql
 from tests.isolation.probe import TRYING
 from tests.isolation.trial import Opened
 from tests.isolation.world import Tokens, World
+from tests.operations import executed_by
 
 from touchbase.auth import service as auth_service
 from touchbase.clients import service as clients_service
@@ -18,7 +19,6 @@ from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.outgoing import signatures as outgoing_signatures
 from touchbase.sql.store import Store
-from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sqlite.engine import SqliteStore
 from touchbase.suppression import server_secret
@@ -43,7 +43,8 @@ async def opened(engine_url: str) -> AsyncIterator[Opened]:
             await open_ones.aclose()
             engine = SqliteStore if engine_url.startswith("sqlite") else PostgresStore
             cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
-            store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING}, cipher=cipher)
+            open_ones.enter_context(executed_by(TRYING))
+            store: Store = await engine.open(engine_url, queue_limit=4096, cipher=cipher)
             open_ones.push_async_callback(store.close)
             return store
 

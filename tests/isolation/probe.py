@@ -16,6 +16,7 @@ from tests.isolation import world as w
 from tests.isolation.mutants import STATEMENTS
 from tests.isolation.walk import Known
 from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, NEVER, OTHER_B, TIME_OF_B
+from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
 from touchbase.clients.commands import FindClient, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
@@ -38,8 +39,6 @@ from touchbase.sql.operation import Command
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan
 from touchbase.sql.store import Store
-from touchbase.storage.command_handlers import Handler
-from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
@@ -83,7 +82,7 @@ def _try(commands: Sequence[Try], ids: Ids) -> Plan[list[object]]:
     return answers
 
 
-TRYING = {Try: Handler(_try)}
+TRYING = {Try: handler(_try)}
 
 
 def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
@@ -139,7 +138,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
         "table": sorted(TEXT_TABLES),
     }  # fmt: skip
-    for kind in (*HANDLERS, *CIPHER_HANDLERS):
+    for kind in all_queries():
         hints = typing.get_type_hints(kind)
         if "client" not in hints or kind is measure_page:
             continue

@@ -18,11 +18,11 @@ from touchbase.sql.store import Store
 pytestmark = pytest.mark.slow
 
 OF_ALL: dict[str, str] = {
-    "clients.sql.queries._deleting": "clients themselves",
-    "clients.sql.queries.every": "as above",
+    "clients.sql.queries.deleting_clients": "clients themselves",
+    "clients.sql.queries.list_clients": "as above",
     "auth.sql._is_ended": "sessions of the console, of no client",
     "auth.sql.end_session": "as above",
-    "clients.sql.queries._by_handle": "clients themselves; a session shows one only to a key that may see it",
+    "clients.sql.queries.client_by_handle": "clients themselves; a session shows one only to a key that may see it",
     "erasure.sql.queries.clients_with_erasures": "numbers of clients, for a restored backup",
     "outgoing.sql.dispatch.list_mail_endpoints": "endpoints of all, for the operator",
     "clients.sql.stored_bytes.due_counts": "whose bytes of all are to be counted",
@@ -38,10 +38,10 @@ OF_ALL: dict[str, str] = {
     "inbox.sql.queries.busy_clients": "who of all has work",
     "inbox.sql.queries.count_inbox": "counts over all",
     "inbox.sql.queries.list_deliveries": "the clients, for a list that then goes client by client",
-    "idempotency.sql.expired": "what of all is out of date",
+    "idempotency.sql.expired_responses": "what of all is out of date",
     "auth.sql.find": "a key by its id, which says whose it is",
     "auth.sql.store_first_key": "whether there is any key",
-    "storage.query_handlers._any_key": "as above",
+    "auth.sql.any_key": "as above",
     "inbox.sql.queries.old_dedupe_keys": "what of all may be forgotten",
     "connections.sql.encrypted_columns._unencrypted": "secrets of all, sealed again; an operator's, and the start of a server",
     "connections.sql.encrypted_columns.check_keys": "encryption keys, of no client",
@@ -155,7 +155,7 @@ UNNOTICED: dict[str, str] = {
     "events.parked_events.DELETE_WANTED, "
     "and no record of A's is wanted",
     "erasure.sql.queries.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
-    "storage.query_handlers._united": "asks what became of an id that B gives, and no record of A's was united with another; an "
+    "records.sql.reads.find_united": "asks what became of an id that B gives, and no record of A's was united with another; an "
     "id is no other client's",
     "clients.sql.stored_bytes.store_count": "whether B was warned; no probe comes near a limit",
     "inbox.sql.refused_bodies.drop_refused": _DUE,

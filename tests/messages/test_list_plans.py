@@ -13,11 +13,12 @@ import apsw
 import asyncpg
 import pytest
 
+from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.messages.commands import ListMessages
 from touchbase.messages.sql.statements import COPIES_BY_ID, NEW_MESSAGES
 from touchbase.sql.migrations import packaged
+from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select, for_postgres
-from touchbase.storage.query_handlers import HANDLERS
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
@@ -62,7 +63,7 @@ async def postgres(postgres_url: str) -> AsyncIterator[asyncpg.Connection[Any]]:
 
 
 def asked(query: ListMessages) -> Select:
-    found = next(HANDLERS[ListMessages](query))
+    found = next(plan_of_query(query, NO_CIPHER))
     assert isinstance(found, Select)
     return found
 

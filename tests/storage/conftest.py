@@ -7,8 +7,9 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from tests.operations import executed_by
 
-from touchbase.storage.command_handlers import COMMANDS, Handler
+from touchbase.sql.operation import Operation
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sqlite.engine import SqliteStore
 
@@ -21,9 +22,10 @@ async def open_with() -> AsyncIterator[Opener]:
     """Open a store with additional commands; it is closed after the test."""
     async with AsyncExitStack() as opened:
 
-        async def open_it(url: str, commands: Mapping[type, Handler], **options: Any) -> AnyStore:
+        async def open_it(url: str, commands: Mapping[type, Operation], **options: Any) -> AnyStore:
             engine = SqliteStore if url.startswith("sqlite") else PostgresStore
-            store: AnyStore = await engine.open(url, **{"queue_limit": 4096, **options}, commands={**COMMANDS, **commands})
+            opened.enter_context(executed_by(commands))
+            store: AnyStore = await engine.open(url, **{"queue_limit": 4096, **options})
             opened.push_async_callback(store.close)
             return store
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import asyncpg
 
+from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.inbox.queries import BusyClients
+from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import HANDLERS
 
 EACH = 20_000
 # Two clients with much waiting, one with a single delivery, one that has to wait before it is tried again.
@@ -33,7 +34,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 async def test_busy_clients__reads_few_rows_of_an_index_on_postgresql(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL)
-    asked = next(HANDLERS[BusyClients](BusyClients(5)))
+    asked = next(plan_of_query(BusyClients(5), NO_CIPHER))
     assert isinstance(asked, Select)
 
     explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {asked.sql.replace('?', '$1')}", *asked.params)

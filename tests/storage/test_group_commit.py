@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from tests.operations import handler
 
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.errors import NotFound, Overloaded
@@ -19,7 +20,6 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
 from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, take_batch
-from touchbase.storage.command_handlers import COMMANDS, Handler
 from touchbase.storage.postgres.engine import WRITERS
 
 PUT = Statement(
@@ -47,7 +47,7 @@ class Toys:
 
     def __init__(self) -> None:
         self.groups: list[int] = []
-        self.handlers = {Put: Handler(self.put), Count: Handler(self.count)}
+        self.handlers = {Put: handler(self.put), Count: handler(self.count)}
 
     def put(self, commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
         self.groups.append(len(commands))
@@ -78,7 +78,7 @@ def _hold(commands: Sequence[Hold], ids: Ids) -> Plan[list[object]]:
     return [None] * len(commands)
 
 
-HOLD = {Hold: Handler(_hold)}
+HOLD = {Hold: handler(_hold)}
 
 
 async def test_group_commit__puts_concurrent_commands_into_one_transaction(engine_url, open_with) -> None:
@@ -129,8 +129,8 @@ async def test_group_commit__stores_a_contact_once_when_another_command_of_the_g
             raise ZeroDivisionError
         return answers
 
-    real = COMMANDS[CreateContact]
-    store = await open_with(engine_url, {**toys.handlers, CreateContact: Handler(poisoned, real.needs)})
+    real = CreateContact.operation
+    store = await open_with(engine_url, {**toys.handlers, CreateContact: handler(poisoned, real.needs)})
     people = ["Ada", "poison", "Grace", "Joan"]
 
     answers = await asyncio.gather(
@@ -155,7 +155,7 @@ async def test_group_commit__handles_a_known_error_without_a_second_transaction(
         yield Execute(PUT, [(c.name, c.number) for c in commands if c.number >= 0])
         return [NotFound("no such thing") if c.number < 0 else c.number for c in commands]
 
-    store = await open_with(engine_url, {Put: Handler(some_fail), Count: Handler(Toys().count)})
+    store = await open_with(engine_url, {Put: handler(some_fail), Count: handler(Toys().count)})
 
     answers = await asyncio.gather(*(store.write(Put(f"name{n}", n if n % 2 else -1)) for n in range(10)), return_exceptions=True)
 
@@ -223,7 +223,7 @@ async def test_ids__are_unique_even_after_a_rollback(engine_url, open_with) -> N
             raise ZeroDivisionError
         return list(mine)
 
-    handlers = {TakeId: Handler(take_ids, lambda commands: {"contact": len(commands)})}
+    handlers = {TakeId: handler(take_ids, lambda commands: {"contact": len(commands)})}
     store = await open_with(engine_url, handlers)
     await asyncio.gather(*(store.write(TakeId(breaks=n == 3)) for n in range(9)), return_exceptions=True)
     again = await open_with(engine_url, handlers)
@@ -244,7 +244,7 @@ async def test_group_commit__retries_after_a_serialization_conflict(engine_url, 
             raise SerializationConflict
         return [row[0] for row in rows]
 
-    store = await open_with(engine_url, {Put: Handler(meets)})
+    store = await open_with(engine_url, {Put: handler(meets)})
 
     answer = await store.write(Put("name", 5))
 
@@ -257,7 +257,7 @@ async def test_group_commit__gives_up_after_repeated_serialization_conflicts(eng
         yield Execute(PUT, [(command.name, command.number) for command in commands])
         raise SerializationConflict
 
-    store = await open_with(engine_url, {Put: Handler(meets), Count: Handler(Toys().count)})
+    store = await open_with(engine_url, {Put: handler(meets), Count: handler(Toys().count)})
 
     with pytest.raises(Overloaded):
         await store.write(Put("name"))
@@ -277,7 +277,7 @@ async def test_group_commit__refuses_a_command_out_of_memory_and_writes_the_next
             raise MemoryError
         return (yield from toys.count(commands, ids))
 
-    store = await open_with(engine_url, {**toys.handlers, Count: Handler(hungry)})
+    store = await open_with(engine_url, {**toys.handlers, Count: handler(hungry)})
 
     with pytest.raises(Overloaded, match="out of memory"):
         await store.write(Count("hungry"))
@@ -301,7 +301,7 @@ async def test_postgresql_writer__continues_after_a_failed_batch(postgres_url, o
 
 
 async def test_postgresql_reader__continues_after_a_failed_batch(postgres_url, open_with, monkeypatch) -> None:
-    store = await open_with(postgres_url, COMMANDS)
+    store = await open_with(postgres_url, {})
     monkeypatch.setattr("touchbase.storage.postgres.read_batching.run_batch", out_of_memory)
 
     for _ in range(4):

@@ -13,9 +13,9 @@ from tests.company_links.waiting import wait_for_a_company
 from tests.conftest import ENCRYPTION_KEYS, Databases
 from tests.connections.silent import fall_silent
 from tests.inbox.refused import refused_body
+from tests.operations import handler
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import STATEMENTS
-from touchbase.storage.command_handlers import Handler
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
@@ -291,7 +291,7 @@ def look(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
 
 @pytest.mark.parametrize("solo", [True, False])
 async def test_group_commit__runs_in_the_scope_of_its_clients_and_resets_it(postgres_url: str, open_with: Any, solo: bool) -> None:
-    store = await open_with(postgres_url, {Look: Handler(look, solo=solo), LookAround: Handler(look, solo=solo)})
+    store = await open_with(postgres_url, {Look: handler(look, solo=solo), LookAround: handler(look, solo=solo)})
 
     alone = [await store.write(Look(n)) for n in (5, 7, 7, 5)]
     unnamed = await store.write(LookAround())
@@ -304,7 +304,7 @@ async def test_group_commit__runs_in_the_scope_of_its_clients_and_resets_it(post
 
 
 async def test_new_connection__has_its_scope_set_again(postgres_url: str, open_with: Any, hand: Made) -> None:
-    store = await open_with(postgres_url, {Look: Handler(look, solo=True)})
+    store = await open_with(postgres_url, {Look: handler(look, solo=True)})
     assert {await store.write(Look(5)) for _ in range(9)} == {",5,"}
 
     await hand.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
@@ -453,7 +453,7 @@ async def test_row_level_security__stops_a_statement_that_omits_its_client(store
         return [sorted(row[0] for row in found)] * len(commands)
 
     cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
-    careless = await open_with(postgres_url, {Look: Handler(forgetful)}, cipher=cipher)
+    careless = await open_with(postgres_url, {Look: handler(forgetful)}, cipher=cipher)
 
     assert await careless.write(Look(OURS)) == [OURS]
     contacts = [await store.read(GetContact(n, await ann(store, n))) for n in (OURS, THEIRS)]

@@ -15,10 +15,9 @@ import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
 from tests.connections.silent import calls_until
+from tests.operations import all_commands, all_queries
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
-from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
-from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
 from touchbase.auth.sql import end_session, is_session_ended, store_first_key
@@ -113,16 +112,15 @@ from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import matches_filter
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import Command, plan_of_query
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.commands import ApplyRefused
 from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage import open_store, rls_scope
-from touchbase.storage.batch import Probe
-from touchbase.storage.change_matching import with_bulk_changes
+from touchbase.storage.batch import Probe, needs_of, plan_of
 from touchbase.storage.sqlite.connection import read
 
-QUERIES = [*HANDLERS, *CIPHER_HANDLERS]
+QUERIES = all_queries()
 SPANNING: dict[type, str] = {
     FindKey: "a key says whose it is only when it is found; its id is on no page of another client",
     AnyKey: "whether there is one; of nobody's records",
@@ -174,7 +172,8 @@ ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
-    raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key, end_session, is_session_ended,
+    raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
+    end_session, is_session_ended,
     list_servers, note_presence,
 }  # fmt: skip
 """The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
@@ -383,7 +382,8 @@ ASKING: list[Any] = [
     AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     StoreProgress(1, 1, "t", 5, 1), forget_attempts(1, 10),
     CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
-    trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
+    trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
+    ApplyRefused(1, 1, 0, 5, 10),
     define_field(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
     store_count(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
 ]  # fmt: skip
@@ -397,19 +397,17 @@ class Reader:
         self.connection = apsw.Connection(path)
         self.asked: list[str] = []
         self.places: set[tuple[str, int]] = set()
-        self._answers = QueryHandlers(SEALER)
-        self._handlers = with_bulk_changes(with_cipher(COMMANDS, SEALER))
 
     def texts_of(self, query: Any) -> list[str]:
         """What a query asks."""
-        return self._heard(self._answers(query))
+        return self._heard(plan_of_query(query, SEALER))
 
     def texts_of_command(self, command: Any) -> list[str]:
         """What a command asks; what it writes is taken back."""
-        handler, ids = self._handlers[type(command)], Ids()
-        for name, count in handler.needs([command]).items():
+        ids = Ids()
+        for name, count in needs_of([command]).items():
             ids.fill(name, 1_000, count)
-        return self._heard(with_log(handler.run([command], ids)))
+        return self._heard(with_log(plan_of([command], ids, SEALER)))
 
     def texts_of_opening(self) -> list[str]:
         """What the start of a server asks."""
@@ -520,7 +518,7 @@ def test_all_clients_scope__appears_only_in_the_listed_files() -> None:
 
 def test_commands_and_queries__declare_their_client_scope(subtests: pytest.Subtests) -> None:
     """Where it fails: give the command a field `client: int`, or say in storage/rls_scope.py whose rows it may touch, and why above."""
-    for kind in (*COMMANDS, *QUERIES):
+    for kind in (*all_commands(), *QUERIES):
         with subtests.test(kind.__name__):
             says_whose_rows(kind)
 

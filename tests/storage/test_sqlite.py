@@ -17,6 +17,7 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.operations import handler
 
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.clients.sql.queries import list_clients
@@ -30,7 +31,6 @@ from touchbase.sql.operation import Command
 from touchbase.sql.statement import Plan, Select, for_sqlite
 from touchbase.sql.store import Store, Vacuumed
 from touchbase.storage import open_store
-from touchbase.storage.command_handlers import COMMANDS, Handler
 from touchbase.storage.sqlite import engine, wal, writer
 from touchbase.storage.sqlite.connection import path_of, refuse_old_sqlite
 
@@ -63,7 +63,7 @@ def _fill(commands: Sequence[Fill], ids: Ids) -> Plan[list[object]]:
     return [None] * len(commands)
 
 
-SMALL_DISK = {Pages: Handler(_pages), Fill: Handler(_fill)}
+SMALL_DISK = {Pages: handler(_pages), Fill: handler(_fill)}
 
 
 async def test_full_disk__makes_the_store_unavailable_until_there_is_space(sqlite_url, open_with) -> None:
@@ -309,7 +309,7 @@ async def test_open_store__makes_a_new_file_private_and_leaves_the_mode_of_an_ex
 
 async def _with_erased(url: str, open_with: Any) -> Store:
     """A store of people of all sizes, of whom a fifth were erased; rows were moved from page to page meanwhile."""
-    store: Store = await open_with(url, COMMANDS)
+    store: Store = await open_with(url, {})
     clients = [(await store.write(EnsureClient(name, 1))).number for name in ("one", "two", "three")]
     sizes, marked = random.Random(7), list[tuple[int, int]]()
     for _ in range(900):
@@ -380,7 +380,7 @@ async def test_slow_list__returns_its_whole_page(sqlite_url: str, open_with: Any
 
 
 async def test_interrupted_lists__leave_no_open_transaction(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     client = await store.write(EnsureClient("someone", 1))
     people = await _some(store, 60)
     monkeypatch.setattr(engine, "QUICK_SECONDS", -1.0)

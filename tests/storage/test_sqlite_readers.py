@@ -14,7 +14,6 @@ from touchbase.clients.sql.queries import list_clients
 from touchbase.reports.queries import ReportStatuses
 from touchbase.sql.operation import Query
 from touchbase.sql.statement import Plan
-from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.sqlite import engine
 
 
@@ -26,7 +25,7 @@ class ReadSlowly(Query[int]):
 
 
 async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     await store.write(EnsureClient("acme", 1))
     may_end, begun = threading.Event(), threading.Semaphore(0)
 
@@ -54,7 +53,7 @@ async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any,
 async def test_query__does_not_wait_for_slow_queries_of_another_client(
     sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     slow, other = [(await store.write(EnsureClient(name, 1))).number for name in ("slow", "other")]
     may_end, begun = threading.Event(), threading.Semaphore(0)
 

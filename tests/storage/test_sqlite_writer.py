@@ -19,7 +19,6 @@ from touchbase.connections.models import CRM
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.storage import open_store
-from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.sqlite import wal, writer
 from touchbase.storage.sqlite.connection import path_of
 
@@ -93,7 +92,7 @@ async def test_large_write__is_flushed_by_the_writer_thread(sqlite_url, disk, mo
 
 
 async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url, open_with) -> None:
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     await store.write(EnsureClient("before", 1))
     other = apsw.Connection(str(path_of(sqlite_url)))
     other.execute("BEGIN IMMEDIATE")
@@ -117,7 +116,7 @@ async def test_wal__is_reset_while_writes_go_on_without_a_pause(sqlite_url, open
     pages: list[int] = []
     commit = wal.WriteAheadLog._committed
     monkeypatch.setattr(wal.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     client = await store.write(EnsureClient("someone", 1))
 
     def resets() -> int:
@@ -150,7 +149,7 @@ async def test_checkpoint__flushes_only_the_database_file_through_a_read_only_de
 
     monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
     monkeypatch.setattr(wal.os, "fsync", fsync)
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     for number in range(FEW_PAGES):
         await store.write(EnsureClient(f"client-{number}", 1))
     await store.close()
@@ -164,7 +163,7 @@ async def test_failed_checkpoint_flush__leaves_writes_and_reads_working(sqlite_u
 
     monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
     monkeypatch.setattr(wal.os, "fsync", fsync)
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     for number in range(FEW_PAGES):
         await store.write(EnsureClient(f"client-{number}", 1))
 
@@ -177,7 +176,7 @@ def _no_thread(*_: object, **__: object) -> None:
 
 async def test_writes_and_reads__continue_when_no_thread_can_start(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     monkeypatch.setattr(threading.Thread, "start", _no_thread)
 
     async with asyncio.timeout(30):
@@ -189,7 +188,7 @@ async def test_writes_and_reads__continue_when_no_thread_can_start(sqlite_url, o
 
 async def test_write__is_refused_when_no_thread_accepts_it_and_the_next_succeeds(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
 
     with monkeypatch.context() as broken:
         broken.setattr(store._writer._threads._pool, "submit", _no_thread)
@@ -207,7 +206,7 @@ async def test_write__is_refused_after_a_failure_outside_its_command_and_the_nex
     sqlite_url, open_with, monkeypatch, flush: float
 ) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", flush)
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
 
     def dies(*_: object) -> None:
         raise MemoryError
@@ -225,7 +224,7 @@ async def test_write__is_refused_after_a_failure_outside_its_command_and_the_nex
 
 async def test_writer_thread__returns_its_result_once_memory_is_available(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     failures = [MemoryError(), MemoryError()]
 
     class Loop:
@@ -246,7 +245,7 @@ async def test_writer_thread__returns_its_result_once_memory_is_available(sqlite
 
 
 async def test_failed_rollback__does_not_stop_the_next_write(sqlite_url, open_with) -> None:
-    store = await open_with(sqlite_url, COMMANDS)
+    store = await open_with(sqlite_url, {})
     store._writer.cursor.execute("BEGIN")
     store._writer.cursor.execute("UPDATE id_block SET next = -1")
 

@@ -140,8 +140,8 @@ def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
 def store_key_uses(commands: Sequence[StoreKeyUses], ids: Ids) -> Plan[list[object]]:
     """Store when keys were used."""
     latest: dict[str, int] = {}
-    for command in commands:
-        for key_id, at in command.uses.items():
+    for use in commands:
+        for key_id, at in use.uses.items():
             latest[key_id] = max(at, latest.get(key_id, at))
     yield Execute(STORE_KEY_USE, sorted(latest.items()))
     return [None] * len(commands)
@@ -201,5 +201,6 @@ def _page(query: ListKeys) -> Plan[list[ApiKey]]:
 
 @executes(AnyKey)
 def any_key(query: AnyKey) -> Plan[bool]:
+    """Return whether there is any key."""
     rows = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
     return bool(rows)

@@ -49,12 +49,12 @@ _Create = CreateContact | CreateCompany
 def import_needs(commands: Sequence[ImportRows]) -> Mapping[str, int]:
     """Return how many ids the rows may take, by name."""
     needs = {"contact": 0, "company": 0, "custom_field": 0, "link": 0}
-    for command in commands:
-        companies = {id(row.company): row.company for row in command.rows if row.company is not None}
-        needs[command.record] += len(command.rows)
+    for batch in commands:
+        companies = {id(row.company): row.company for row in batch.rows if row.company is not None}
+        needs[batch.record] += len(batch.rows)
         needs["company"] += len(companies)
-        needs["link"] += 3 * len(command.rows)
-        needs["custom_field"] += sum(len(row.command.custom) for row in command.rows)
+        needs["link"] += 3 * len(batch.rows)
+        needs["custom_field"] += sum(len(row.command.custom) for row in batch.rows)
         needs["custom_field"] += sum(len(company.custom) for company in companies.values())
     return needs
 

@@ -59,13 +59,13 @@ def get_records(client: int, kind: int, ids: list[int], page_bytes: int = 0) -> 
 def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[Sequence[Contact]]]:
     """Return the page of each query. A contact on several pages is the same object."""
     pages: list[list[Row]] = []
-    for query in queries:
-        where = Where("client = ?", query.client)
-        for column, value in query.filters():
+    for listing in queries:
+        where = Where("client = ?", listing.client)
+        for column, value in listing.filters():
             where.equal(column, value)
-        order = where.page(query.updated_since_us, query.after)
+        order = where.page(listing.updated_since_us, listing.after)
         sql = f"SELECT {_CONTACT} FROM contact WHERE {where} ORDER BY {order} LIMIT ?"
-        pages.append((yield Select(sql, (*where.params, query.limit))))
+        pages.append((yield Select(sql, (*where.params, listing.limit))))
     return (yield from _with_custom_fields(CONTACT, queries, [[records_rows.contact_of(row) for row in page] for page in pages]))
 
 
@@ -73,13 +73,13 @@ def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[Sequence[Contact
 def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[Sequence[Company]]]:
     """Return the page of each query. A company on several pages is the same object."""
     pages: list[list[Row]] = []
-    for query in queries:
-        where = Where("client = ?", query.client)
-        for column, value in query.filters():
+    for listing in queries:
+        where = Where("client = ?", listing.client)
+        for column, value in listing.filters():
             where.equal(column, value)
-        order = where.page(query.updated_since_us, query.after)
+        order = where.page(listing.updated_since_us, listing.after)
         sql = f"SELECT {_COMPANY} FROM company WHERE {where} ORDER BY {order} LIMIT ?"
-        pages.append((yield Select(sql, (*where.params, query.limit))))
+        pages.append((yield Select(sql, (*where.params, listing.limit))))
     return (yield from _with_custom_fields(COMPANY, queries, [[records_rows.company_of(row) for row in page] for page in pages]))
 
 
@@ -96,8 +96,8 @@ def _with_custom_fields(kind: int, queries: Sequence[ListRecords[Any]], pages: S
     for record in chain.from_iterable(pages):
         record.custom_fields.clear()
     made: list[Sequence[Any]] = []
-    for page, query in zip(pages, queries, strict=True):
-        made.append((yield from with_custom_fields_within(kind, page, query.page_bytes)))
+    for page, listing in zip(pages, queries, strict=True):
+        made.append((yield from with_custom_fields_within(kind, page, listing.page_bytes)))
     return made
 
 
