@@ -22,7 +22,7 @@ OF_ALL: dict[str, str] = {
     "clients.sql.queries.list_clients": "as above",
     "auth.sql._is_ended": "sessions of the console, of no client",
     "auth.sql.end_session": "as above",
-    "clients.sql.queries.client_by_handle": "clients themselves; a session shows one only to a key that may see it",
+    "clients.sql.queries.find_client_by_handle": "clients themselves; a session shows one only to a key that may see it",
     "erasure.sql.queries.clients_with_erasures": "numbers of clients, for a restored backup",
     "outgoing.sql.dispatch.list_mail_endpoints": "endpoints of all, for the operator",
     "clients.sql.stored_bytes.due_counts": "whose bytes of all are to be counted",
