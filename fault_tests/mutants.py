@@ -56,7 +56,7 @@ from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
 from touchbase.storage.postgres import writer as postgres_writer
 from touchbase.storage.postgres.row_level_security import begin
-from touchbase.storage.rls_scope import ALL_CLIENTS
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.15

@@ -20,10 +20,9 @@ from touchbase.event_log.commands import FindNewEvents
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.maintenance import Maintenance
-from touchbase.routing.everywhere import DIVIDED, MERGES
 from touchbase.routing.names import READS, WRITES
 from touchbase.routing.router import CellRouter
-from touchbase.storage.rls_scope import CLIENT_LIST_TYPES, CROSS_CLIENT, CROSS_CLIENT_UNLESS_NAMED
+from touchbase.sql.scope import NO_CLIENT
 
 SENT = {"kind": "email_sent", "at": 1, "identities": []}
 
@@ -297,10 +296,10 @@ class TestDown:
 def test_routes__there_is_one_for_each_command_and_query() -> None:
     """What names no client is asked of all cells, divided, or one that only the workers of a cell send, to its own store."""
     kinds = [*all_commands(), *all_queries()]
-    routed = {*MERGES, *DIVIDED, *WRITES, *READS}
-    spanning = CROSS_CLIENT | CROSS_CLIENT_UNLESS_NAMED | CLIENT_LIST_TYPES
+    routed = {*WRITES, *READS, *(kind for kind in kinds if kind.operation.merge or kind.operation.divide)}
+    spanning = {kind for kind in kinds if kind.operation.scope is not None or kind.operation.unnamed != NO_CLIENT}
 
-    unrouted = sorted(kind.__name__ for kind in kinds if kind in spanning and kind not in routed)
+    unrouted = sorted(kind.__name__ for kind in spanning - routed)
 
     assert unrouted == [
         "AddErasures", "AnyKey", "BusyClients", "CheckEncryption", "ClaimCheck", "ClientsToLink", "DueCounts", "DueFetches",

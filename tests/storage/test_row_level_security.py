@@ -58,11 +58,11 @@ from touchbase.search.sorting import default_sort
 from touchbase.search.sql.index import index_records
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
+from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import ReconnectingConnection
-from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""

@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -112,11 +112,12 @@ from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import matches_filter
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
-from touchbase.sql.operation import Command, plan_of_query
+from touchbase.sql.operation import Command, _client, plan_of_query, scope_of
+from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.commands import ApplyRefused
 from touchbase.statuses.sql.renames import define_status, remove_status
-from touchbase.storage import open_store, rls_scope
+from touchbase.storage import open_store
 from touchbase.storage.batch import Probe, needs_of, plan_of
 from touchbase.storage.sqlite.connection import read
 
@@ -174,7 +175,7 @@ OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
     raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     end_session, is_session_ended,
-    list_servers, note_presence,
+    list_servers, note_presence, Probe,
 }  # fmt: skip
 """The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
@@ -183,7 +184,7 @@ LOOKING_FURTHER: dict[type, str] = {
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
 FILES_WITH_ALL_CLIENTS = {
-    "storage/rls_scope.py",
+    "storage/idempotent_batch.py",
     "postgres/backup.py",
     "postgres/engine.py",
     "postgres/schema.py",
@@ -335,7 +336,8 @@ def value(name: str, hint: object) -> Any:
         return tuple(value("", part) for part in parts)
     if typing.get_origin(kind) is ListRecords:
         return ListContacts(1, 5, status="a")
-    if typing.get_origin(kind) is list:
+    if typing.get_origin(kind) in (list, Sequence, Collection):
+        kind = list[parts[0]]  # type: ignore[valid-type]
         if name == "addresses" and kind == list[tuple[str, str]]:
             return [("email", "ann@example.com")]
         known: dict[Any, Any] = {
@@ -500,10 +502,12 @@ def test_reader__covers_every_select(reader: Reader) -> None:
 
 
 def test_cross_client_lists__match_the_reviewed_exceptions() -> None:
-    assert set(rls_scope.CROSS_CLIENT) == set(SPANNING)
-    assert rls_scope.CROSS_CLIENT_UNLESS_NAMED == SPANNING_UNLESS_NAMED
-    assert rls_scope.CLIENT_LIST_TYPES == ABOUT_CLIENTS
-    assert rls_scope.CLIENT_LIST_UNLESS_NAMED == ABOUT_CLIENTS_UNLESS_NAMED
+    operations = {kind: kind.operation for kind in (*all_commands(), *QUERIES) if kind is not Idempotent}
+
+    assert {kind for kind, found in operations.items() if found.scope == ALL_CLIENTS} == SPANNING.keys()
+    assert {kind for kind, found in operations.items() if found.unnamed == ALL_CLIENTS} == SPANNING_UNLESS_NAMED
+    assert {kind for kind, found in operations.items() if found.scope == CLIENT_LIST} == ABOUT_CLIENTS
+    assert {kind for kind, found in operations.items() if found.unnamed == CLIENT_LIST} == ABOUT_CLIENTS_UNLESS_NAMED
 
 
 def test_all_clients_scope__appears_only_in_the_listed_files() -> None:
@@ -517,7 +521,7 @@ def test_all_clients_scope__appears_only_in_the_listed_files() -> None:
 
 
 def test_commands_and_queries__declare_their_client_scope(subtests: pytest.Subtests) -> None:
-    """Where it fails: give the command a field `client: int`, or say in storage/rls_scope.py whose rows it may touch, and why above."""
+    """Where it fails: give the command a field `client: int`, or say in its decorator whose rows it may access, and why above."""
     for kind in (*all_commands(), *QUERIES):
         with subtests.test(kind.__name__):
             says_whose_rows(kind)
@@ -533,26 +537,26 @@ def says_whose_rows(kind: type[Any]) -> None:
     elif "client" in hints:
         assert optional == (kind in SPANNING_UNLESS_NAMED)
     elif kind not in OF_INSTALLATION:
-        assert kind in rls_scope._NAMED, f"it holds the client in {holders or 'nothing'}"
+        assert kind.operation.clients is not _client, f"it holds the client in {holders or 'nothing'}"
 
 
 def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> None:
     contact = [CreateContact(Contact(n, 0, 5, 5)) for n in (9, 1, 9, 10)]
     keys = [StoreKey("k", b"", [], n, "", 5) for n in (5, None)]
 
-    assert rls_scope.scope_of(contact) == ",1,9,10,"
-    assert rls_scope.scope_of([GetContact(7, 1)]) == ",7,"
-    assert rls_scope.scope_of(keys[:1]) == ",5,"
-    assert rls_scope.scope_of(keys) == rls_scope.scope_of([CountInbox()]) == rls_scope.ALL_CLIENTS
-    assert rls_scope.scope_of([ListDeliveries(5)]) == rls_scope.ALL_CLIENTS
-    assert rls_scope.scope_of([ListDeliveries(5, client=3)]) == ",3,"
-    assert rls_scope.scope_of([FindClient("acme")]) == rls_scope.CLIENT_LIST
-    assert rls_scope.scope_of([RotateClientId(7, "acme", 5)]) == rls_scope.CLIENT_LIST
-    assert [rls_scope.scope_of([ListClientPage(9, only=only)]) for only in (None, 7)] == [rls_scope.CLIENT_LIST, ",7,"]
-    assert rls_scope.scope_of([set_client_state(7, ACTIVE, 5)]) == rls_scope.scope_of([FindClientByNumber(7)]) == ",7,"
-    assert rls_scope.scope_of([ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
-    assert rls_scope.scope_of([FindResponse(RequestKey(7, "k", b"", 5))]) == ",7,"
-    assert rls_scope.scope_of([Probe()]) == rls_scope.NO_CLIENT
+    assert scope_of(contact) == ",1,9,10,"
+    assert scope_of([GetContact(7, 1)]) == ",7,"
+    assert scope_of(keys[:1]) == ",5,"
+    assert scope_of(keys) == scope_of([CountInbox()]) == ALL_CLIENTS
+    assert scope_of([ListDeliveries(5)]) == ALL_CLIENTS
+    assert scope_of([ListDeliveries(5, client=3)]) == ",3,"
+    assert scope_of([FindClient("acme")]) == CLIENT_LIST
+    assert scope_of([RotateClientId(7, "acme", 5)]) == CLIENT_LIST
+    assert [scope_of([ListClientPage(9, only=only)]) for only in (None, 7)] == [CLIENT_LIST, ",7,"]
+    assert scope_of([set_client_state(7, ACTIVE, 5)]) == scope_of([FindClientByNumber(7)]) == ",7,"
+    assert scope_of([ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
+    assert scope_of([FindResponse(RequestKey(7, "k", b"", 5))]) == ",7,"
+    assert scope_of([Probe()]) == NO_CLIENT
 
 
 def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
@@ -563,10 +567,10 @@ def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
 def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_response() -> None:
     contact, replay = CreateContact(Contact(9, 0, 5, 5)), ReplayMany([(3, 1), (7, 1)], 10)
 
-    assert rls_scope.scope_of([once(9, contact)]) == ",9,"
-    assert rls_scope.scope_of([once(9, None)]) == ",9,"
-    assert rls_scope.scope_of([once(0, contact), once(0, replay)]) == ",0,3,7,9,"
-    assert rls_scope.scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
+    assert scope_of([once(9, contact)]) == ",9,"
+    assert scope_of([once(9, None)]) == ",9,"
+    assert scope_of([once(0, contact), once(0, replay)]) == ",0,3,7,9,"
+    assert scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
     for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), CreateClient("acme", "", 5)):
-        assert rls_scope.scope_of([once(9, contact), once(0, wide)]) == rls_scope.ALL_CLIENTS
-    assert rls_scope.scope_of([once(9, Probe())]) == ",9,"
+        assert scope_of([once(9, contact), once(0, wide)]) == ALL_CLIENTS
+    assert scope_of([once(9, Probe())]) == ",9,"

@@ -12,10 +12,12 @@ from touchbase.auth.api_key import ApiKey, no_such_key
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
+from touchbase.sql.cell_answers import sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 KEY: Columns = (
@@ -77,14 +79,14 @@ STORE_KEY_USE = Statement(
 )
 
 
-@executes(StoreKey)
+@executes(StoreKey, unnamed=ALL_CLIENTS)
 def store_key(command: StoreKey) -> Plan[NotFound | None]:
     """Store a key; an id is never used twice."""
     rows = yield Execute(INSERT_KEY, [key_row(_made(command))])
     return None if rows else NotFound("there is no such client any more; a key needs an existing client, or none")
 
 
-@command
+@command(scope=ALL_CLIENTS)
 def store_first_key(key: StoreKey) -> Plan[bool]:
     """Store this key if the store has none; the result is whether it was stored. Of several at once one is stored."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
@@ -92,7 +94,7 @@ def store_first_key(key: StoreKey) -> Plan[bool]:
     return not existing and bool((yield Execute(INSERT_KEY, [key_row(_made(key))])))
 
 
-@executes(RotateKey)
+@executes(RotateKey, scope=ALL_CLIENTS)
 def rotate_key(command: RotateKey) -> Plan[ApiKey | TouchbaseError]:
     """Store a successor, and end its predecessors."""
     found = yield Execute(LOCK_KEY, [(command.key_id,)])
@@ -123,7 +125,7 @@ def _end(key: ApiKey, at: int, successor: str) -> Plan[None]:
     yield Execute(END_KEY, [(key.key_id, ends, key.revoked_us, successor)])
 
 
-@executes(RevokeKey)
+@executes(RevokeKey, scope=ALL_CLIENTS)
 def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
     """Revoke a key now."""
     rows = yield Execute(LOCK_KEY, [(command.key_id,)])
@@ -136,7 +138,7 @@ def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
     return key
 
 
-@executes(StoreKeyUses, batch=True, solo=True)
+@executes(StoreKeyUses, batch=True, solo=True, scope=ALL_CLIENTS)
 def store_key_uses(commands: Sequence[StoreKeyUses], ids: Ids) -> Plan[list[object]]:
     """Store when keys were used."""
     latest: dict[str, int] = {}
@@ -154,7 +156,7 @@ def _made(c: StoreKey) -> ApiKey:
 _KEY = names(KEY)
 
 
-@executes(FindKey)
+@executes(FindKey, scope=ALL_CLIENTS)
 def find(query: FindKey) -> Plan[ApiKey | None]:
     """Return the key with this id."""
     rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE key_id = ?", (query.key_id,))
@@ -181,7 +183,7 @@ def is_session_ended(digest: bytes) -> Plan[bool]:
     return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (digest,))))
 
 
-@executes(ListKeys)
+@executes(ListKeys, unnamed=ALL_CLIENTS, merge=sorted_page(lambda key: (key.created_us, key.key_id), newest=True))
 def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     where = Where()
     where.equal("client", query.client)
@@ -199,7 +201,7 @@ def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     return [key_of(row) for row in rows]
 
 
-@executes(AnyKey)
+@executes(AnyKey, scope=ALL_CLIENTS)
 def any_key(query: AnyKey) -> Plan[bool]:
     """Return whether there is any key."""
     rows = yield Select("SELECT 1 FROM api_key LIMIT 1", ())

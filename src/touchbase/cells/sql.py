@@ -11,6 +11,7 @@ from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
+from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 from touchbase.suppression.server_secret import make_erasure_key
 
@@ -124,7 +125,7 @@ def remove_cell(cipher: Cipher, name: str) -> Plan[Cell | TouchbaseError]:
     return removed
 
 
-@command
+@command(scope=CLIENT_LIST)
 def reserve_place(client_id: str, cell: int, number: int | None = None) -> Plan[Place | TouchbaseError]:
     """Reserve a `client_id` for a client of a cell, so that no other cell gives it to another client. `Conflict` when it is taken.
 
@@ -182,7 +183,7 @@ def raise_ids(first: int) -> Plan[None]:
     yield Execute(RAISE, [(first,)])
 
 
-@executes(ReadDirectory, cipher=True)
+@executes(ReadDirectory, cipher=True, scope=CLIENT_LIST)
 def read_directory(query: ReadDirectory, cipher: Cipher) -> Plan[Directory]:
     """Return what was written since a revision."""
     rows = yield Select("SELECT next FROM id_block WHERE name = ?", (_REVISION,))

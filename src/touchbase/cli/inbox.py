@@ -24,11 +24,11 @@ from touchbase.inbox.payload_fingerprint import fingerprint_parts
 from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:
-    from touchbase.cells.pages import Before
     from touchbase.client import Touchbase
     from touchbase.inbox.api.delivery_list import DeliveryRow, PersonOut
     from touchbase.inbox.queries import DeliveryGroup
     from touchbase.inbox.service import DeliveryFilter
+    from touchbase.sql.cell_answers import Before
     from touchbase.sql.store import Store
 
 PAGE = 500

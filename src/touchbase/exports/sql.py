@@ -42,7 +42,7 @@ class _Addresses:
     suppressed: str | None = None
 
 
-@executes(ExportRecords)
+@executes(ExportRecords, clients=lambda call: (call.listing.client,))
 def export_records(query: ExportRecords) -> Plan[EncodedPage]:
     """Return a page of records, encoded."""
     listing = query.listing

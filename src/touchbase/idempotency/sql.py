@@ -9,6 +9,7 @@ from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import LIFETIME, KnownResponse, RequestKey, StoredResponse
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 RESPONSE: Columns = (
@@ -61,14 +62,14 @@ def known_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str]
     return {(row[0], row[1]): KnownResponse(row[2], StoredResponse(row[5], row[3], row[4])) for row in rows}
 
 
-@executes(FindResponse)
+@executes(FindResponse, clients=lambda call: (call.request.client,))
 def find(query: FindResponse) -> Plan[KnownResponse | None]:
     """Return the stored response of one request's key, or None."""
     known = yield from known_responses([query.request])
     return known.get((query.request.client, query.request.key))
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def expired_responses(now_us: Micros, limit: int) -> Plan[list[tuple[int, str]]]:
     """Client and key of responses that have expired by `now_us`, the oldest first."""
     sql = "SELECT client, key FROM idempotency_key WHERE expires_us <= ? ORDER BY expires_us LIMIT ?"

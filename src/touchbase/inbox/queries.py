@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.cells.pages import Before
 from touchbase.common.timestamps import Micros
 from touchbase.inbox.delivery import Delivery
+from touchbase.sql.cell_answers import Before
 from touchbase.sql.operation import Query
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from touchbase.cells.pages import Before, end_of
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history.events import StoredEvent
@@ -13,6 +12,7 @@ from touchbase.inbox.queries import DeliveryGroup, GroupDeliveries, ListDeliveri
 from touchbase.inbox.sql import queries as inbox_queries
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import delivery_events
+from touchbase.sql.cell_answers import Before, end_of
 from touchbase.sql.store import Store, Writes
 
 MOST_EVENTS = 1_000

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from touchbase.cells.pages import Before
 from touchbase.common.timestamps import Micros
 from touchbase.jobs.models import Checkpoint, Job
+from touchbase.sql.cell_answers import Before
 from touchbase.sql.operation import Command, Query
 
 

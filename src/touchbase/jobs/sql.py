@@ -12,10 +12,12 @@ from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.jobs.commands import CreateJob, JobStep, ListJobs
 from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job, Json
 from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
+from touchbase.sql.cell_answers import FIRST, page_by_id
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 JOB: Columns = (
@@ -63,7 +65,7 @@ def job_row(job: Job) -> Row:
     )  # fmt: skip
 
 
-@executes(CreateJob, ids="job")
+@executes(CreateJob, ids="job", clients=lambda call: (call.job.client,))
 def create_limited_job(command: CreateJob, ids: Ids) -> Plan[Job | TouchbaseError]:
     """Store a new job, unless the client has as many uploads as it may have."""
     if command.most_uploads:
@@ -213,7 +215,7 @@ def no_such_job(job_id: int) -> NotFound:
     return NotFound(f"there is no job with id {job_id}")
 
 
-@query
+@query(unnamed=ALL_CLIENTS, merge=FIRST)
 def get_job(client: int | None, id: int) -> Plan[Job | None]:
     """One job; of one client, or (None) of any, for an operator."""
     where = Where("j.id = ?", id)
@@ -222,7 +224,7 @@ def get_job(client: int | None, id: int) -> Plan[Job | None]:
     return job_of(rows[0]) if rows else None
 
 
-@executes(ListJobs)
+@executes(ListJobs, unnamed=ALL_CLIENTS, merge=page_by_id(lambda job: job.created_us))
 def list_jobs(query: ListJobs) -> Plan[list[Job]]:
     """Return a page of jobs, newest first."""
     where = Where()
@@ -234,7 +236,7 @@ def list_jobs(query: ListJobs) -> Plan[list[Job]]:
     return [job_of(row) for row in rows]
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def due_jobs(at: Micros, limit: int) -> Plan[list[tuple[int, int]]]:
     """Client and id of jobs of active clients that no worker has, the longest waiting first."""
     rows = yield Select(
@@ -245,7 +247,7 @@ def due_jobs(at: Micros, limit: int) -> Plan[list[tuple[int, int]]]:
     return [(row[0], row[1]) for row in rows]
 
 
-@query
+@query(unnamed=ALL_CLIENTS)
 def due_job_files(at: Micros, limit: int, client: int | None = None) -> Plan[list[tuple[int, int]]]:
     """Client and id of jobs whose files are to be removed; of one client, or (None) of all."""
     rows = yield Select(

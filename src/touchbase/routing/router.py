@@ -15,17 +15,15 @@ from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
-from touchbase.event_log.commands import FindNewEvents
 from touchbase.events.work import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.idempotency.commands import Idempotent
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
-from touchbase.routing.everywhere import DIVIDED, MERGES, first, for_cell
 from touchbase.routing.placement import Placement
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.cell_answers import Division, Merge
+from touchbase.sql.operation import Command, Query, is_of_all_clients
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.rls_scope import clients_of
 
 LOG = logging.getLogger("touchbase.cells")
 T = TypeVar("T")
@@ -163,12 +161,11 @@ class CellRouter:
         special = names.WRITES.get(type(inner))
         if special is not None:
             return cast(T, await special(self, command, inner))
-        divided = DIVIDED.get(type(inner))
-        if divided is not None:
-            divide, join = divided
-            parts = divide(inner, self.placement.cell_of)
+        division = None if inner is None else inner.operation.divide
+        if division is not None:
+            parts = division.parts(inner, self.placement.cell_of)
             if len(parts) > 1:
-                return cast(T, join(inner, {cell: await self.store(cell).write(part) for cell, part in parts.items()}))
+                return cast(T, division.join(inner, {cell: await self.store(cell).write(part) for cell, part in parts.items()}))
         result = await self._store_for(command if inner is None else inner).write(command)
         if isinstance(inner, SaveEntries | RemoveEntry) and inner.client == INSTALLATION:
             await self.copy_list()
@@ -181,27 +178,26 @@ class CellRouter:
         special = names.READS.get(type(query))
         if special is not None:
             return cast(T, await special(self, query))
-        if type(query) in MERGES and clients_of(type(query), [query]) <= {None}:
-            merge, answers = MERGES[type(query)], await self._everywhere(query)
-            found = merge(query, answers)
-            if found is None and merge is first:
+        merge, division = query.operation.merge, query.operation.divide
+        if merge is not None and is_of_all_clients(query):
+            answers = await self._ask_all(query, merge)
+            answer = merge.join(query, answers)
+            if answer is None and merge.needs_all:
                 self._refuse_missing(answers)
-            return cast(T, found)
-        divided = DIVIDED.get(type(query))
-        if divided is not None:
-            divide, join = divided
-            parts = divide(query, self.placement.cell_of)
-            return cast(T, join(query, await self._ask_parts(parts)))
+            return cast(T, answer)
+        if division is not None:
+            return cast(T, division.join(query, await self._ask_parts(division, query)))
         return await self._store_for(query).read(query)
 
-    async def _ask_parts(self, parts: Mapping[int, Any]) -> dict[int, Any]:
-        """Ask each cell its part of a query. What events are new is asked for many requests at once: those of other cells are answered."""
+    async def _ask_parts(self, division: Division, query: Query[Any]) -> dict[int, Any]:
+        """Ask each cell its part of a query."""
+        parts = division.parts(query, self.placement.cell_of)
         answers: dict[int, Any] = {}
         for cell, part in parts.items():
             try:
                 answers[cell] = await self.store(cell).read(part)
             except Overloaded:
-                if type(part) is not FindNewEvents or len(parts) == 1:
+                if not division.partial or len(parts) == 1:
                     raise
         return answers
 
@@ -213,17 +209,18 @@ class CellRouter:
 
     def _store_for(self, request: Any) -> ProcessingStore:
         """Return the store of the client that a request names; the home store, if it names none."""
-        cells = {HOME if client is None else self.placement.cell_of(client) for client in clients_of(type(request), [request])}
+        cells = {HOME if client is None else self.placement.cell_of(client) for client in request.operation.clients(request)}
         assert len(cells) <= 1, f"{type(request).__name__} names clients of several cells"
         return self.store(cells.pop() if cells else HOME)
 
-    async def _everywhere(self, query: Query[Any]) -> dict[int, Any]:
+    async def _ask_all(self, query: Query[Any], merge: Merge) -> dict[int, Any]:
         """Ask all cells at once. One that does not answer is left out and named, if the caller wants to know that; else it is an error."""
-        asked = {HOME: self.home.read(for_cell(query, HOME))}
+        in_cell = merge.in_cell or (lambda call, _: call)
+        asked = {HOME: self.home.read(in_cell(query, HOME))}
         answers: dict[int, Any] = {}
         for number, cell in list(self.cells.items()):
             if cell.is_open:
-                asked[number] = cell.store.read(for_cell(query, number))
+                asked[number] = cell.store.read(in_cell(query, number))
             elif not is_missing(cell.cell.name):
                 for each in asked.values():
                     each.close()

@@ -10,13 +10,15 @@ A call runs nothing: it has its arguments as attributes. Calls of one operation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from touchbase.errors import TouchbaseError
+from touchbase.sql.cell_answers import Division, Merge
 from touchbase.sql.ids import Ids
+from touchbase.sql.scope import NO_CLIENT, Scope, scope_for
 from touchbase.sql.statement import Plan
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ Needs = Callable[[Any], Mapping[str, int]]
 """Returns the number of ids that calls may take, by the name of their block."""
 Run = Callable[[Any, Ids, Any], Plan[list[Any]]]
 """Executes calls of one operation, given ids and the store's cipher; returns one result or error for each, in their order."""
-
-
 One = Callable[[Any, Ids, Any], Plan[Any]]
 
 
@@ -69,9 +69,28 @@ class QueryType(Protocol[P, T_co]):
         ...
 
 
+class Access(TypedDict, total=False):
+    """Whose rows an operation accesses: by default those of the client that a call names in `client`, and of no client without one."""
+
+    scope: Scope
+    """The scope of all its calls."""
+    unnamed: Scope
+    """The scope of calls whose client is None."""
+    clients: Callable[[Any], Iterable[int | None]]
+    """Returns the clients of a call that has no `client`."""
+    merge: Merge
+    """How the answers of all cells to a call that names no client become one."""
+    divide: Division
+    """How a call that names several clients is divided among their cells."""
+
+
+def _client(call: Any) -> Iterable[int | None]:
+    return (getattr(call, "client", None),)
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """How calls of one operation are executed.
+    """How calls of one operation are executed, and whose rows they access (see `Access`).
 
     `solo`: one statement does the whole write and the others only read, so that an engine may skip the transaction, unless a call is
     `guarded`: then erasures are read before the write, and lifted after it.
@@ -83,6 +102,31 @@ class Operation:
     """Executes one call."""
     needs: Needs
     solo: bool = False
+    scope: Scope | None = None
+    unnamed: Scope = NO_CLIENT
+    clients: Callable[[Any], Iterable[int | None]] = _client
+    merge: Merge | None = None
+    divide: Division | None = None
+
+
+def scope_of(calls: Sequence[Command[Any]] | Sequence[Query[Any]]) -> Scope:
+    """Return the scope of calls of one operation."""
+    operation = calls[0].operation
+    if operation.scope is not None:
+        return operation.scope
+    numbers: set[int] = set()
+    for call in calls:
+        for client in operation.clients(call):
+            if client is not None:
+                numbers.add(client)
+            elif operation.unnamed != NO_CLIENT:
+                return operation.unnamed
+    return scope_for(*numbers) if numbers else NO_CLIENT
+
+
+def is_of_all_clients(call: Command[Any] | Query[Any]) -> bool:
+    """Return whether a call names no client."""
+    return all(client is None for client in call.operation.clients(call))
 
 
 def no_ids(calls: Any) -> Mapping[str, int]:
@@ -125,7 +169,7 @@ def _one_by_one(one: One) -> Run:
     return run
 
 
-def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool) -> Any:
+def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, access: Access) -> Any:
     call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
     one: One
     if ids is None and not cipher:
@@ -137,7 +181,7 @@ def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | No
         def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
             return plan(*_injected(source if ids is not None else None, key if cipher else None), *arguments(call))
 
-    call_type.operation = Operation(_one_by_one(one), one, _needs(ids))
+    call_type.operation = Operation(_one_by_one(one), one, _needs(ids), **access)
     return call_type
 
 
@@ -148,48 +192,62 @@ def _injected(ids: Ids | None, cipher: Any) -> tuple[Any, ...]:
 @overload
 def query(plan: Callable[P, Plan[T]]) -> QueryType[P, T]: ...
 @overload
-def query(*, cipher: Literal[True]) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T]]], QueryType[P, T]]: ...
-def query(plan: Any = None, *, cipher: bool = False) -> Any:
+def query(*, cipher: Literal[True], **access: Unpack[Access]) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T]]], QueryType[P, T]]: ...
+@overload
+def query(**access: Unpack[Access]) -> Callable[[Callable[P, Plan[T]]], QueryType[P, T]]: ...
+def query(plan: Any = None, *, cipher: bool = False, **access: Unpack[Access]) -> Any:
     """Make an operation that reads of a plan. With `cipher` the plan's first parameter is the store's cipher."""
     if plan is None:
-        return lambda plan: _operation(Query, plan, None, cipher)
-    return _operation(Query, plan, None, cipher)
+        return lambda plan: _operation(Query, plan, None, cipher, access)
+    return _operation(Query, plan, None, cipher, access)
 
 
 @overload
 def command(plan: Callable[P, Plan[T | TouchbaseError]]) -> CommandType[P, T]: ...
 @overload
-def command(*, cipher: Literal[True]) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
+def command(
+    *, cipher: Literal[True], **access: Unpack[Access]
+) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
 def command(
-    *, ids: str | Needs, cipher: Literal[False] = False
+    *, ids: str | Needs, **access: Unpack[Access]
 ) -> Callable[[Callable[Concatenate[Ids, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
 def command(
-    *, ids: str | Needs, cipher: Literal[True]
+    *, ids: str | Needs, cipher: Literal[True], **access: Unpack[Access]
 ) -> Callable[[Callable[Concatenate[Ids, Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
-def command(plan: Any = None, *, ids: str | Needs | None = None, cipher: bool = False) -> Any:
+@overload
+def command(**access: Unpack[Access]) -> Callable[[Callable[P, Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
+def command(plan: Any = None, *, ids: str | Needs | None = None, cipher: bool = False, **access: Unpack[Access]) -> Any:
     """Make an operation that writes of a plan, which returns its result or a `TouchbaseError`.
 
     `ids`: the block of which a call takes up to one id, or a function that counts the ids of calls; the plan's first parameter is then
     the source of ids. With `cipher` the next one is the store's cipher.
     """
     if plan is None:
-        return lambda plan: _operation(Command, plan, ids, cipher)
-    return _operation(Command, plan, None, False)
+        return lambda plan: _operation(Command, plan, ids, cipher, access)
+    return _operation(Command, plan, None, False, access)
 
 
 def executes(
-    call_type: type, *, ids: str | Needs | None = None, cipher: bool = False, batch: bool = False, solo: bool = False
+    call_type: type,
+    *,
+    ids: str | Needs | None = None,
+    cipher: bool = False,
+    batch: bool = False,
+    solo: bool = False,
+    **access: Unpack[Access],
 ) -> Callable[[PlanT], PlanT]:
     """Execute the calls of a class with this plan, whose first parameter is the call, or with `batch` all calls of a batch.
 
-    Ids and cipher are its next parameters.
+    Its next parameters are the source of ids, for commands that take ids or come as a batch, and the cipher.
     """
 
     def register(plan: PlanT) -> PlanT:
+        takes_ids = ids is not None or (batch and issubclass(call_type, Command))
+
         def injected(source: Ids, key: Any) -> tuple[Any, ...]:
-            return _injected(source if ids is not None or batch else None, key if cipher else None)
+            return _injected(source if takes_ids else None, key if cipher else None)
 
         def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
             steps: Plan[Any] = _first(plan([call], *injected(source, key))) if batch else plan(call, *injected(source, key))
@@ -199,7 +257,7 @@ def executes(
             steps: Plan[list[Any]] = plan(calls, *injected(source, key))
             return steps
 
-        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), solo)  # type: ignore[attr-defined]
+        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), solo, **access)  # type: ignore[attr-defined]
         return plan
 
     return register

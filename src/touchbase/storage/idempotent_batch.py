@@ -7,7 +7,7 @@ response: it is rolled back and run again, and then finds the stored response.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from touchbase.common.cipher import Cipher
@@ -15,6 +15,7 @@ from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, executes
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict
 from touchbase.storage.batch import needs_of, plan_of
 
@@ -25,7 +26,17 @@ def _needs(commands: Sequence[AnyIdempotent]) -> Mapping[str, int]:
     return needs_of([each.command for each in commands if each.command is not None])
 
 
-@executes(Idempotent, ids=_needs, batch=True, cipher=True)
+def _clients(call: AnyIdempotent) -> Iterable[int | None]:
+    """Return the client whose response is stored, and those of the inner command; None if it may access others."""
+    yield call.client
+    if call.command is not None:
+        inner = call.command.operation
+        if inner.scope is not None:
+            yield None
+        yield from (client for client in inner.clients(call.command) if client is not None or inner.unnamed == ALL_CLIENTS)
+
+
+@executes(Idempotent, ids=_needs, batch=True, cipher=True, clients=_clients, unnamed=ALL_CLIENTS)
 def execute_once(commands: Sequence[AnyIdempotent], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Return one result for each command, as if they were executed one after the other."""
     results: list[object] = [None] * len(commands)

@@ -11,6 +11,7 @@ from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes
 from touchbase.sql.rows import settings_text
+from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement, delete
 
 _ONE = (("id", "bigint"),)
@@ -47,7 +48,7 @@ KEEP_FORMER_ID = Statement(
 TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text"), ("client", "bigint")))
 
 
-@executes(CreateClient, ids="client")
+@executes(CreateClient, ids="client", scope=CLIENT_LIST)
 def create_client(c: CreateClient, ids: Ids) -> Plan[Client | Conflict]:
     """Create a client; of two with one id only the first succeeds."""
     if (yield from _taken(c.client_id)) is not None:
@@ -78,7 +79,7 @@ def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | Touch
     return found
 
 
-@executes(RotateClientId)
+@executes(RotateClientId, scope=CLIENT_LIST)
 def rotate_id(command: RotateClientId) -> Plan[Client | TouchbaseError]:
     """Replace a client's id, and store its old one as a former id."""
     client = yield from _changeable(command.client)

@@ -7,8 +7,10 @@ from touchbase.clients.models import Client, ClientSettings, FormerId
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.common.timestamps import Micros
+from touchbase.sql.cell_answers import FIRST, sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import executes, query
+from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 _CLIENT = clients_sql.client_names()
@@ -22,7 +24,7 @@ CLIENTS_OF = Statement(
 )
 
 
-@executes(FindClient)
+@executes(FindClient, scope=CLIENT_LIST)
 def find(query: FindClient) -> Plan[Client | None]:
     """Return the client of an id."""
     if query.at is None:
@@ -36,14 +38,14 @@ def find(query: FindClient) -> Plan[Client | None]:
     return found
 
 
-@query
+@query(scope=CLIENT_LIST, merge=sorted_page(lambda client: client.client_id))
 def list_clients() -> Plan[list[Client]]:
     """All clients by `client_id`."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client", ())
     return sorted((clients_sql.client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
-@executes(FindClientByNumber)
+@executes(FindClientByNumber, clients=lambda call: (call.number,))
 def _by_number(query: FindClientByNumber) -> Plan[Client | None]:
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (query.number,))
     return clients_sql.client_of(rows[0]) if rows else None
@@ -55,14 +57,14 @@ def settings_of(number: int) -> Plan[ClientSettings | None]:
     return None if found is None else found.settings
 
 
-@query
+@query(scope=CLIENT_LIST, merge=FIRST)
 def find_client_by_handle(handle: str) -> Plan[Client | None]:
     """The client of this handle."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE handle = ?", (handle,))
     return clients_sql.client_of(rows[0]) if rows else None
 
 
-@executes(ListClientPage)
+@executes(ListClientPage, unnamed=CLIENT_LIST, clients=lambda call: (call.only,), merge=sorted_page(lambda client: client.client_id))
 def _page(query: ListClientPage) -> Plan[list[Client]]:
     """Return a page; names are searched in Python, because the engines fold case and collate differently."""
     where = Where()
@@ -86,7 +88,7 @@ def former_ids(client: int, at: Micros) -> Plan[list[FormerId]]:
     return sorted((FormerId(*row) for row in rows), key=lambda former: (former.until_us, former.client_id))
 
 
-@query
+@query(scope=CLIENT_LIST, merge=sorted_page(lambda client: client.client_id))
 def deleting_clients() -> Plan[list[Client]]:
     """The clients that are being deleted."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE state = 'deleting' ORDER BY id", ())

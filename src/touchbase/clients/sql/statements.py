@@ -13,6 +13,7 @@ from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import executes
 from touchbase.sql.rows import Columns, names, settings_text
+from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, Statement
 
 CLIENT: Columns = (
@@ -82,7 +83,7 @@ FORMER_OWNER = Statement(
 )
 
 
-@executes(EnsureClient, ids="client", batch=True)
+@executes(EnsureClient, ids="client", batch=True, scope=CLIENT_LIST)
 def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[object]]:
     """Create missing clients; return all."""
     fresh = {
@@ -119,7 +120,7 @@ def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) 
     return client
 
 
-@executes(SetClientSettings)
+@executes(SetClientSettings, scope=CLIENT_LIST)
 def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
     """Replace a client's settings, except the names of statuses and fields; those are read under a lock that lasts until the end."""
     found = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])

@@ -25,8 +25,10 @@ from touchbase.clients.stored_bytes import (
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
+from touchbase.sql.cell_answers import CONCATENATED, Merge
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 STORAGE: Columns = (
@@ -74,7 +76,7 @@ MEASURED = (
 """The tables that grow with what a client sends; rows' own overhead, indexes and short columns do not count."""
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def due_counts(at: Micros, most: int = CLIENTS_AT_ONCE) -> Plan[list[int]]:
     """The numbers of clients whose stored bytes are to be counted now, those that wait longest first."""
     rows = yield Select(
@@ -148,7 +150,7 @@ def _above(percent: int) -> str:
     return f"limit_bytes > 0 AND stored_bytes * 100.0 > limit_bytes * {percent}.0"
 
 
-@executes(CountStored)
+@executes(CountStored, scope=ALL_CLIENTS, merge=Merge(lambda query, answers: sum(answers.values(), StoredTotals())))
 def count_stored(query: CountStored) -> Plan[StoredTotals]:
     """Add up the last counts of all clients."""
     near, over = (f"sum(CASE WHEN {_above(percent)} THEN 1 ELSE 0 END)" for percent in (WARNING_PERCENT, 100))
@@ -156,7 +158,7 @@ def count_stored(query: CountStored) -> Plan[StoredTotals]:
     return StoredTotals(*(int(value or 0) for value in rows[0]))
 
 
-@query
+@query(scope=ALL_CLIENTS, merge=CONCATENATED)
 def list_near_limit() -> Plan[list[StorageShare]]:
     """The clients above `WARNING_PERCENT` of their limit, by number."""
     sql = f"SELECT client, stored_bytes, limit_bytes FROM client_storage WHERE {_above(WARNING_PERCENT)} ORDER BY client"

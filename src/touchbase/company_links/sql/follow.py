@@ -25,6 +25,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 KIND = "contacts.link_companies"
@@ -222,7 +223,7 @@ _IS_ON = f"k.settings <> replace(replace(k.settings, '{_MEMBER}existing\"', ''),
 _IS_CURRENT = f"replace(k.settings, '{_MEMBER}' || l.mode || '\"', '') <> k.settings"
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def clients_to_link(limit: int, after: int = 0) -> Plan[list[int]]:
     """Active clients whose contacts may have to be linked, by number, after the number `after`."""
     rows = yield Select(

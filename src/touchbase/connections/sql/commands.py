@@ -43,7 +43,7 @@ LOCK_CONNECTION = Statement(
 DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 
 
-@executes(AddConnection, cipher=True)
+@executes(AddConnection, cipher=True, clients=lambda call: (call.connection.client,))
 def add_connection(command: AddConnection, cipher: Cipher) -> Plan[Connection | Conflict]:
     """Store a connection, unless the tool is connected on that channel already."""
     made = command.connection

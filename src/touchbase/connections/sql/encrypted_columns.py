@@ -18,6 +18,7 @@ from touchbase.encryption.commands import EncryptionState, LostSecret, Reencrypt
 from touchbase.errors import UnusableStore
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 LOG = logging.getLogger("touchbase.storage")
@@ -172,7 +173,7 @@ def _replace_secrets(cipher: Cipher, table: EncryptedTable, column: str, rows: S
     yield Execute(replace, [(*blanked, _reencrypted(cipher, table, column, row)) for row, blanked in blank.items()])
 
 
-@command(cipher=True)
+@command(cipher=True, scope=ALL_CLIENTS)
 def retire_keys(cipher: Cipher) -> Plan[list[str]]:
     """Remove the records of all encryption keys but the present one, re-encrypting what they encrypted; returns the removed ids."""
     forgotten = yield Execute(FORGET_KEYS, [(cipher.current_id(),)])
@@ -180,7 +181,7 @@ def retire_keys(cipher: Cipher) -> Plan[list[str]]:
     return sorted(key_id for (key_id,) in forgotten)
 
 
-@query(cipher=True)
+@query(cipher=True, scope=ALL_CLIENTS)
 def check_encryption(cipher: Cipher) -> Plan[EncryptionState]:
     """Decrypt every encrypted secret, and count them."""
     found = EncryptionState()
@@ -237,13 +238,13 @@ def _replace_secret(table: EncryptedTable, column: str) -> Statement:
     )
 
 
-@executes(Reencrypt, cipher=True)
+@executes(Reencrypt, cipher=True, scope=ALL_CLIENTS)
 def reencrypt_batch(command: Reencrypt, cipher: Cipher) -> Plan[int]:
     """Run `Reencrypt`: encrypt up to `limit` secrets again."""
     return reencrypt(cipher, command.limit)
 
 
-@command(cipher=True)
+@command(cipher=True, scope=ALL_CLIENTS)
 def replace_lost(cipher: Cipher) -> Plan[list[SecretLocation]]:
     """Replace each secret that no available key decrypts with a random one, and remove the lost keys; returns the locations.
 

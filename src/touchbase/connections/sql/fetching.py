@@ -7,6 +7,7 @@ from touchbase.connections.commands import DueFetches, FinishFetch
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete, only_row
 
 _SOURCE: Columns = (("client", "bigint"), ("tool", "text"))
@@ -111,7 +112,7 @@ def resume_fetching(client: int, tool: str, at: Micros, *, new_token: bool) -> P
         yield Execute(RETRY_NOT_FOUND, [(client, tool, at)])
 
 
-@executes(DueFetches)
+@executes(DueFetches, scope=ALL_CLIENTS)
 def due_fetches(query: DueFetches) -> Plan[list[tuple[int, str]]]:
     """Return the due queues, the one that has been due longest first."""
     rows = yield Select(

@@ -12,9 +12,11 @@ from touchbase.connections.rhythm import CallStatistics, Rhythm, Silence, keep_f
 from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, MAX_SILENCES, CountCalls, JudgeConnection
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
+from touchbase.sql.cell_answers import SUMMED
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 KEY: Columns = (("client", "bigint"), ("channel", "text"), ("tool", "text"))
@@ -118,7 +120,7 @@ def count_calls(command: CountCalls) -> Plan[list[Silence]]:
     return [Silence(*row) for row in ended]
 
 
-@command
+@command(scope=ALL_CLIENTS)
 def claim_check(at: Micros) -> Plan[Micros | None]:
     """Claim the next check for silences; None if another process has made one within `CHECK_INTERVAL`.
 
@@ -224,7 +226,7 @@ def _newest(key: Row) -> Plan[Micros]:
     return rows[0][0] or 0
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def due_judgements(at: Micros) -> Plan[list[tuple[int, str, str]]]:
     """Client, channel and tool of the connections of active clients that may be silent by now."""
     rows = yield Select(
@@ -265,7 +267,7 @@ def list_silences(client: int, channel: str | None = None, tool: str | None = No
     return [Silence(*row) for row in rows]
 
 
-@query
+@query(scope=ALL_CLIENTS, merge=SUMMED)
 def count_silent() -> Plan[dict[tuple[str, str], int]]:
     """How many connections of active clients are silent, by channel and tool."""
     rows = yield Select(

@@ -42,6 +42,7 @@ from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes
 from touchbase.sql.rows import Columns
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
 from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, find_marks, save_marks
@@ -179,7 +180,7 @@ def add_needs(commands: Sequence[AddErasures]) -> Mapping[str, int]:
     return {"erasure": sum(1 + len({each.erasure for each in command.keys}) for command in commands)}
 
 
-@executes(AddErasures, ids=add_needs)
+@executes(AddErasures, ids=add_needs, scope=ALL_CLIENTS)
 def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
     """Store erased keys, and open an erasure that searches for them."""
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])

@@ -16,7 +16,9 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.rows import delivery_of
+from touchbase.sql.cell_answers import CONCATENATED
 from touchbase.sql.operation import executes, query
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
 from touchbase.suppression.sql import find_marks
@@ -123,7 +125,7 @@ def list_requests(client: int, limit: int, before: int | None = None) -> Plan[li
     return [erasure_of(row) for row in rows]
 
 
-@query
+@query(scope=ALL_CLIENTS, merge=CONCATENATED)
 def open_erasures() -> Plan[list[Erasure]]:
     """List the erasures of all clients that are not done: their search goes on, or the store's files are not cleaned after it."""
     rows = yield Select(f"{_ERASURE} WHERE done_us IS NULL", ())
@@ -140,7 +142,7 @@ def find_erased(client: int, refs: list[Ref], derived: bool = False) -> Plan[set
     return {ref for ref, mark in marks.items() if derived or not mark.derived}
 
 
-@query
+@query(scope=ALL_CLIENTS, merge=CONCATENATED)
 def clients_with_erasures() -> Plan[list[tuple[int, int]]]:
     """List the number and creation time of each client with erased people; readable in a store of any version."""
     rows = yield Select(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from touchbase.common.timestamps import Micros
 from touchbase.event_log.commands import LOOKED_AT, FindNewEvents, ListLoggedEvents, Page, Subjects
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
+from touchbase.sql.cell_answers import UNITED, CellOf, Division, divided, union
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select
 
 _LONG = [place for place, (name, _) in enumerate(LOGGED_EVENT) if name in ("changed", "cause", "data")]
@@ -54,14 +58,18 @@ def list_latest_events(client: int, limit: int, types: list[str] | None = None) 
     return [event_of(row) for row in (yield Select(sql, (*where.params, limit)))]
 
 
-@executes(FindNewEvents)
+def _by_cell(query: FindNewEvents, cell_of: CellOf) -> dict[int, FindNewEvents]:
+    return {cell: replace(query, since=dict(part)) for cell, part in divided(query.since.items(), cell_of).items()}
+
+
+@executes(FindNewEvents, clients=lambda call: call.since, divide=Division(_by_cell, union, partial=True))
 def find_new_events(query: FindNewEvents) -> Plan[dict[int, int]]:
     """Run `FindNewEvents`."""
     rows = yield Execute(NEWEST_OF, sorted((client,) for client in query.since))
     return {client: newest for client, newest in rows if newest > query.since[client]}
 
 
-@query
+@query(scope=ALL_CLIENTS, merge=UNITED)
 def list_newest_events() -> Plan[dict[int, int]]:
     """All clients that have events: client -> its newest sequence."""
     rows = yield Select("SELECT client, next - 1 FROM event_counter ORDER BY client", ())

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.cells.pages import end_of
 from touchbase.clients.commands import ListClientPage
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text
@@ -29,6 +28,7 @@ from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE
 from touchbase.inbox.search_queries import DeliveryEffects, GetEffects
 from touchbase.inbox.service import DeliveryFilter, read_deliveries
 from touchbase.sandbox.pool import Sandbox
+from touchbase.sql.cell_answers import end_of
 from touchbase.sql.store import Store
 from touchbase.suppression.suppression_keys import email_ref, linkedin_ref
 

@@ -12,6 +12,7 @@ from touchbase.inbox.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WIN
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.statements import DEDUPE_KEY
 from touchbase.sql.builders import ONE
+from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Statement
@@ -112,7 +113,11 @@ def replay_deliveries(client: int, ids: list[int], at: Micros) -> Plan[int]:
     return (yield from replay_many(ReplayMany([(client, number) for number in ids], at)))
 
 
-@executes(ReplayMany)
+@executes(
+    ReplayMany,
+    clients=clients_of_deliveries,
+    divide=divided_deliveries(lambda _, counts: sum(counts.values())),
+)
 def replay_many(command: ReplayMany) -> Plan[int]:
     """Replay deliveries of several clients; those without a body are skipped and not counted."""
     next_attempt_us = replay_attempt_us(command.at)

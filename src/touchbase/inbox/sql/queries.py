@@ -22,8 +22,10 @@ from touchbase.inbox.queries import (
 )
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.sql import rows as sql_rows
+from touchbase.sql.cell_answers import FIRST, Answers, Merge, page_by_id, sorted_page, sum_of
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import executes, query
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Select
 
 _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
@@ -31,7 +33,7 @@ STUCK = (PARKED, UNRECOGNISED, FAILED)
 """States with partial indexes. A state is a literal in the SQL, not a parameter, so that both engines use its index."""
 
 
-@executes(ListDeliveries)
+@executes(ListDeliveries, unnamed=ALL_CLIENTS, merge=page_by_id(lambda delivery: delivery.received_us))
 def list_deliveries(query: ListDeliveries) -> Plan[list[Delivery]]:
     """Return a page of deliveries without bodies, newest first."""
     if query.client is not None:
@@ -102,7 +104,7 @@ def _where(query: ListDeliveries | CountDeliveries) -> Where:
     return where
 
 
-@executes(GroupDeliveries)
+@executes(GroupDeliveries, unnamed=ALL_CLIENTS, merge=sorted_page(lambda group: (-group.count, -group.example_id)))
 def group_deliveries(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
     """Return deliveries grouped by fingerprint, largest group first."""
     assert query.state in STATES
@@ -144,7 +146,7 @@ _BUSY = (
 _ACTIVE = "JOIN client c ON c.id = b.client AND c.state = 'active'"
 
 
-@executes(BusyClients)
+@executes(BusyClients, scope=ALL_CLIENTS)
 def busy_clients(query: BusyClients) -> Plan[list[int]]:
     """Return the active clients with due deliveries."""
     due = "d.client = b.client AND d.state = 'received' AND d.next_attempt_us <= ?"
@@ -168,7 +170,15 @@ def _oldest_waiting() -> Plan[Micros | None]:
     return min((at for at in since if at is not None), default=None)
 
 
-@executes(CountInbox)
+def _added(query: CountInbox, answers: Answers) -> InboxCounts:
+    oldest: dict[str, int] = {}
+    for counts in answers.values():
+        for state, at in counts.oldest_us.items():
+            oldest[state] = min(at, oldest.get(state, at))
+    return InboxCounts(sum_of(query, {cell: counts.by_state for cell, counts in answers.items()}), oldest)
+
+
+@executes(CountInbox, scope=ALL_CLIENTS, merge=Merge(_added))
 def count_inbox(query: CountInbox) -> Plan[InboxCounts]:
     """Return the number and the oldest of the deliveries in each state that may still change."""
     by_state: dict[str, int] = {}
@@ -184,7 +194,7 @@ def count_inbox(query: CountInbox) -> Plan[InboxCounts]:
     return InboxCounts(by_state, {state: at for state, at in oldest.items() if at is not None})
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def old_dedupe_keys(before_us: Micros, limit: int, after: tuple[int, bytes] | None = None) -> Plan[list[tuple[int, bytes]]]:
     """List dedupe keys (client, key) received before `before_us`, ordered, those after `after`."""
     text = "SELECT client, key FROM dedupe_key WHERE (client, key) > (?, ?) AND received_us < ? ORDER BY client, key LIMIT ?"
@@ -192,7 +202,7 @@ def old_dedupe_keys(before_us: Micros, limit: int, after: tuple[int, bytes] | No
     return [(row[0], bytes(row[1])) for row in rows]
 
 
-@query
+@query(unnamed=ALL_CLIENTS, merge=FIRST)
 def get_delivery(id: int, client: int | None = None) -> Plan[Delivery | None]:
     """Get one delivery with headers and body; of any client when `client` is None."""
     where = Where("d.id = ?", id)

@@ -9,10 +9,12 @@ import msgspec
 from touchbase.common.cipher import Cipher
 from touchbase.inbox.refused import ListRefusals, RefusedWebhook, StoreRefusals
 from touchbase.inbox.sql.refused_bodies import store_bodies
+from touchbase.sql.cell_answers import sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import executes
 from touchbase.sql.rows import Columns, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 REFUSAL: Columns = (
@@ -52,7 +54,7 @@ def store_refusals(commands: Sequence[StoreRefusals], ids: Ids, cipher: Cipher) 
     return [None] * len(commands)
 
 
-@executes(ListRefusals)
+@executes(ListRefusals, unnamed=ALL_CLIENTS, merge=sorted_page(lambda refusal: (refusal.received_us, refusal.id), newest=True))
 def list_refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
     """Return a page of refused webhooks."""
     where = Where()

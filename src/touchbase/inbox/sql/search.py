@@ -18,6 +18,7 @@ from touchbase.inbox.search_queries import (
 )
 from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE, parameter_table
+from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries, union
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import executes, query
 from touchbase.sql.rows import names
@@ -193,7 +194,7 @@ def _within(rows: Sequence[Row]) -> tuple[int, list[int]]:
     return len(rows), ids
 
 
-@executes(GetEffects)
+@executes(GetEffects, clients=clients_of_deliveries, divide=divided_deliveries(union))
 def get_effects(query: GetEffects) -> Plan[dict[int, DeliveryEffects]]:
     """Return the events and people of deliveries, in alphabetical order and in order of ids."""
     rows = (yield Execute(EFFECTS_OF_DELIVERY, sorted(set(query.deliveries)))) if query.deliveries else []

@@ -18,8 +18,10 @@ from touchbase.outgoing.commands import Backlog, CountOutgoing
 from touchbase.outgoing.filters import NAMES
 from touchbase.search.service import filter_parser
 from touchbase.search.sql.plans import without_match
+from touchbase.sql.cell_answers import Answers, Merge, sum_of
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import executes
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Row, Select
 
 LOOK_AHEAD = 20_000
@@ -62,7 +64,17 @@ _list: Callable[[str], list[str]] = msgspec.json.Decoder(list[str]).decode
 _dict: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-@executes(CountOutgoing)
+def _added(query: CountOutgoing, answers: Answers) -> Backlog:
+    backlogs: list[Backlog] = list(answers.values())
+    return Backlog(
+        sum(backlog.waiting for backlog in backlogs),
+        min((backlog.oldest_us for backlog in backlogs if backlog.oldest_us is not None), default=None),
+        sum_of(query, {cell: backlog.endpoints for cell, backlog in answers.items()}),
+        sum(backlog.failing for backlog in backlogs),
+    )
+
+
+@executes(CountOutgoing, scope=ALL_CLIENTS, merge=Merge(_added))
 def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
     """Run `CountOutgoing`."""
     states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))

@@ -39,10 +39,12 @@ from touchbase.outgoing.sql.statements import (
     pending_of,
     pending_row,
 )
+from touchbase.sql.cell_answers import CONCATENATED, sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select
 
 _PROCESS = "process "
@@ -52,7 +54,7 @@ def _shard(number: int) -> str:
     return f"shard {number:02}"
 
 
-@command
+@command(scope=ALL_CLIENTS)
 def lead_shards(token: str, at: Micros, until_us: Micros, give_back: Collection[int] = (), leaving: bool = False) -> Plan[Leadership]:
     """Renew the leases of a process and take free shards up to its share; `give_back` releases some, and `leaving` all."""
     leases = yield from _leases()
@@ -116,7 +118,7 @@ def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
     yield from _insert([attempt for each in commands for attempt in each.attempts], ids)
 
 
-@executes(StoreAttempt, ids="webhook_attempt")
+@executes(StoreAttempt, ids="webhook_attempt", clients=lambda call: (call.attempt.client,))
 def store_attempt(command: StoreAttempt, ids: Ids) -> Plan[None]:
     """Run `StoreAttempt`."""
     yield from _insert([command.attempt], ids)
@@ -159,7 +161,7 @@ def list_attempts(
     return [attempt_of(row) for row in (yield Select(sql, (*where.params, limit)))]
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def endpoint_versions(shards: Collection[int]) -> Plan[dict[tuple[int, int], int]]:
     """The active endpoints of active clients in some shards: client and id -> version."""
     current_shards = sorted(shards)
@@ -188,7 +190,7 @@ def read_served(cipher: Cipher, client: int, ids: list[int]) -> Plan[list[Served
     return found
 
 
-@executes(ListTroubles)
+@executes(ListTroubles, scope=ALL_CLIENTS, merge=sorted_page(lambda trouble: (trouble.client_id, trouble.endpoint_id)))
 def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:
     """Run `ListTroubles`."""
     rows = yield Select(
@@ -201,7 +203,7 @@ def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:
     return [Trouble(*row) for row in rows]
 
 
-@query
+@query(scope=ALL_CLIENTS, merge=CONCATENATED)
 def list_mail_endpoints() -> Plan[list[MailEndpoint]]:
     """Endpoints of the kind email that are not disabled, of all clients; for the operator."""
     rows = yield Select(
@@ -212,7 +214,7 @@ def list_mail_endpoints() -> Plan[list[MailEndpoint]]:
     return [MailEndpoint(*row) for row in rows]
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def old_attempts(before_us: Micros) -> Plan[list[int]]:
     """Numbers of the clients with attempts from before a time."""
     rows = yield Select(

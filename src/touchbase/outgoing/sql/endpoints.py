@@ -44,7 +44,7 @@ def no_such_endpoint(endpoint_id: int) -> NotFound:
     return NotFound(f"there is no webhook endpoint with id {endpoint_id}")
 
 
-@executes(AddEndpoint, ids="webhook_endpoint", cipher=True)
+@executes(AddEndpoint, ids="webhook_endpoint", cipher=True, clients=lambda call: (call.endpoint.client,))
 def add_endpoint(command: AddEndpoint, ids: Ids, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
     """Run `AddEndpoint`."""
     made = command.endpoint
@@ -63,7 +63,7 @@ def _newest(client: int) -> Plan[int]:
     return rows[0][0] if rows else 0
 
 
-@executes(ChangeEndpoint, cipher=True)
+@executes(ChangeEndpoint, cipher=True, clients=lambda call: (call.endpoint.client,))
 def change_endpoint(command: ChangeEndpoint, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
     """Run `ChangeEndpoint`."""
     known = yield from _locked(command.endpoint.client, command.endpoint.id, cipher)

@@ -8,9 +8,11 @@ from dataclasses import replace
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere
 from touchbase.sql.builders import ONE, find, key_columns
+from touchbase.sql.cell_answers import FIRST, Answers, Merge
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import executes, query
 from touchbase.sql.rows import Columns, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 _CONTACT: Columns = (
@@ -36,7 +38,7 @@ def find_companies(client: int, domains: list[str]) -> Plan[dict[str, int]]:
     return {row[1]: row[2] for row in rows}
 
 
-@query
+@query(unnamed=ALL_CLIENTS, merge=FIRST)
 def find_owner(kind: int, id: int, client: int | None = None) -> Plan[int | None]:
     """The number of the client that has the record with this id, of all clients, or of the one named; None if there is no such record."""
     table = "contact" if kind == CONTACT else "company"
@@ -84,7 +86,17 @@ def _match_of(row: Row) -> Match:
     return Match(number, status, sent, replied, "", email_key, linkedin_key, company_domain)
 
 
-@executes(MatchEverywhere)
+def _joined(query: MatchEverywhere, answers: Answers) -> Mapping[Key, list[Match]] | None:
+    if any(answer is None for answer in answers.values()):
+        return None
+    joined: dict[Key, list[Match]] = {}
+    for answer in answers.values():
+        for key, matches in answer.items():
+            joined.setdefault(key, []).extend(matches)
+    return joined
+
+
+@executes(MatchEverywhere, unnamed=ALL_CLIENTS, merge=Merge(_joined))
 def match_everywhere(query: MatchEverywhere) -> Plan[Mapping[Key, list[Match]] | None]:
     """Return the records that have these keys, each client's through its own index."""
     where = Where("state <> 'deleting'")

@@ -38,9 +38,17 @@ def _marked(run: Run) -> Run:
     return marking(run, _written_record, _time_of_write)
 
 
-executes(CreateContact, ids=_needs("contact"), batch=True, solo=True)(_marked(guarded(create_contacts)))
-executes(CreateCompany, ids=_needs("company"), batch=True, solo=True)(_marked(create_companies))
+def _client_of_record(command: CreateContact | CreateCompany) -> tuple[int]:
+    return (command.record.client,)
+
+
+def _client_of_create(command: UpsertContact | UpsertCompany) -> tuple[int]:
+    return (command.create.record.client,)
+
+
+executes(CreateContact, ids=_needs("contact"), batch=True, solo=True, clients=_client_of_record)(_marked(guarded(create_contacts)))
+executes(CreateCompany, ids=_needs("company"), batch=True, solo=True, clients=_client_of_record)(_marked(create_companies))
 executes(UpdateContact, ids=update_needs, batch=True)(_marked(guarded(update_contacts)))
 executes(UpdateCompany, ids=update_needs, batch=True)(_marked(update_companies))
-executes(UpsertContact, ids=upsert_needs, batch=True)(_marked(upsert_contacts))
-executes(UpsertCompany, ids=upsert_needs, batch=True)(_marked(upsert_companies))
+executes(UpsertContact, ids=upsert_needs, batch=True, clients=_client_of_create)(_marked(upsert_contacts))
+executes(UpsertCompany, ids=upsert_needs, batch=True, clients=_client_of_create)(_marked(upsert_companies))

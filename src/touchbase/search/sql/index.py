@@ -15,6 +15,7 @@ from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 LOCK = Statement(
@@ -72,7 +73,7 @@ def forget_words(client: int, records: Iterable[tuple[int, int]]) -> Plan[None]:
         yield Execute(DELETE_WORDS, gone)
 
 
-@query
+@query(scope=ALL_CLIENTS)
 def next_to_index(after: int = 0) -> Plan[int | None]:
     """The number of the next client after `after` with records to index."""
     rows = yield Select("SELECT client FROM search_pending WHERE client > ? ORDER BY client LIMIT 1", (after,))

@@ -46,11 +46,13 @@ _CONTACTS = _Table("contact", CONTACT, CONTACT_COLUMNS, contact_of)
 _COMPANIES = _Table("company", COMPANY, COMPANY_COLUMNS, company_of)
 
 
+@executes(SearchContacts)
 def search_contacts(query: SearchContacts) -> Plan[Found[Contact]]:
     """Return a page of contacts."""
     return _search(_CONTACTS, query)
 
 
+@executes(SearchCompanies)
 def search_companies(query: SearchCompanies) -> Plan[Found[Company]]:
     """Return a page of companies."""
     return _search(_COMPANIES, query)

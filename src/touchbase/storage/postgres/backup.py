@@ -20,10 +20,10 @@ import asyncpg
 from touchbase.common.atomic_file import part_of
 from touchbase.common.threads import on_thread
 from touchbase.errors import UnusableStore
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.postgres.connection import UNUSABLE, connect
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin
 from touchbase.storage.postgres.schema import applied
-from touchbase.storage.rls_scope import ALL_CLIENTS
 
 TOOLS = ("pg_dump", "pg_restore")
 _TABLES = """SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p')

@@ -15,12 +15,12 @@ import asyncpg
 from touchbase.common.seldom import Seldom
 from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.event_log.sql.log import Noted, with_log, with_log_alone
+from touchbase.sql.scope import NO_CLIENT, Scope
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
 from touchbase.storage.postgres.serving_connection import ServingConnection, fetch_within
-from touchbase.storage.rls_scope import NO_CLIENT, Scope
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 

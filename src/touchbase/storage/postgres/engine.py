@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
+import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
 from touchbase.common.cipher import Cipher
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption.cipher import NO_CIPHER
@@ -20,7 +21,8 @@ from touchbase.events.projection import IN_USE, NOT_DELETED
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.migrations import out_of_date, packaged, pending
-from touchbase.sql.operation import Command, Query, plan_of_query
+from touchbase.sql.operation import Command, Query, plan_of_query, scope_of
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import Probe
 from touchbase.storage.postgres import read_batching
@@ -47,7 +49,6 @@ from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.statistics import analyze_grown
 from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer
-from touchbase.storage.rls_scope import ALL_CLIENTS, scope_of
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool

@@ -20,13 +20,13 @@ from touchbase.events.projection import IN_USE, apply_batch, apply_needs
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.ids import Ids
+from touchbase.sql.scope import scope_for
 from touchbase.sql.statement import Plan
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.connection import is_retryable, is_unavailable, read, retry, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.prefetch import translate_in_slices
 from touchbase.storage.postgres.row_level_security import Connection, begin
-from touchbase.storage.rls_scope import scope_for
 
 LEASE: Micros = 120 * SECOND
 """How long other workers skip a large delivery: longer than it takes to read and apply one."""

@@ -17,9 +17,9 @@ from touchbase.events.event_normalization import NormalizedDelivery
 from touchbase.events.inbox_batch import InboxBatch, read_batch, split_large, translate_batch
 from touchbase.events.work import Translate
 from touchbase.inbox.delivery import Delivery
+from touchbase.sql.scope import scope_for
 from touchbase.storage.postgres.connection import read, run
 from touchbase.storage.postgres.row_level_security import Connection
-from touchbase.storage.rls_scope import scope_for
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 from touchbase.common.cipher import Cipher
 from touchbase.errors import Overloaded
 from touchbase.records.commands import ListCompanies, ListContacts
-from touchbase.sql.operation import NO_IDS, Query
+from touchbase.sql.operation import NO_IDS, Query, scope_of
 from touchbase.storage.batch import Waiter, settle
 from touchbase.storage.postgres.batch_results import run_batch
 from touchbase.storage.postgres.connection import is_statement_cancelled, read, unavailable
-from touchbase.storage.rls_scope import scope_of
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from touchbase.storage.rls_scope import Scope
+from touchbase.sql.scope import Scope
 
 if TYPE_CHECKING:
     import asyncpg

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import asyncpg
 
 from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.postgres.connection import roll_back
 from touchbase.storage.postgres.row_level_security import Connection, begin
-from touchbase.storage.rls_scope import ALL_CLIENTS
 
 # One statement, as another process may create our tables at the same time. Tables of extensions do not count.
 _FOREIGN = """SELECT relname FROM pg_class c WHERE relnamespace = to_regnamespace(quote_ident(current_schema()))

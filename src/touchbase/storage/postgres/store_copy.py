@@ -11,10 +11,10 @@ from touchbase.common.cipher import Cipher
 from touchbase.connections.sql.encrypted_columns import record_key
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Row
 from touchbase.storage.postgres.connection import SETTINGS, connect_or_explain, run
 from touchbase.storage.postgres.row_level_security import SETTING, Connection
-from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.store_copy import (
     MADE_BY_MIGRATION,
     NOTE_ALL_FOR_SEARCH,

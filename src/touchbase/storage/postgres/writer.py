@@ -16,7 +16,8 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import Command, scope_of
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
     Commands,
@@ -33,7 +34,6 @@ from touchbase.storage.postgres.admission_control import AdmissionControl
 from touchbase.storage.postgres.batch_results import run_batch
 from touchbase.storage.postgres.connection import ReconnectingConnection, unavailable, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.rls_scope import ALL_CLIENTS, scope_of
 
 LOG = logging.getLogger("touchbase.storage")
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
 from touchbase.auth.commands import AnyKey, FindKey
 from touchbase.auth.sql import is_session_ended
 from touchbase.clients.commands import FindClient, FindClientByNumber
