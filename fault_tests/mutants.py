@@ -52,11 +52,11 @@ from touchbase.jobs.runner import JobRun
 from touchbase.rate_limit import rate_limiter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.server import server as server_server
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
 from touchbase.storage.postgres import writer as postgres_writer
 from touchbase.storage.postgres.row_level_security import begin
-from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.15

@@ -302,8 +302,8 @@ def test_routes__there_is_one_for_each_command_and_query() -> None:
     unrouted = sorted(kind.__name__ for kind in spanning - routed)
 
     assert unrouted == [
-        "AddErasures", "AnyKey", "BusyClients", "CheckEncryption", "ClaimCheck", "ClientsToLink", "DueCounts", "DueFetches",
-        "DueJobFiles", "DueJobs",
-        "DueJudgements", "EndpointVersions", "ExpiredResponses", "LeadShards", "NextToIndex", "OldAttempts", "OldDedupeKeys",
-        "ReadDirectory", "Reencrypt", "ReplaceLost", "ReservePlace", "RetireKeys", "StoreFirstKey",
+        "AddErasures", "AnyKey", "BusyClients", "DueFetches", "ReadDirectory", "Reencrypt", "check_encryption", "claim_check",
+        "clients_to_link", "due_counts", "due_job_files", "due_jobs", "due_judgements", "endpoint_versions", "expired_responses",
+        "lead_shards", "next_to_index", "old_attempts", "old_dedupe_keys", "replace_lost", "reserve_place", "retire_keys",
+        "store_first_key",
     ]  # fmt: skip
