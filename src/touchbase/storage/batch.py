@@ -57,7 +57,7 @@ def take_batch(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any
         size += len(getattr(command, "body", b""))
         for part in getattr(command, "commands", (command,)):
             count += MAX_COMMANDS if type(part) in LARGE_COMMANDS else 1
-            fields += len(getattr(getattr(part, "update", part), "custom", ()))
+            fields += len(getattr(getattr(part, "update", part), "custom", None) or ())
         if batch and (size > MAX_BODY_BYTES or count > MAX_COMMANDS or fields > MAX_FIELDS):
             break
         batch.append(each)
