@@ -41,7 +41,7 @@ class ServerFacts(msgspec.Struct, frozen=True):
     started_us: Micros
 
 
-@command
+@command(background=True)
 def note_presence(token: str, facts: ServerFacts, at: Micros, until_us: Micros) -> Plan[None]:
     """Store a server's facts until a time, and remove rows that have ended; a time that has passed removes its own."""
     name = _NAMED + token

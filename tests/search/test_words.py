@@ -139,6 +139,19 @@ async def test_index__is_rebuilt_for_a_store_with_rows(store: Store, execute_sql
     assert await found(store, 1, "anna") == [number]
 
 
+async def test_index__writes_no_words_that_are_the_same_as_before(store: Store, engine_url: str, execute_sql: Any) -> None:
+    number = await anna(store)
+    await index(store)
+    stored = "SELECT id, block FROM search_index_data" if engine_url.startswith("sqlite") else "SELECT record, xmin FROM search_index"
+    before = await execute_sql(f"{stored} ORDER BY 1")
+
+    await execute_sql(f"INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 1, id FROM contact WHERE id = {number}")
+    await index(store)
+
+    assert await execute_sql(f"{stored} ORDER BY 1") == before
+    assert await execute_sql("SELECT count(*) FROM search_pending") == [(0,)]
+
+
 async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
     client = (await store.write(EnsureClient("acme", 1))).number
     for n in range(5):

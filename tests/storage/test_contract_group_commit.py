@@ -11,6 +11,7 @@ from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, c
 from touchbase.errors import Conflict, Invalid, NotFound
 from touchbase.records.commands import CreateContact, Created, GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import read_batching as together
 
@@ -129,6 +130,17 @@ async def test_group_commit__creates_one_contact_of_equal_creations_and_reports_
         assert [type(answer) for answer in answers] == [Created, Conflict, Conflict, Conflict, Created]
         assert [answers[n].data["existing_id"] for n in (1, 2, 3)] == [there.id, new.id, there.id]
     assert len(await store.read(ListContacts(OURS, 10))) == 3
+
+
+async def test_commands_taken__counts_callers_and_not_the_server_itself(store: Store) -> None:
+    await store.write(CreateContact(contact("ann@example.com")))
+    before = store.commands_taken
+
+    await store.write(index_records(OURS))
+    assert store.commands_taken == before
+
+    await store.write(CreateContact(contact("bob@example.com")))
+    assert store.commands_taken == before + 1
 
 
 async def test_concurrent_lists__return_each_query_its_own_page(store: Store) -> None:

@@ -138,7 +138,7 @@ def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
     return key
 
 
-@executes(StoreKeyUses, batch=True, solo=True, scope=ALL_CLIENTS)
+@executes(StoreKeyUses, batch=True, solo=True, scope=ALL_CLIENTS, background=True)
 def store_key_uses(commands: Sequence[StoreKeyUses], ids: Ids) -> Plan[list[object]]:
     """Store when keys were used."""
     latest: dict[str, int] = {}

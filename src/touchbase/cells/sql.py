@@ -162,7 +162,7 @@ def release_place(client_id: str, number: int | None = None) -> Plan[None]:
         yield Execute(STORE_PLACE, [(client_id, None, None, revision)])
 
 
-@command
+@command(background=True)
 def forget_places(number: int) -> Plan[None]:
     """Forget where a deleted client lived, and its keys."""
     revision = yield from _next_revision()

@@ -77,7 +77,7 @@ def expired_responses(now_us: Micros, limit: int) -> Plan[list[tuple[int, str]]]
     return [(row[0], row[1]) for row in rows]
 
 
-@command
+@command(background=True)
 def delete_responses(client: int, keys: list[str], now_us: Micros) -> Plan[int]:
     """Delete those of these responses that have expired by `now_us`; returns how many."""
     rows = yield Execute(DELETE_EXPIRED, [(client, key, now_us) for key in sorted(keys)])

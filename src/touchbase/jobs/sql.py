@@ -135,7 +135,7 @@ def append_to_file(client: int, id: int, name: str, body: bytes, at: Micros) -> 
     return None
 
 
-@command
+@command(background=True)
 def claim_job(client: int, id: int, token: str, at: Micros, lease_until_us: Micros) -> Plan[Job | None]:
     """Take a due job until `lease_until_us`; None if another worker has it, or if it is not due."""
     job = yield from locked(client, id)
@@ -147,7 +147,7 @@ def claim_job(client: int, id: int, token: str, at: Micros, lease_until_us: Micr
     return job
 
 
-@command
+@command(background=True)
 def renew_lease(client: int, id: int, token: str, lease_until_us: Micros) -> Plan[bool]:
     """Set the end of the lease; return False if this worker does not have the job any more. A time in the past releases it."""
     job = yield from locked(client, id)
@@ -179,7 +179,7 @@ def _append(job: Job, pieces: Sequence[tuple[str, bytes]]) -> Plan[None]:
         yield Execute(APPEND_PIECE, [(job.client, job.id, name, body)])
 
 
-@command
+@command(background=True)
 def remove_job_files(client: int, id: int, limit: int, at: Micros) -> Plan[int]:
     """Remove up to `limit` pieces of a job's files, if they are due; return how many. Without files left it clears the time."""
     job = yield from locked(client, id)

@@ -69,8 +69,11 @@ class QueryType(Protocol[P, T_co]):
         ...
 
 
-class Access(TypedDict, total=False):
-    """Whose rows an operation accesses: by default those of the client that a call names in `client`, and of no client without one."""
+class Options(TypedDict, total=False):
+    """Whose rows an operation accesses, and who calls it.
+
+    By default it accesses the rows of the client that a call names in `client`, and of no client without one.
+    """
 
     scope: Scope
     """The scope of all its calls."""
@@ -82,6 +85,8 @@ class Access(TypedDict, total=False):
     """How the answers of all cells to a call that names no client become one."""
     divide: Division
     """How a call that names several clients is divided among their cells."""
+    background: bool
+    """Whether only the server itself calls it: webhooks are applied in small steps while others write, and this is no other."""
 
 
 def _client(call: Any) -> Iterable[int | None]:
@@ -90,7 +95,7 @@ def _client(call: Any) -> Iterable[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """How calls of one operation are executed, and whose rows they access (see `Access`).
+    """How calls of one operation are executed, and whose rows they access (see `Options`).
 
     `solo`: one statement does the whole write and the others only read, so that an engine may skip the transaction, unless a call is
     `guarded`: then erasures are read before the write, and lifted after it.
@@ -107,6 +112,7 @@ class Operation:
     clients: Callable[[Any], Iterable[int | None]] = _client
     merge: Merge | None = None
     divide: Division | None = None
+    background: bool = False
 
 
 def scope_of(calls: Sequence[Command[Any]] | Sequence[Query[Any]]) -> Scope:
@@ -169,7 +175,7 @@ def _one_by_one(one: One) -> Run:
     return run
 
 
-def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, access: Access) -> Any:
+def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options) -> Any:
     call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
     one: One
     if ids is None and not cipher:
@@ -181,7 +187,7 @@ def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | No
         def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
             return plan(*_injected(source if ids is not None else None, key if cipher else None), *arguments(call))
 
-    call_type.operation = Operation(_one_by_one(one), one, _needs(ids), **access)
+    call_type.operation = Operation(_one_by_one(one), one, _needs(ids), **options)
     return call_type
 
 
@@ -192,41 +198,43 @@ def _injected(ids: Ids | None, cipher: Any) -> tuple[Any, ...]:
 @overload
 def query(plan: Callable[P, Plan[T]]) -> QueryType[P, T]: ...
 @overload
-def query(*, cipher: Literal[True], **access: Unpack[Access]) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T]]], QueryType[P, T]]: ...
+def query(
+    *, cipher: Literal[True], **options: Unpack[Options]
+) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T]]], QueryType[P, T]]: ...
 @overload
-def query(**access: Unpack[Access]) -> Callable[[Callable[P, Plan[T]]], QueryType[P, T]]: ...
-def query(plan: Any = None, *, cipher: bool = False, **access: Unpack[Access]) -> Any:
+def query(**options: Unpack[Options]) -> Callable[[Callable[P, Plan[T]]], QueryType[P, T]]: ...
+def query(plan: Any = None, *, cipher: bool = False, **options: Unpack[Options]) -> Any:
     """Make an operation that reads of a plan. With `cipher` the plan's first parameter is the store's cipher."""
     if plan is None:
-        return lambda plan: _operation(Query, plan, None, cipher, access)
-    return _operation(Query, plan, None, cipher, access)
+        return lambda plan: _operation(Query, plan, None, cipher, options)
+    return _operation(Query, plan, None, cipher, options)
 
 
 @overload
 def command(plan: Callable[P, Plan[T | TouchbaseError]]) -> CommandType[P, T]: ...
 @overload
 def command(
-    *, cipher: Literal[True], **access: Unpack[Access]
+    *, cipher: Literal[True], **options: Unpack[Options]
 ) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
 def command(
-    *, ids: str | Needs, **access: Unpack[Access]
+    *, ids: str | Needs, **options: Unpack[Options]
 ) -> Callable[[Callable[Concatenate[Ids, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
 def command(
-    *, ids: str | Needs, cipher: Literal[True], **access: Unpack[Access]
+    *, ids: str | Needs, cipher: Literal[True], **options: Unpack[Options]
 ) -> Callable[[Callable[Concatenate[Ids, Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
-def command(**access: Unpack[Access]) -> Callable[[Callable[P, Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
-def command(plan: Any = None, *, ids: str | Needs | None = None, cipher: bool = False, **access: Unpack[Access]) -> Any:
+def command(**options: Unpack[Options]) -> Callable[[Callable[P, Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
+def command(plan: Any = None, *, ids: str | Needs | None = None, cipher: bool = False, **options: Unpack[Options]) -> Any:
     """Make an operation that writes of a plan, which returns its result or a `TouchbaseError`.
 
     `ids`: the block of which a call takes up to one id, or a function that counts the ids of calls; the plan's first parameter is then
     the source of ids. With `cipher` the next one is the store's cipher.
     """
     if plan is None:
-        return lambda plan: _operation(Command, plan, ids, cipher, access)
-    return _operation(Command, plan, None, False, access)
+        return lambda plan: _operation(Command, plan, ids, cipher, options)
+    return _operation(Command, plan, None, False, options)
 
 
 def executes(
@@ -236,7 +244,7 @@ def executes(
     cipher: bool = False,
     batch: bool = False,
     solo: bool = False,
-    **access: Unpack[Access],
+    **options: Unpack[Options],
 ) -> Callable[[PlanT], PlanT]:
     """Execute the calls of a class with this plan, whose first parameter is the call, or with `batch` all calls of a batch.
 
@@ -257,7 +265,7 @@ def executes(
             steps: Plan[list[Any]] = plan(calls, *injected(source, key))
             return steps
 
-        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), solo, **access)  # type: ignore[attr-defined]
+        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), solo, **options)  # type: ignore[attr-defined]
         return plan
 
     return register

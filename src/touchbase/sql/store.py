@@ -87,7 +87,10 @@ class Store(Protocol):
 
     @property
     def commands_taken(self) -> int:
-        """Number of commands accepted since the store was opened; its growth shows the inbox worker how busy HTTP clients are."""
+        """Number of commands accepted since the store was opened, but for those of the server itself.
+
+        Its growth shows the inbox worker how busy HTTP clients are.
+        """
         ...
 
 

@@ -22,7 +22,7 @@ def _needs(commands: Sequence[JobStep]) -> Mapping[str, int]:
     return needs_of([inner for command in commands for inner in command.commands])
 
 
-@executes(JobStep, ids=_needs, cipher=True)
+@executes(JobStep, ids=_needs, cipher=True, background=True)
 def execute_step(command: JobStep, ids: Ids, cipher: Cipher) -> Plan[list[Any] | JobLost]:
     """Execute the commands of a job's step, and store its checkpoint."""
     job = yield from begin_step(command)

@@ -147,7 +147,7 @@ def _is_by_api(key: str) -> bool:
     return not key or key.startswith(API_KEY)
 
 
-@command
+@command(background=True)
 def remove_deleted(client: int, before_us: Micros, limit: int, at: Micros) -> Plan[int]:
     """Remove records for good that were deleted before a time, oldest first; the result is their number.
 

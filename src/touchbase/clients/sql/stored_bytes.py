@@ -87,7 +87,7 @@ def due_counts(at: Micros, most: int = CLIENTS_AT_ONCE) -> Plan[list[int]]:
     return [number for (number,) in rows]
 
 
-@command
+@command(background=True)
 def claim_count(client: int, at: Micros) -> Plan[bool]:
     """Claim the count of a client for `LEASE`; False if it is not due, or the client is being deleted."""
     return bool((yield Execute(CLAIM_COUNT, [(client, at + LEASE)])))
@@ -121,7 +121,7 @@ def _page(table: MeasuredTable, client: int, after: Row | None, most: int) -> Se
     return Select(f"SELECT {key}, {size} FROM {source} WHERE k.client = ?{more} ORDER BY {key} LIMIT ?", (client, *(after or ()), most))
 
 
-@command
+@command(background=True)
 def store_count(client: int, stored_bytes: int, at: Micros, default_limit: int) -> Plan[bool]:
     """Store a completed count; return whether it logged an event, because the client came above `WARNING_PERCENT` of its limit.
 

@@ -85,7 +85,7 @@ def link_needs(commands: Sequence[FollowChanges | LinkPage]) -> dict[str, int]:
     return {"company": sum(command.new for command in commands)}
 
 
-@executes(FollowChanges, ids=link_needs)
+@executes(FollowChanges, ids=link_needs, background=True)
 def follow_changes(command: FollowChanges, ids: Ids) -> Plan[Followed]:
     """Run `FollowChanges`."""
     client = yield from locked(command.client)
@@ -125,7 +125,7 @@ def start_linking(ids: Ids, client: int, at: Micros) -> Plan[None]:
     yield Execute(SAVE_STATE, [(client, mode, newest, job.id)])
 
 
-@executes(LinkPage, ids=link_needs)
+@executes(LinkPage, ids=link_needs, background=True)
 def link_page(command: LinkPage, ids: Ids) -> Plan[LinkedPage]:
     """Run `LinkPage`."""
     client = yield from locked(command.client)

@@ -77,7 +77,7 @@ RETRY_NOT_FOUND = Statement(
 )
 
 
-@command
+@command(background=True)
 def claim_fetch(client: int, tool: str, now_us: Micros, until_us: Micros, limit: int) -> Plan[ClaimedFetch | None]:
     """Claim the fetch queue of a client's tool until `until_us`, so that no other worker fetches from it.
 
@@ -91,7 +91,7 @@ def claim_fetch(client: int, tool: str, now_us: Micros, until_us: Micros, limit:
     return ClaimedFetch([FetchRequest(*row) for row in found], rows[0][0])
 
 
-@executes(FinishFetch)
+@executes(FinishFetch, background=True)
 def finish_fetch(c: FinishFetch) -> Plan[bool]:
     """Store the result of a fetch; fetched records leave the queue even when the claim has expired."""
     error_us = c.at if c.error is not None else None

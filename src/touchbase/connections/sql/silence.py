@@ -106,7 +106,7 @@ DELETE_SILENCES = delete("delete_silences", "connection_silence", KEY)
 _settings = msgspec.json.Decoder(ConnectionSettings).decode
 
 
-@executes(CountCalls)
+@executes(CountCalls, background=True)
 def count_calls(command: CountCalls) -> Plan[list[Silence]]:
     """Add calls to the counts; end the silences of their connections."""
     client = command.client
@@ -120,7 +120,7 @@ def count_calls(command: CountCalls) -> Plan[list[Silence]]:
     return [Silence(*row) for row in ended]
 
 
-@command(scope=ALL_CLIENTS)
+@command(scope=ALL_CLIENTS, background=True)
 def claim_check(at: Micros) -> Plan[Micros | None]:
     """Claim the next check for silences; None if another process has made one within `CHECK_INTERVAL`.
 
@@ -131,7 +131,7 @@ def claim_check(at: Micros) -> Plan[Micros | None]:
     return rows[0][0] if rows else None
 
 
-@executes(JudgeConnection)
+@executes(JudgeConnection, background=True)
 def judge(command: JudgeConnection) -> Plan[Silence | None]:
     """Recognise a connection as silent, or store when it may be next."""
     key = (command.client, command.channel, command.tool)

@@ -87,7 +87,7 @@ def find_subjects(client: int, suppressions: list[int], deliveries: list[int]) -
     )
 
 
-@command
+@command(background=True)
 def trim_log(client: int, before_us: Micros, limit: int = 1_000, keep_from: int | None = None) -> Plan[bool]:
     """Remove the client's events from before a time, oldest first, up to a number; return whether more are left to remove.
 

@@ -72,7 +72,7 @@ def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros, *,
     return (yield from _delete_bodies(client, [row[0] for row in cleared]))
 
 
-@executes(PruneBodies)
+@executes(PruneBodies, background=True)
 def prune_bodies(command: PruneBodies) -> Plan[int]:
     """Remove the oldest bodies past the retention period."""
     old = yield Select(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (command.client, command.before_us, command.limit))
@@ -90,7 +90,7 @@ def count_prunable(client: int, before_us: Micros) -> Plan[int]:
     return total
 
 
-@command
+@command(background=True)
 def drop_unrecognised(client: int, before_us: Micros, excess: int, limit: int, at: Micros) -> Plan[DroppedBodies]:
     """Remove bodies of unrecognised, unverified deliveries, the oldest first, at most `limit`.
 

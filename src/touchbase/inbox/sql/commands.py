@@ -142,7 +142,7 @@ FORGET_CLEARED = Statement(
 )
 
 
-@command
+@command(background=True)
 def forget_dedupe_keys(client: int, keys: list[bytes], before_us: Micros) -> Plan[int]:
     """Delete these dedupe keys if they were received before `before_us`; return how many were. Deliveries stay."""
     rows = yield Execute(FORGET_DEDUPE_KEY, [(client, key, before_us) for key in sorted(keys)])

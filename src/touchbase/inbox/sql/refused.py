@@ -43,7 +43,7 @@ def _refusal_ids(commands: Sequence[StoreRefusals]) -> Mapping[str, int]:
     return {"refusal": sum(len(command.refused) for command in commands)}
 
 
-@executes(StoreRefusals, ids=_refusal_ids, batch=True, cipher=True)
+@executes(StoreRefusals, ids=_refusal_ids, batch=True, cipher=True, background=True)
 def store_refusals(commands: Sequence[StoreRefusals], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Store the refused webhooks of several commands."""
     yield from store_bodies([body for command in commands for body in command.bodies], cipher)

@@ -122,7 +122,7 @@ def size_refused(client: int) -> Plan[int]:
     return total
 
 
-@command
+@command(background=True)
 def drop_refused(client: int, before_us: Micros = 0, excess: int = 0, digests: Sequence[str] = (), limit: int = 200) -> Plan[DroppedBodies]:
     """Remove refused bodies: `digests`, and of the oldest those from before `before_us` and as many as make up `excess` bytes."""
     rows = yield Select(

@@ -307,7 +307,7 @@ def _return_contacts(batch: Batch, part: Part, survivor: int, merged_us: Micros,
         yield from log_moved_contacts(batch, [contact.id for contact in contacts], survivor, part.record.id)
 
 
-@command
+@command(background=True)
 def forget_merges(client: int, before_us: Micros, limit: int) -> Plan[int]:
     """Remove what is stored to undo merges before a time, oldest first; the result is their number."""
     rows = yield Select(

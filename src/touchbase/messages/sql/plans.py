@@ -248,7 +248,7 @@ def _copies(client: int, number: int, found: Message) -> Plan[list[int]]:
     return sorted({number, *(row[0] for row in rows)})
 
 
-@command
+@command(background=True)
 def prune_messages(client: int, before_us: Micros, limit: int) -> Plan[int]:
     """Remove subject, text and HTML of messages that were received before a time; return how many, up to `limit`."""
     sql = "SELECT id FROM message WHERE client = ? AND has_body = 1 AND received_us < ? ORDER BY received_us LIMIT ?"

@@ -54,7 +54,7 @@ def _shard(number: int) -> str:
     return f"shard {number:02}"
 
 
-@command(scope=ALL_CLIENTS)
+@command(scope=ALL_CLIENTS, background=True)
 def lead_shards(token: str, at: Micros, until_us: Micros, give_back: Collection[int] = (), leaving: bool = False) -> Plan[Leadership]:
     """Renew the leases of a process and take free shards up to its share; `give_back` releases some, and `leaving` all."""
     leases = yield from _leases()
@@ -93,7 +93,7 @@ def progress_needs(commands: Sequence[StoreProgress]) -> Mapping[str, int]:
     return {"webhook_attempt": sum(len(command.attempts) for command in commands)}
 
 
-@executes(StoreProgress, ids=progress_needs, batch=True)
+@executes(StoreProgress, ids=progress_needs, batch=True, background=True)
 def store_progress(commands: Sequence[StoreProgress], ids: Ids) -> Plan[list[object]]:
     """Run the `StoreProgress` of several endpoints."""
     rows = yield Select("SELECT name, token FROM dispatch_lease", ())
@@ -118,7 +118,7 @@ def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
     yield from _insert([attempt for each in commands for attempt in each.attempts], ids)
 
 
-@executes(StoreAttempt, ids="webhook_attempt", clients=lambda call: (call.attempt.client,))
+@executes(StoreAttempt, ids="webhook_attempt", clients=lambda call: (call.attempt.client,), background=True)
 def store_attempt(command: StoreAttempt, ids: Ids) -> Plan[None]:
     """Run `StoreAttempt`."""
     yield from _insert([command.attempt], ids)
@@ -131,7 +131,7 @@ def _insert(attempts: Sequence[Attempt], ids: Ids) -> Plan[None]:
         yield Execute(INSERT_ATTEMPT, [attempt_row(each) for each in attempts])
 
 
-@command
+@command(background=True)
 def forget_attempts(client: int, before_us: Micros, limit: int = 1_000) -> Plan[int]:
     """Remove a client's attempts from before a time, up to a number; return how many."""
     rows = yield Select(

@@ -155,7 +155,7 @@ def _page(
     return (whole, last) if whole else (yield from _page(client, effect, at, end, has_deleted, 2 * limit))
 
 
-@command
+@command(background=True)
 def store_parts(client: int, parts: Mapping[Stretch, CountedPart], at: Micros) -> Plan[None]:
     """Store parts of reports in place of older ones, and remove hours that no present report has."""
     yield Execute(FORGET_HOURS, [(client, at - HOURS_STAY)])

@@ -43,13 +43,15 @@ COMPANY_TO_INDEX = Statement("company_to_index", ONE, body=_COMPANY + _LOCK, sql
 STORE_WORDS = Statement(
     "store_search_words",
     (("client", "bigint"), ("record", "bigint"), ("words", "text")),
-    sqlite="INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?2, ?3)",
+    # To write a record's words again costs both engines much more than to read them, and most changes leave them as they are.
+    sqlite="INSERT OR REPLACE INTO search_index (rowid, words) SELECT ?2, ?3 "
+    "WHERE NOT EXISTS (SELECT 1 FROM search_index WHERE rowid = ?2 AND words = ?3)",
     body="INSERT INTO search_index (client, record, words) SELECT p.client, p.record, CAST(p.words AS tsvector) FROM p WHERE true "
-    "ON CONFLICT (client, record) DO UPDATE SET words = excluded.words",
+    "ON CONFLICT (client, record) DO UPDATE SET words = excluded.words WHERE search_index.words IS DISTINCT FROM excluded.words",
 )
 
 
-@command
+@command(background=True)
 def index_records(client: int, most: int = 100) -> Plan[int]:
     """Bring up to `most` noted records of a client into the index; the result is how many notes were worked off."""
     yield Execute(LOCK, [(client,)])

@@ -70,7 +70,7 @@ class Writer:
             queue = self._waiting[type(command)] = deque()
         queue.append((command, waiter))
         self.depth += 1
-        self.taken += 1
+        self.taken += not command.operation.background
         if self._idle:
             self._wake()
         return waiter

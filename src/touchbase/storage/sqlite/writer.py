@@ -106,7 +106,7 @@ class Writer:
             raise client_queue_full()
         waiter: Waiter = self._loop.create_future()
         self._waiting.append((command, waiter))
-        self.taken += 1
+        self.taken += not command.operation.background
         self._schedule()
         return waiter
 
