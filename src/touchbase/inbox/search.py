@@ -146,7 +146,7 @@ class _Search:
         elif sought.addresses:
             found, inbox = await self._examine(inbox, True, about=sought)
             self._add(found, IN_BODY)
-            # The history comes second and the person is read again: a delivery that is applied while its body is searched is in one of both.
+            # The history comes second, and the person is read again, so that a delivery that is applied meanwhile is found in either.
             sought = await self._store.read(self._person)
         else:
             inbox = 0
