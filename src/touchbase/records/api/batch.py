@@ -56,6 +56,7 @@ class _Response(Struct):
     results: list[Any]
     succeeded: int
     failed: int
+    records_left_out: int | UnsetType = UNSET
 
 
 _decoder = msgspec.json.Decoder(_Batch)
@@ -68,6 +69,8 @@ class _Options:
     client: Client
     flat: bool
     records: bool
+    record_bytes: int
+    """Bytes of the records that the response may contain."""
     headers: list[tuple[bytes, bytes]]
 
 
@@ -97,7 +100,7 @@ class BatchResource(Generic[A, C, R]):
             raise failed
         records = preferred.get(RETURN) == REPRESENTATION
         says = [f"{HANDLING}={STRICT}"] * sender.strict + [f"{RETURN}={REPRESENTATION}"] * records
-        options = _Options(client, asked[FLAT], records, applied(*says))
+        options = _Options(client, asked[FLAT], records, parts.limits.page_bytes, applied(*says))
         commands = [each.command for each in prepared if each.command is not None]
         command = WriteBatch(client.number, commands, batch.atomic, asked[DRY_RUN])
         if asked[DRY_RUN] and call.recorder is not None:
@@ -113,8 +116,9 @@ class BatchResource(Generic[A, C, R]):
         ends = [(each, each.error or next(outcomes)) for each in prepared]
         results: list[Any] = [self._one(each, end, options) for each, end in ends]
         _limit_faults(results)
+        left_out = self._add_records(results, [end for _, end in ends], options) if options.records else 0
         failed = sum(each.problem is not UNSET for each in results)
-        body = encode(_Response(results, len(results) - failed, failed))
+        body = encode(_Response(results, len(results) - failed, failed, left_out or UNSET))
         stored = encode(_Response([*_without_values(results)], len(results) - failed, failed))
         return Response(body=body, headers=options.headers, stored_body=stored)
 
@@ -129,8 +133,22 @@ class BatchResource(Generic[A, C, R]):
             return self._result(status, ignored=ignored, problem=_problem(outcome))
         record: Any = record_of(outcome)
         number = UNSET if changed is not UNSET and status == 201 else record.id
-        shown = self._kind.out(record, options.flat, settings) if options.records and changed is UNSET else UNSET
-        return self._result(status, number, shown, changed, ignored)
+        return self._result(status, number, changed=changed, ignored=ignored)
+
+    def _add_records(self, results: Sequence[Any], outcomes: Sequence[object], options: _Options) -> int:
+        """Add the records to their results, up to the bytes of a page; return how many results have none for that."""
+        room, left_out = options.record_bytes, 0
+        for result, outcome in zip(results, outcomes, strict=True):
+            record: Any = record_of(outcome)
+            if record is None:
+                continue
+            encoded = b"" if left_out else encode(self._kind.out(record, options.flat, options.client.settings))
+            room -= len(encoded)
+            if room < 0:
+                left_out += 1
+            else:
+                result.record = Raw(encoded)
+        return left_out
 
 
 def _decoded(body: bytes) -> _Batch:
