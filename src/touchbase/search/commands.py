@@ -9,7 +9,10 @@ from touchbase.sql.command import Command, Query
 
 @dataclass(slots=True)
 class IndexRecords(Command[int]):
-    """Bring up to `most` noted records of a client into the index; the result is how many notes were worked off."""
+    """Bring up to `most` noted records of a client into the index; fewer if they have very many custom fields.
+
+    The result is less than `most` only if no other notes were waiting.
+    """
 
     client: int
     most: int = 100
