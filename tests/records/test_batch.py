@@ -208,7 +208,7 @@ async def test_batch__that_is_no_batch_is_refused(sqlite_call: ApiClient, body: 
 
 
 async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.records.api.batch.MOST_FIELDS", 4)
+    monkeypatch.setattr("touchbase.records.api.batch_commands.MOST_FIELDS", 4)
     fields = [{"field_name": name, "field_value": "x"} for name in "ab"]
     commands = [create(email=f"{n}@example.com", contact_custom_fields_input=fields) for n in range(2)]
     more = upsert(email="2@example.com", contact_custom_fields_input=fields[:1])
@@ -219,6 +219,32 @@ async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call:
     assert (refused.status, [(each["pointer"], each["code"]) for each in refused.problem["errors"]]) == (422, [("/commands", "too_many")])
     assert (stored.status, stored.json()["succeeded"]) == (200, 2)
     assert (await sqlite_call.get(f"{CONTACTS}?email=2@example.com")).json()["data"] == []
+
+
+async def test_batch__counts_the_custom_fields_of_invalid_commands(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.api.batch_commands.MOST_FIELDS", 5)
+    twice = create(contact_custom_fields_input=[{"field_name": "a", "field_value": "x"}] * 2)
+
+    few, many = await batch(sqlite_call, twice, twice), await batch(sqlite_call, twice, twice, twice)
+
+    assert (few.status, few.json()["failed"]) == (200, 2)
+    assert (many.status, many.problem["errors"][0]["code"]) == (422, "too_many")
+
+
+async def test_batch__lists_one_fault_of_each_command_after_many_invalid_ones(
+    sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.records.api.batch_commands.REFUSED_BYTES", 300)
+    twice = create(contact_custom_fields_input=[{"field_name": "a", "field_value": "x"}] * 4)
+    unknown = create(colour="red", height=3)
+
+    results = (await batch(sqlite_call, twice, twice, twice, unknown, create(), prefer="handling=strict")).json()["results"]
+
+    assert [len(result["problem"]["errors"]) for result in results[:4]] == [3, 3, 1, 1]
+    assert results[2]["problem"]["errors"] == results[0]["problem"]["errors"][:1]
+    assert results[3]["problem"]["errors"][0]["pointer"] == "/body/colour"
+    assert "3 faults" in results[2]["problem"]["detail"]
+    assert results[4]["status"] == 201
 
 
 async def test_batch__leaves_out_records_after_the_bytes_of_a_page(memory: Store, make_client: MakeClient) -> None:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from touchbase.auth.authentication import WRITE
 from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.models import Client
-from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
+from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
 from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import HANDLING, STRICT, applied, described, preferences
@@ -27,9 +27,8 @@ from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.previews import fields_changed, status_of
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.commands import CreateRecord, UpdateRecord, UpsertRecord
 from touchbase.records.models import Company, Contact
-from touchbase.records.write_batch import MAX_COMMANDS, MOST_FIELDS, Preview, WriteBatch, batch_failed, record_of
+from touchbase.records.write_batch import MAX_COMMANDS, Preview, WriteBatch, batch_failed, record_of
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -91,7 +90,6 @@ class BatchResource(Generic[A, C, R]):
         batch = _decoded(body)
         sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
-        _check_fields(prepared)
         # A full client may still delete.
         enlarges = any(each.command is not None and not isinstance(each.command, DeleteRecord) for each in prepared)
         count = call.api.storing if enlarges else call.api.limiter.storing
@@ -165,26 +163,9 @@ def _is_strict(call: Call) -> bool:
     return preferences(call.scope).get(HANDLING, "").lower() == STRICT
 
 
-def _check_fields(prepared: Sequence[Prepared]) -> None:
-    fields = sum(map(_fields, prepared))
-    if fields > MOST_FIELDS:
-        detail = (
-            f"must have at most {MOST_FIELDS:,} custom fields in all, and has {fields:,}; send fewer commands at a time, or import a file"
-        )
-        raise Invalid([Fault("/commands", "too_many", detail)])
-
-
-def _fields(each: Prepared) -> int:
-    """Return how many custom fields a command names."""
-    command = each.command
-    if isinstance(command, UpsertRecord):
-        return len(command.update.custom)
-    return len(command.custom) if isinstance(command, CreateRecord | UpdateRecord) else 0
-
-
 def _rows(each: Prepared) -> int:
     """Return how many rows a command may store."""
-    return 0 if each.command is None else 1 + _fields(each)
+    return 0 if each.command is None else 1 + each.fields
 
 
 def _problem(error: TouchbaseError) -> BatchProblem:
