@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
 import pytest
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.commands import EnsureClient, ListClients
 from touchbase.common.timestamps import SECOND
 from touchbase.erasure.commands import ErasePerson, ListErasures
 from touchbase.errors import Conflict, PersonErased
@@ -17,10 +18,14 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import GetDelivery
-from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
+from touchbase.jobs.commands import ListJobs
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.sql.command import Query
+from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.postgres import engine
 from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND
@@ -123,3 +128,38 @@ async def test_create_contact_with_restore__creates_nothing_when_the_suppression
 
     assert await store.read(ListContacts(client, 10)) == []
     assert (await store.write(CreateContact(contact(client), guarded=True, restore=True))).is_new
+
+
+@dataclass(frozen=True)
+class ReadSlowly(Query[int]):
+    """A query of one client."""
+
+    client: int
+
+
+async def test_query__does_not_wait_for_slow_queries_of_another_client(
+    store: Any, client: int, other: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(query: ReadSlowly) -> Plan[int]:
+        yield Select("SELECT pg_advisory_lock_shared(77), pg_advisory_unlock_shared(77)", ())
+        return query.client
+
+    plan_of = store._plan
+    monkeypatch.setattr(store, "_plan", lambda query: read(query) if isinstance(query, ReadSlowly) else plan_of(query))
+    quick = (await store.write(EnsureClient("quick", NOON))).number
+    await other.execute("SELECT pg_advisory_lock(77)")
+    try:
+        slow = [asyncio.create_task(store.read(ReadSlowly(client))) for _ in range(3 * engine.READERS)]
+        await until_it_waits(other, slow[0])
+        slow.pop().cancel()
+
+        async with asyncio.timeout(20):
+            made = await store.write(CreateContact(contact(quick)))
+            found = await store.read(GetContact(quick, made.record.id))
+            handles = [one.client_id for one in await store.read(ListClients())]
+            pages = await store.read(ListJobs(quick, 1))
+    finally:
+        await other.execute("SELECT pg_advisory_unlock(77)")
+
+    assert (found, handles, pages) == (made.record, ["acme", "quick"], [])
+    assert await asyncio.gather(*slow) == [client] * (3 * engine.READERS - 1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
+from touchbase.common.fair_quota import FairTurns
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption.cipher import NO_CIPHER, Cipher
 from touchbase.erasure.sql.texts import ERASED_TABLES
@@ -58,6 +59,9 @@ T = TypeVar("T")
 
 WRITERS = 3
 READERS = 6
+CLIENT_READERS = 4
+"""Connections that searches, reports and other single queries of clients may use at once; the others are for reads of records, keys and
+clients, and for the inbox."""
 
 
 class PostgresStore:
@@ -76,6 +80,7 @@ class PostgresStore:
         self._plan = QueryHandlers(cipher)
         # Two batchers, so that reads of one record do not wait for pages.
         self._records, self._pages = ReadBatcher(pool, read_batching.RECORDS_PER_BATCH), ReadBatcher(pool, read_batching.PAGES_PER_BATCH)
+        self._turns = FairTurns(CLIENT_READERS)
         self._prefetcher = Prefetcher(pool)
         self._ids = SharedIds(ReconnectingConnection(url))
         self._writer = Writer(url, handlers, self._ids, writers=WRITERS, queue_limit=queue_limit)
@@ -122,7 +127,14 @@ class PostgresStore:
             async with self._pool.acquire() as connection:
                 return await read(connection, self._plan(query), scope_of([query]))
 
-        return await retry(attempt)
+        client: int | None = getattr(query, "client", None)
+        if client is None:
+            return await retry(attempt)
+        await self._turns.acquire(client)
+        try:
+            return await retry(attempt)
+        finally:
+            self._turns.release(client)
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client in one transaction."""
