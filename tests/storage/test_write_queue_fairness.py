@@ -18,7 +18,7 @@ from touchbase.storage.batch import MAX_COMMANDS, client_of
 
 LOUD, QUIET = 1, 2
 ROOM = 200
-FLOOD = 8 * MAX_COMMANDS
+FLOOD = 6 * MAX_COMMANDS
 
 
 def call(client: int, number: int) -> StoreDelivery:
