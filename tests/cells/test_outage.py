@@ -129,7 +129,7 @@ class Switched:
         return call
 
 
-WORKERS = {"BusyClients", "DueJobs", "DueFetches", "LeadShards", "ClientsToLink", "OpenErasures"}
+WORKERS = {"BusyClients", "due_jobs", "DueFetches", "lead_shards", "clients_to_link", "open_erasures"}
 """What the workers of a store ask first."""
 
 

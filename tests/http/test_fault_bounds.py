@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
 from tests.http.test_body_errors import WANTED, bodies
@@ -113,6 +113,7 @@ async def test_long_body_with_nul__is_refused_and_one_with_its_text_is_taken(sql
 def test_first_fault__is_among_all_faults(data: st.DataObject) -> None:
     wanted = data.draw(st.sampled_from(WANTED))
     body = json.dumps(data.draw(bodies(wanted))).encode()
+    assume(not any(constant in body for constant in (b"NaN", b"Infinity")))  # no JSON, which has one fault of another kind
 
     try:
         msgspec.json.decode(body, type=wanted)

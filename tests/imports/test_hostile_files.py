@@ -51,6 +51,14 @@ def test_row_source__refuses_more_rows_than_the_limit() -> None:
         source.next(40)
 
 
+def test_row_source__ends_a_batch_by_custom_fields() -> None:
+    header = b",".join(b"f%d" % n for n in range(480))
+    rows = b"\n".join(b"a%d@example.com,%b" % (n, b",".join([b"x"] * 480)) for n in range(20))
+    source = source_of(b"email,%b\n%b\n" % (header, rows))
+
+    assert [source.next().rows for _ in range(4)] == [9, 9, 2, 0]
+
+
 def test_row_source__ends_a_batch_by_characters_and_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_tasks, "BATCH_CHARACTERS", 2_000)
     assert source_of(b"email,note\n" + b"a,%b\n" % (b"x" * 999) * 5).next().rows == 2

@@ -77,12 +77,12 @@ _FOUND = "asked about a record or job that was found as this client's just befor
 _DUE = "the oldest of B, for housekeeping; what is A's is not due at the time of the probe"
 GROWING = (
     "CountClientRows(",
-    "MeasurePage(",
-    "FileSizes(",
+    "measure_page(",
+    "file_sizes(",
     "ListLoggedEvents(",
-    "ListLatestEvents(",
+    "list_latest_events(",
     "FindNewEvents(",
-    "ListNewestEvents(",
+    "list_newest_events(",
     "event_log.sql.statements.NEWEST_OF:",
 )
 """Questions about how much B has, and its log, which the probes themselves add to."""

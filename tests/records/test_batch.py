@@ -208,7 +208,7 @@ async def test_batch__that_is_no_batch_is_refused(sqlite_call: ApiClient, body: 
 
 
 async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.records.api.batch.MOST_FIELDS", 4)
+    monkeypatch.setattr("touchbase.records.api.batch_commands.MOST_FIELDS", 4)
     fields = [{"field_name": name, "field_value": "x"} for name in "ab"]
     commands = [create(email=f"{n}@example.com", contact_custom_fields_input=fields) for n in range(2)]
     more = upsert(email="2@example.com", contact_custom_fields_input=fields[:1])
@@ -219,6 +219,77 @@ async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call:
     assert (refused.status, [(each["pointer"], each["code"]) for each in refused.problem["errors"]]) == (422, [("/commands", "too_many")])
     assert (stored.status, stored.json()["succeeded"]) == (200, 2)
     assert (await sqlite_call.get(f"{CONTACTS}?email=2@example.com")).json()["data"] == []
+
+
+async def test_batch__counts_the_custom_fields_of_invalid_commands(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.api.batch_commands.MOST_FIELDS", 5)
+    twice = create(contact_custom_fields_input=[{"field_name": "a", "field_value": "x"}] * 2)
+
+    few, many = await batch(sqlite_call, twice, twice), await batch(sqlite_call, twice, twice, twice)
+
+    assert (few.status, few.json()["failed"]) == (200, 2)
+    assert (many.status, many.problem["errors"][0]["code"]) == (422, "too_many")
+
+
+async def test_batch__lists_one_fault_of_each_command_after_many_invalid_ones(
+    sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.records.api.batch_commands.REFUSED_BYTES", 300)
+    twice = create(contact_custom_fields_input=[{"field_name": "a", "field_value": "x"}] * 4)
+    unknown = create(colour="red", height=3)
+
+    results = (await batch(sqlite_call, twice, twice, twice, unknown, create(), prefer="handling=strict")).json()["results"]
+
+    assert [len(result["problem"]["errors"]) for result in results[:4]] == [3, 3, 1, 1]
+    assert results[2]["problem"]["errors"] == results[0]["problem"]["errors"][:1]
+    assert results[3]["problem"]["errors"][0]["pointer"] == "/body/colour"
+    assert "3 faults" in results[2]["problem"]["detail"]
+    assert results[4]["status"] == 201
+
+
+async def test_batch__leaves_out_records_after_the_bytes_of_a_page(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limits=Limits(page_bytes=1_000))
+
+    reply = (await batch(call, *(create(origin="x" * 190) for _ in range(9)), create(email="x"), prefer="return=representation")).json()
+
+    records = [result["record"] for result in reply["results"] if "record" in result]
+    assert [result["status"] for result in reply["results"]] == [201] * 9 + [422]
+    assert [record["id"] for record in records] == [result["id"] for result in reply["results"][: len(records)]]
+    assert 0 < len(records) == 9 - reply["records_left_out"] < 9
+    assert "records_left_out" not in (await batch(call, create(), prefer="return=representation")).json()
+
+
+async def test_batch__stops_at_records_with_very_many_custom_fields(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.storage.write_batch.MOST_READ_FIELDS", 6)
+    monkeypatch.setattr("touchbase.storage.write_batch.FIRST_PART", 1)
+    fields = [{"field_name": name, "field_value": "x"} for name in "ab"]
+    await batch(call, *(create(email=f"{n}@example.com", contact_custom_fields_input=fields) for n in range(8)))
+    changes = [update(1 + n, first_name="Ann") for n in range(6)]
+
+    undone = await batch(call, *changes, delete(7), atomic=True)
+    before = [contact["first_name"] for contact in (await call.get(CONTACTS)).json()["data"]]
+    preview = (await batch(call, *changes, delete(7), query="?dry_run=true")).json()
+    done = (await batch(call, *changes, delete(7))).json()
+    again = (await batch(call, *changes[3:6])).json()
+
+    assert (undone.status, undone.problem["errors"][0]["pointer"], undone.problem["errors"][0]["code"]) == (422, "/commands/3", "too_large")
+    assert set(before) == {""}
+    assert [result["status"] for result in done["results"]] == [200] * 3 + [422] * 4
+    assert [result["status"] for result in preview["results"]] == [200] * 3 + [422] * 4
+    assert done["results"][3]["problem"]["errors"][0]["code"] == "too_large"
+    assert "send it in another batch" in done["results"][3]["problem"]["detail"]
+    assert again["succeeded"] == 3
+    assert [contact["first_name"] for contact in (await call.get(CONTACTS)).json()["data"]] == ["Ann"] * 6 + [""] * 2
+
+
+async def test_batch__counts_the_characters_of_the_records_fields(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.storage.write_batch.MOST_READ_CHARACTERS", 15_000)
+    monkeypatch.setattr("touchbase.storage.write_batch.FIRST_PART", 1)
+    await sqlite_call.post(CONTACTS, {"contact_custom_fields_input": [{"field_name": "notes", "field_value": "x" * 9_000}]})
+
+    results = (await batch(sqlite_call, *[update(1, first_name="Ann")] * 3)).json()["results"]
+
+    assert [result["status"] for result in results] == [200, 200, 422]
 
 
 @pytest.mark.parametrize(

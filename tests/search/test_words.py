@@ -11,7 +11,7 @@ from tests.storage.database_search import find_in_database
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
 from touchbase.erasure.commands import ErasePerson
-from touchbase.history.events import CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact, CustomField
@@ -161,6 +161,23 @@ async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
 
     assert steps == [2, 2, 1, 0]
     assert len(await found(store, client, "anna")) == 5
+
+
+async def test_index__takes_records_with_long_custom_fields_in_several_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.search.sql.index.INDEXED_BYTES", 1_000)
+    monkeypatch.setattr("touchbase.records.sql.statements.FIRST_CUSTOM_FIELDS", 2)
+    client = (await store.write(EnsureClient("acme", 1))).number
+    fields = [(f"note{n}", "x" * 900) for n in range(6)]
+    for n in range(3):
+        await store.write(CreateContact(Contact(client, 0, n + 1, n + 1, first_name="Anna"), fields))
+        await store.write(CreateCompany(Company(client, 0, n + 1, n + 1, f"anna{n}.example.com"), fields))
+
+    steps = [await store.write(index_records(client, 9)) for _ in range(6)]
+
+    # The third one has the last contact and a company.
+    assert steps == [9, 9, 9, 9, 1, 0]
+    assert len(await found(store, client, "anna")) == 3
+    assert len(await found(store, client, "anna2", COMPANY)) == 1
 
 
 def test_words__are_runs_of_letters_and_digits_without_accents() -> None:

@@ -256,6 +256,37 @@ async def test_malformed_chunk__ends_the_request_with_400(start: Start) -> None:
     assert running.ended == [("/a", 499)]
 
 
+CHUNKED = b"POST /a HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "body", [b"1\r\na\r\n" * 40, b"".join(b"1\r\n%c\r\n" % n for n in range(65, 105)), b"%x\r\n%b\r\n" % (80, b"\r\n\r\n" * 20)]
+)
+async def test_body__of_very_many_short_chunks_or_blank_lines_is_refused(
+    start: Start, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    monkeypatch.setattr("touchbase.server.request_head.MAX_CHUNKS", 10)
+    caller = await (await start()).call()
+
+    await caller.send(CHUNKED + body)
+    status, _, response = await caller.response()
+
+    assert (status, code_in(response)) == (400, "malformed_request")
+    assert b"send larger chunks" in response
+    assert await caller.rest() == b""
+
+
+async def test_body__of_larger_chunks_may_have_any_number(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.server.request_head.MAX_CHUNKS", 10)
+    caller = await (await start()).call()
+
+    for _ in range(2):  # the second request has its own chunks
+        await caller.send(CHUNKED + b"80\r\n%b\r\n" % (b"ab" * 64) * 200 + b"0\r\n\r\n")
+        status, _, body = await caller.response()
+
+        assert (status, body) == (200, b"ab" * 12_800)
+
+
 async def test_trailer_fields__do_not_become_headers(start: Start) -> None:
     seen: list[Any] = []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,11 +14,10 @@ from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.errors import NotFound, Overloaded
 from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact
-from touchbase.records.write_batch import WriteBatch
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
-from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, take_batch
+from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, FairQueue, client_of
 from touchbase.storage.postgres.engine import WRITERS
 
 PUT = Statement(
@@ -124,7 +122,7 @@ async def test_group_commit__stores_a_contact_once_when_another_command_of_the_g
     toys = Toys()
 
     def poisoned(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
-        answers = yield from real.run(commands, ids)
+        answers = yield from real.run(commands, ids, None)
         if any(command.record.first_name == "poison" for command in commands):
             raise ZeroDivisionError
         return answers
@@ -327,15 +325,22 @@ async def test_close__writes_queued_commands_and_refuses_later_ones(engine_url, 
         await store.write(Put("too late"))
 
 
+def queue_of(*commands: Command[object]) -> FairQueue[int]:
+    queue: FairQueue[int] = FairQueue()
+    for number, command in enumerate(commands):
+        queue.append(client_of(command), command, number)
+    return queue
+
+
 def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
     @dataclass
     class Heavy(Command[None]):
         body: bytes
 
     heavy = Heavy(bytes(7 * 1024 * 1024))
-    waiting = deque((heavy, n) for n in range(5))
+    waiting = queue_of(*[heavy] * 5)
 
-    groups = [len(take_batch(waiting)) for _ in range(3)]
+    groups = [len(waiting.take_batch()) for _ in range(3)]
 
     assert groups == [2, 2, 1]
 
@@ -345,19 +350,63 @@ def test_take_batch__spreads_commands_with_many_custom_fields_over_several_group
     class Wide(Command[None]):
         custom: dict[str, str]
 
-    wide = Wide(dict.fromkeys(map(str, range(MAX_FIELDS // 2)), "x"))
-    waiting = deque((command, n) for n, command in enumerate([wide, wide, wide, WriteBatch(1, [wide, wide]), Put("x"), wide]))
+    @dataclass
+    class WideBatch(Command[None]):
+        commands: list[Command[None]]
 
-    groups = [len(take_batch(waiting)) for _ in range(3)]
+    wide = Wide(dict.fromkeys(map(str, range(MAX_FIELDS // 2)), "x"))
+    waiting = queue_of(wide, wide, wide, WideBatch([wide, wide]), Put("x"), wide)
+
+    groups = [len(waiting.take_batch()) for _ in range(3)]
 
     assert groups == [2, 1, 2]
-    assert len(take_batch(waiting)) == 1
+    assert len(waiting.take_batch()) == 1
 
 
 def test_take_batch__has_one_command_that_changes_many_records() -> None:
     change = SaveEntries(1, [], 0)
-    waiting = deque((command, n) for n, command in enumerate([Put("x"), change, change, Put("y"), Put("z")]))
+    waiting = queue_of(Put("x"), change, change, Put("y"), Put("z"))
 
-    groups = [len(take_batch(waiting)) for _ in range(4)]
+    groups = [len(waiting.take_batch()) for _ in range(4)]
 
-    assert groups == [1, 1, 1, 2]
+    assert groups == [3, 1, 1, 0]
+
+
+@dataclass
+class Wide(Command[None]):
+    client: int
+    name: str
+    custom: dict[str, str] = field(default_factory=dict)
+
+
+FIELDS = dict.fromkeys(map(str, range(MAX_FIELDS // 2)), "x")
+LOUD, QUIET, OTHER = 1, 2, 3
+
+
+def test_take_batch__has_commands_of_all_clients_in_turns() -> None:
+    names = ["a1", "a2", "a3", "b1", "b2", "c1"]
+    waiting = queue_of(*(Wide("abc".index(name[0]), name) for name in names))
+
+    batch = waiting.take_batch()
+
+    assert [command.name for command, _ in batch] == ["a1", "b1", "c1", "a2", "b2", "a3"]
+    assert len(waiting) == 0
+
+
+def test_take_batch__leaves_out_what_does_not_fit_and_takes_the_small_commands_of_others() -> None:
+    wide = [Wide(LOUD, f"wide{n}", FIELDS) for n in range(6)]
+    small = [Wide(QUIET, f"small{n}") for n in range(3)]
+    waiting = queue_of(*wide, *small)
+
+    batches = [[command.name for command, _ in waiting.take_batch()] for _ in range(3)]
+
+    assert batches == [["wide0", "small0", "wide1", "small1", "small2"], ["wide2", "wide3"], ["wide4", "wide5"]]
+
+
+def test_take_batch__begins_with_a_client_that_had_no_command_in_the_one_before() -> None:
+    clients = [client for client in (LOUD, QUIET, OTHER) for _ in range(2)]
+    waiting = queue_of(*(Wide(client, f"{client}", FIELDS) for client in clients))
+
+    batches = [[command.client for command, _ in waiting.take_batch()] for _ in range(3)]
+
+    assert batches == [[LOUD, QUIET], [OTHER, LOUD], [QUIET, OTHER]]

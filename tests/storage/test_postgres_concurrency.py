@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import SECOND
 from touchbase.erasure.commands import ErasePerson
 from touchbase.erasure.sql.queries import list_erasures
@@ -19,10 +20,14 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
-from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
+from touchbase.jobs.commands import ListJobs
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.sql.operation import query
+from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.postgres import engine
 from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND
@@ -125,3 +130,30 @@ async def test_create_contact_with_restore__creates_nothing_when_the_suppression
 
     assert await store.read(ListContacts(client, 10)) == []
     assert (await store.write(CreateContact(contact(client), guarded=True, restore=True))).is_new
+
+
+@query
+def read_slowly(client: int) -> Plan[int]:
+    """Wait until a lock is free."""
+    yield Select("SELECT pg_advisory_lock_shared(77), pg_advisory_unlock_shared(77)", ())
+    return client
+
+
+async def test_query__does_not_wait_for_slow_queries_of_another_client(store: Any, client: int, other: Any) -> None:
+    quick = (await store.write(EnsureClient("quick", NOON))).number
+    await other.execute("SELECT pg_advisory_lock(77)")
+    try:
+        slow = [asyncio.create_task(store.read(read_slowly(client))) for _ in range(3 * engine.READERS)]
+        await until_it_waits(other, slow[0])
+        slow.pop().cancel()
+
+        async with asyncio.timeout(20):
+            made = await store.write(CreateContact(contact(quick)))
+            found = await store.read(GetContact(quick, made.record.id))
+            handles = [one.client_id for one in await store.read(list_clients())]
+            pages = await store.read(ListJobs(quick, 1))
+    finally:
+        await other.execute("SELECT pg_advisory_unlock(77)")
+
+    assert (found, handles, pages) == (made.record, ["acme", "quick"], [])
+    assert await asyncio.gather(*slow) == [client] * (3 * engine.READERS - 1)

@@ -14,10 +14,11 @@ from touchbase.inbox.queries import CountDeliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.operation import Command
-from touchbase.storage.batch import client_of
+from touchbase.storage.batch import MAX_COMMANDS, client_of
 
 LOUD, QUIET = 1, 2
 ROOM = 200
+FLOOD = 6 * MAX_COMMANDS
 
 
 def call(client: int, number: int) -> StoreDelivery:
@@ -58,6 +59,24 @@ async def test_write_queue__frees_the_room_that_a_flood_took(engine_url, open_wi
         counts.append(sum(isinstance(answer, StoredDelivery) for answer in await settled(writes)))
 
     assert min(counts) >= ROOM // 2
+
+
+async def test_write_queue__gives_turns_to_a_client_that_comes_after_a_flood(engine_url, open_with) -> None:
+    store = await open_with(engine_url, {})
+    for name in ("loud", "quiet"):
+        await store.write(EnsureClient(name, 5))
+    ends: list[int] = []
+
+    async def write(client: int, number: int) -> None:
+        await store.write(call(client, number))
+        ends.append(client)
+
+    flood = [asyncio.ensure_future(write(LOUD, number)) for number in range(FLOOD)]
+    quiet = asyncio.ensure_future(write(QUIET, 1))
+    await settled([*flood, quiet])
+
+    # Writers of PostgreSQL may have taken a batch each before.
+    assert ends.index(QUIET) < FLOOD - 2 * MAX_COMMANDS
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
+
 SHARE = 3
 """A client may use at most so many times the free units. A single client gets three quarters of the capacity, two get three
 sevenths each, and a client that uses none is admitted until the last unit is in use."""
@@ -34,3 +37,38 @@ class FairQuota:
         else:
             del self._by_client[client]
         self.used -= 1
+
+
+class FairTurns:
+    """Places for concurrent work: a client with its share of them waits, and clients take turns. One event loop owns it."""
+
+    __slots__ = ("_quota", "_waiting")
+
+    def __init__(self, capacity: int) -> None:
+        self._quota = FairQuota(capacity)
+        self._waiting: dict[int, deque[asyncio.Future[None]]] = {}
+        """Waiting work by client, in its order."""
+
+    async def acquire(self, client: int) -> None:
+        """Take a place for a client once it has less than its share."""
+        if client not in self._waiting and self._quota.acquire(client):
+            return
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(client, deque()).append(waiting)
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            if not waiting.cancelled():  # it had got its place
+                self.release(client)
+            raise
+
+    def release(self, client: int) -> None:
+        """Give back a place of a client, and give it to the next work."""
+        self._quota.release(client)
+        for waiting_client in list(self._waiting):
+            queue = self._waiting.pop(waiting_client)
+            while queue and (queue[0].done() or self._quota.acquire(waiting_client)):
+                if not (first := queue.popleft()).done():
+                    first.set_result(None)
+            if queue:
+                self._waiting[waiting_client] = queue

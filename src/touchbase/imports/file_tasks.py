@@ -31,7 +31,9 @@ SHEETS = 100
 BATCH_CHARACTERS = 1_000_000
 """Characters and cells of a batch, which bound the memory of the server."""
 BATCH_CELLS = 20_000
-"""Cells of a batch: more would hold up other writes for longer than rows of usual width."""
+"""Cells of a batch, as texts."""
+BATCH_FIELDS = 4_096
+"""Custom fields of a batch, each a row of its transaction: more would hold up other writes for longer than rows of usual width."""
 NICE = 5
 """How far behind the server the processes stand when the processor is short."""
 GARBAGE = 200_000
@@ -94,7 +96,7 @@ class RowSource:
     def next(self, limit: int = BATCH) -> Batch:
         """Return the next rows; none at the end of the file."""
         batch, texts = Batch(), list[list[str]]()
-        characters = cells = 0
+        characters = cells = fields = 0
         for row in self._table.rows:
             checked = self._checker.check(row, self._at)
             if isinstance(checked, InvalidRow):
@@ -104,11 +106,12 @@ class RowSource:
             else:
                 checked.row = Row(row.number, [])
                 batch.valid.append(checked)
+                fields += len(checked.command.custom) + (0 if checked.company is None else len(checked.company.custom))
                 texts.append(row.cells)
             batch.rows += 1
             cells += len(row.cells)
             characters += sum(map(len, row.cells))
-            if batch.rows >= limit or cells >= BATCH_CELLS or characters >= BATCH_CHARACTERS:
+            if batch.rows >= limit or cells >= BATCH_CELLS or fields >= BATCH_FIELDS or characters >= BATCH_CHARACTERS:
                 break
         batch.cells = marshal.dumps(texts)
         self._count(batch, characters)

@@ -15,7 +15,7 @@ from typing import Protocol
 from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common import normalize
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, InvalidText, exceeds_budget, within_budget
-from touchbase.errors import Fault, Invalid
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault, Invalid
 
 # The grammar of a JSON number, as FLAT responses need it.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]{1,3})?")
@@ -103,7 +103,10 @@ def custom_fields(
         if not name:
             faults.append(Fault(f"{pointer}/{index}/field_name", "required", "must not be blank"))
         elif name in checked:
-            faults.append(Fault(f"{pointer}/{index}/field_name", "repeated", _given_twice(given, name)))
+            fault = COUNTED
+            if len(faults) < MOST_FAULTS:
+                fault = Fault(f"{pointer}/{index}/field_name", "repeated", _given_twice(given, name))
+            faults.append(fault)
         elif declared and name in declared:
             typed_value(value, declared[name], f"{pointer}/{index}/field_value", faults)
         checked[name] = value

@@ -16,6 +16,11 @@ MAX_COMMANDS = 1_000
 MOST_FIELDS = 20_000
 """Custom fields in all commands of one batch: each is a row of that transaction."""
 
+MOST_READ_FIELDS = 100_000
+"""Custom fields of all existing records that one batch changes or returns: each is read in that transaction."""
+MOST_READ_CHARACTERS = 16_777_216
+"""Characters of their names and values."""
+
 
 @dataclass(slots=True)
 class Preview:

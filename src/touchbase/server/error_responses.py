@@ -105,6 +105,9 @@ NO_HOST = ErrorResponse(400, "malformed_request", "An HTTP/1.1 request names its
 OTHER_HOST = ErrorResponse(400, "malformed_request", "The address in the request line names another host than the Host header.")
 OTHER_VERSION = ErrorResponse(505, "http_version", "Only HTTP/1.1 and HTTP/1.0 are supported.")
 TOO_MUCH_FRAMING = ErrorResponse(400, "malformed_request", "The chunks of this body have too much framing; send larger chunks.")
+TOO_MANY_CHUNKS = ErrorResponse(
+    400, "malformed_request", "This body has very many short chunks, or blank lines in its chunks; send larger chunks, or a Content-Length."
+)
 FOREIGN_HOST = ErrorResponse(
     421,
     "foreign_host",

@@ -16,6 +16,12 @@ LINGER = 2.0
 """Seconds that the peer gets to read an error response before the connection is closed."""
 CHUNK_OVERHEAD = 16
 """Bytes of framing that a chunk of a body may have; the excess counts against the limit of headers."""
+MAX_CHUNKS = 100_000
+"""Chunks of a body: each costs the event loop a microsecond, however short it is."""
+PART_COST = 3
+"""Chunks that a blank line in a chunk counts as: the parser is called again behind it, as the request may end there."""
+CHUNK_BYTES = 64
+"""Bytes of a body for which it may have one more."""
 
 
 def _unwrapped(app: Any) -> Any:

@@ -19,7 +19,7 @@ from touchbase.common.asgi import LOCAL_PEER, peer_at
 from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse, Refused, error_app, request_id_for, request_id_in
 from touchbase.server.flow_control import Flow
-from touchbase.server.limits import CHUNK_OVERHEAD, LINGER, NEVER, ServerLimits
+from touchbase.server.limits import CHUNK_BYTES, CHUNK_OVERHEAD, LINGER, NEVER, PART_COST, ServerLimits
 from touchbase.server.request_cycle import Cycle
 from touchbase.server.request_head import HeadReader, check_version, head_without_upgrade
 
@@ -96,7 +96,10 @@ class Connection(HeadReader):
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser until a request waits behind the one in progress."""
-        self.flow.feed(data, self._feed, self.pipeline)
+        if self.line.body_left >= len(data) and not self.pipeline:
+            self._feed(data)  # no request can begin in it
+        else:
+            self.flow.feed(data, self._feed, self.pipeline)
 
     def _feed(self, data: bytes) -> None:
         """Feed the parser, one request at a time."""
@@ -134,8 +137,9 @@ class Connection(HeadReader):
                     self.wait(self.limits.header_timeout)
                 if self.header_bytes > self.limits.max_header_bytes:
                     self.refuse(error_responses.HEADERS_TOO_LARGE)
-            elif self.chunked and self.framing > self.limits.max_header_bytes:
-                self.refuse(error_responses.TOO_MUCH_FRAMING)
+            elif self.chunked:
+                self._add_chunks()
+                self._check_chunks()
 
     def _parse_again(self, rest: bytes) -> None:
         """Parse a request again without its `Upgrade` header: the parser did not read its body."""
@@ -199,12 +203,31 @@ class Connection(HeadReader):
         return self.app
 
     def on_body(self, body: bytes) -> None:
-        """Buffer a part of a body; data after the response is discarded."""
-        cycle = self.cycle
+        """Buffer a part of a body."""
         if self.chunked:
-            self.framing = max(0, self.framing - len(body) - CHUNK_OVERHEAD)
+            self.chunks.append(body)
         else:
             self.line.body_left -= len(body)
+            self._add_body(body)
+
+    def _add_chunks(self) -> None:
+        """Buffer the chunks that the parser has read, together: a body may have millions of them."""
+        body, count = b"".join(self.chunks), len(self.chunks)
+        self.chunks.clear()
+        self.framing = max(0, self.framing - len(body) - CHUNK_OVERHEAD * count)
+        self.chunks_left += len(body) // CHUNK_BYTES - count - PART_COST
+        if body:
+            self._add_body(body)
+
+    def _check_chunks(self) -> None:
+        if self.framing > self.limits.max_header_bytes:
+            self.refuse(error_responses.TOO_MUCH_FRAMING)
+        elif self.chunks_left < 0:
+            self.refuse(error_responses.TOO_MANY_CHUNKS)
+
+    def _add_body(self, body: bytes) -> None:
+        """Buffer a part of a body; data after the response is discarded."""
+        cycle = self.cycle
         if cycle.response_complete:
             return
         cycle.append_body(body)
@@ -215,6 +238,8 @@ class Connection(HeadReader):
         """Handle the end of a request."""
         if self.replayed_head:
             return
+        if self.chunked:
+            self._add_chunks()
         self.line.next()
         cycle = self.cycle
         cycle.more_body = False

@@ -26,7 +26,7 @@ from touchbase.server.error_responses import (
     TWO_LENGTHS,
     Refused,
 )
-from touchbase.server.limits import ServerLimits
+from touchbase.server.limits import MAX_CHUNKS, ServerLimits
 from touchbase.server.proxy_headers import TrustedProxies
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin", b"sec-fetch-site", b"x-forwarded-host"))
@@ -115,6 +115,10 @@ class HeadReader(HttpToolsProtocol):
         self.url = self.host = self.origin = self.fetch_site = self.forwarded_host = b""
         self.chunked = False
         self.framing = 0
+        self.chunks: list[bytes] = []
+        """Parts of a body in chunks that the parser has read in the data that it is being fed."""
+        self.chunks_left = MAX_CHUNKS
+        """How many chunks the body may still have."""
         self.has_deadline = False
         """Whether the current head already has its deadline."""
 
@@ -124,7 +128,7 @@ class HeadReader(HttpToolsProtocol):
         self.url, self.headers, self.expect_100_continue = b"", [], False
         self.in_headers, self.header_bytes, self.lengths, self.hosts, self.length = True, 0, 0, 0, 0
         self.host = self.origin = self.fetch_site = self.forwarded_host = b""
-        self.chunked, self.framing = False, 0
+        self.chunked, self.framing, self.chunks_left = False, 0, MAX_CHUNKS
         self.has_deadline = False
 
     def on_header(self, name: bytes, value: bytes) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Sequence
+from collections import OrderedDict, deque
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from touchbase.common.cipher import Cipher
 from touchbase.company_links.commands import LinkPage
@@ -45,25 +45,78 @@ LARGE_COMMANDS = frozenset(
 """Commands that change many records each: one of them is a batch."""
 
 
-def take_batch(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any], W]]:
-    """Remove the next batch from the queue: up to `MAX_COMMANDS`, `MAX_FIELDS` and `MAX_BODY_BYTES`, but at least one command.
+class FairQueue(Generic[W]):
+    """Commands that wait for a transaction. Clients take turns, command by command; the commands of one client stay in their order."""
 
-    The commands of a `WriteBatch` or `JobStep` count one by one, and one of the `LARGE_COMMANDS` as a whole batch.
-    """
-    batch: list[tuple[Command[Any], W]] = []
-    size = count = fields = 0
-    for each in islice(waiting, MAX_COMMANDS):
-        command = getattr(each[0], "command", each[0])
-        size += len(getattr(command, "body", b""))
-        for part in getattr(command, "commands", (command,)):
-            count += MAX_COMMANDS if type(part) in LARGE_COMMANDS else 1
-            fields += len(getattr(getattr(part, "update", part), "custom", None) or ())
-        if batch and (size > MAX_BODY_BYTES or count > MAX_COMMANDS or fields > MAX_FIELDS):
-            break
-        batch.append(each)
-    for _ in batch:  # only now, so that no command is lost if there is no memory for the batch
-        waiting.popleft()
-    return batch
+    __slots__ = ("_by_client", "_length")
+
+    def __init__(self) -> None:
+        self._by_client: OrderedDict[int | None, deque[tuple[Command[Any], W]]] = OrderedDict()
+        """The client whose turn is next comes first; None: commands without a client."""
+        self._length = 0
+
+    def __len__(self) -> int:
+        """Return the number of commands."""
+        return self._length
+
+    def append(self, client: int | None, command: Command[Any], waiter: W) -> None:
+        """Add a command behind the others of its client."""
+        queue = self._by_client.get(client)
+        if queue is None:
+            queue = self._by_client[client] = deque()
+        queue.append((command, waiter))
+        self._length += 1
+
+    def take_batch(self) -> list[tuple[Command[Any], W]]:
+        """Remove the next batch: up to `MAX_COMMANDS`, `MAX_FIELDS` and `MAX_BODY_BYTES`, but at least one command.
+
+        The commands of a `WriteBatch` or `JobStep` count one by one, and one of the `LARGE_COMMANDS` as a whole batch. A client whose
+        next command does not fit is first in the next batch, unless this one has a command of it.
+        """
+        batch: list[tuple[Command[Any], W]] = []
+        taken: dict[int | None, int] = {}
+        turns = [(client, iter(queue)) for client, queue in islice(self._by_client.items(), MAX_COMMANDS)]
+        size = count = fields = 0
+        while turns:
+            next_turns = []
+            for client, commands in turns:
+                item = next(commands, None)
+                if item is None:
+                    continue
+                bytes_added, count_added, fields_added = _weight(item[0])
+                if batch and (
+                    size + bytes_added > MAX_BODY_BYTES or count + count_added > MAX_COMMANDS or fields + fields_added > MAX_FIELDS
+                ):
+                    continue
+                size, count, fields = size + bytes_added, count + count_added, fields + fields_added
+                batch.append(item)
+                taken[client] = taken.get(client, 0) + 1
+                next_turns.append((client, commands))
+            turns = next_turns
+        self._remove(taken)  # only now, so that no command is lost if there is no memory for the batch
+        return batch
+
+    def _remove(self, taken: Mapping[int | None, int]) -> None:
+        """Remove as many commands of each client; those that have more are last in the next batch."""
+        for client, number in taken.items():
+            queue = self._by_client[client]
+            for _ in range(number):
+                queue.popleft()
+            if queue:
+                self._by_client.move_to_end(client)
+            else:
+                del self._by_client[client]
+            self._length -= number
+
+
+def _weight(item: Command[Any]) -> tuple[int, int, int]:
+    """Return a command's bytes of bodies, commands and custom fields."""
+    command = getattr(item, "command", item)
+    count = fields = 0
+    for part in getattr(command, "commands", (command,)):
+        count += MAX_COMMANDS if type(part) in LARGE_COMMANDS else 1
+        fields += len(getattr(getattr(part, "update", part), "custom", None) or ())
+    return len(getattr(command, "body", b"")), count, fields
 
 
 def plan_of(commands: Commands, ids: Ids, cipher: Cipher, *, alone: bool = False) -> Plan[list[object]]:

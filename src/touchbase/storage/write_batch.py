@@ -2,11 +2,15 @@
 
 Neighbours of one type are executed as one set. That gives what one after the other gives, unless a command needs a key that
 another one of the set had or has: then the set is rolled back, and its commands are executed one by one.
+
+The records of one batch may have 100 times as many bytes as its commands. So a long set is executed part by part, and once the
+records have too many custom fields, the other commands fail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -14,12 +18,12 @@ from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.errors import Conflict
+from touchbase.errors import Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql.reads import companies, contacts
-from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
+from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, Preview, WriteBatch, batch_failed, record_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, executes
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
@@ -28,6 +32,33 @@ from touchbase.storage.batch import needs_of, plan_of
 Commands = Sequence[Command[Any]]
 IDS_PER_KIND = 2**40
 """Ids of each kind that a dry run may use; they are never stored."""
+FIRST_PART = 32
+"""Commands executed before it is known how many custom fields their records have; the next part has at most as many as all before."""
+
+
+@dataclass(slots=True)
+class _ReadBudget:
+    """The custom fields that a batch may still read."""
+
+    commands: int = 0
+    """Commands that were executed."""
+    spent: float = 0.0
+    """Part of the custom fields, or of their characters, that their records had."""
+
+    def part(self) -> int:
+        """Return how many commands to execute next."""
+        if not self.commands:
+            return FIRST_PART
+        affordable = int(self.commands * (1 - self.spent) / self.spent) if self.spent else self.commands
+        return max(1, min(self.commands, affordable))
+
+    def count(self, outcomes: Sequence[object]) -> None:
+        """Count the existing records in these results."""
+        existing = [outcome for outcome in outcomes if not (isinstance(outcome, Created) and outcome.is_new)]
+        customs = [record.custom_fields for outcome in existing if (record := record_of(outcome)) is not None]
+        characters = sum(len(custom.name) + len(custom.value or "") for fields in customs for custom in fields)
+        self.spent += max(sum(map(len, customs)) / MOST_READ_FIELDS, characters / MOST_READ_CHARACTERS)
+        self.commands += len(outcomes)
 
 
 def _needs(commands: Sequence[WriteBatch]) -> Mapping[str, int]:
@@ -63,9 +94,23 @@ def _unused_ids(batch: WriteBatch) -> Ids:
 
 def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     outcomes: list[object] = []
+    budget = _ReadBudget()
     for _, alike in groupby(commands, lambda command: (type(command), getattr(command, "match", None))):
-        outcomes += yield from _set([*alike], ids, cipher)
-    return outcomes
+        waiting = [*alike]
+        while waiting and budget.spent < 1:
+            part, waiting = waiting[: (size := budget.part())], waiting[size:]
+            results = yield from _set(part, ids, cipher)
+            budget.count(results)
+            outcomes += results
+    return outcomes + [_too_large() for _ in range(len(commands) - len(outcomes))]
+
+
+def _too_large() -> Invalid:
+    detail = (
+        f"was not carried out: the records of the commands before it have {MOST_READ_FIELDS:,} custom fields, or {MOST_READ_CHARACTERS:,} "
+        "characters in them; send it in another batch"
+    )
+    return Invalid([Fault("", "too_large", detail)])
 
 
 def _set(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:

@@ -54,6 +54,7 @@ class CompanyBatchResponse(TypedDict):
     results: list[CompanyBatchResult]
     succeeded: int
     failed: int
+    records_left_out: NotRequired[int]
 
 
 class CompanyBatchResult(TypedDict):

@@ -50,6 +50,7 @@ class ContactBatchResponse(TypedDict):
     results: list[ContactBatchResult]
     succeeded: int
     failed: int
+    records_left_out: NotRequired[int]
 
 
 class ContactBatchResult(TypedDict):

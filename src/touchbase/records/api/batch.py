@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from touchbase.auth.authentication import WRITE
 from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.models import Client
-from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
+from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
 from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import HANDLING, STRICT, applied, described, preferences
@@ -27,9 +27,8 @@ from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.previews import fields_changed, status_of
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.commands import CreateRecord, UpdateRecord, UpsertRecord
 from touchbase.records.models import Company, Contact
-from touchbase.records.write_batch import MAX_COMMANDS, MOST_FIELDS, Preview, WriteBatch, batch_failed, record_of
+from touchbase.records.write_batch import MAX_COMMANDS, Preview, WriteBatch, batch_failed, record_of
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -56,6 +55,7 @@ class _Response(Struct):
     results: list[Any]
     succeeded: int
     failed: int
+    records_left_out: int | UnsetType = UNSET
 
 
 _decoder = msgspec.json.Decoder(_Batch)
@@ -68,6 +68,8 @@ class _Options:
     client: Client
     flat: bool
     records: bool
+    record_bytes: int
+    """Bytes of the records that the response may contain."""
     headers: list[tuple[bytes, bytes]]
 
 
@@ -88,7 +90,6 @@ class BatchResource(Generic[A, C, R]):
         batch = _decoded(body)
         sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
-        _check_fields(prepared)
         # A full client may still delete.
         enlarges = any(each.command is not None and not isinstance(each.command, DeleteRecord) for each in prepared)
         count = call.api.storing if enlarges else call.api.limiter.storing
@@ -97,7 +98,7 @@ class BatchResource(Generic[A, C, R]):
             raise failed
         records = preferred.get(RETURN) == REPRESENTATION
         says = [f"{HANDLING}={STRICT}"] * sender.strict + [f"{RETURN}={REPRESENTATION}"] * records
-        options = _Options(client, asked[FLAT], records, applied(*says))
+        options = _Options(client, asked[FLAT], records, parts.limits.page_bytes, applied(*says))
         commands = [each.command for each in prepared if each.command is not None]
         command = WriteBatch(client.number, commands, batch.atomic, asked[DRY_RUN])
         if asked[DRY_RUN] and call.recorder is not None:
@@ -113,8 +114,9 @@ class BatchResource(Generic[A, C, R]):
         ends = [(each, each.error or next(outcomes)) for each in prepared]
         results: list[Any] = [self._one(each, end, options) for each, end in ends]
         _limit_faults(results)
+        left_out = self._add_records(results, [end for _, end in ends], options) if options.records else 0
         failed = sum(each.problem is not UNSET for each in results)
-        body = encode(_Response(results, len(results) - failed, failed))
+        body = encode(_Response(results, len(results) - failed, failed, left_out or UNSET))
         stored = encode(_Response([*_without_values(results)], len(results) - failed, failed))
         return Response(body=body, headers=options.headers, stored_body=stored)
 
@@ -129,8 +131,22 @@ class BatchResource(Generic[A, C, R]):
             return self._result(status, ignored=ignored, problem=_problem(outcome))
         record: Any = record_of(outcome)
         number = UNSET if changed is not UNSET and status == 201 else record.id
-        shown = self._kind.out(record, options.flat, settings) if options.records and changed is UNSET else UNSET
-        return self._result(status, number, shown, changed, ignored)
+        return self._result(status, number, changed=changed, ignored=ignored)
+
+    def _add_records(self, results: Sequence[Any], outcomes: Sequence[object], options: _Options) -> int:
+        """Add the records to their results, up to the bytes of a page; return how many results have none for that."""
+        room, left_out = options.record_bytes, 0
+        for result, outcome in zip(results, outcomes, strict=True):
+            record: Any = record_of(outcome)
+            if record is None:
+                continue
+            encoded = b"" if left_out else encode(self._kind.out(record, options.flat, options.client.settings))
+            room -= len(encoded)
+            if room < 0:
+                left_out += 1
+            else:
+                result.record = Raw(encoded)
+        return left_out
 
 
 def _decoded(body: bytes) -> _Batch:
@@ -147,26 +163,9 @@ def _is_strict(call: Call) -> bool:
     return preferences(call.scope).get(HANDLING, "").lower() == STRICT
 
 
-def _check_fields(prepared: Sequence[Prepared]) -> None:
-    fields = sum(map(_fields, prepared))
-    if fields > MOST_FIELDS:
-        detail = (
-            f"must have at most {MOST_FIELDS:,} custom fields in all, and has {fields:,}; send fewer commands at a time, or import a file"
-        )
-        raise Invalid([Fault("/commands", "too_many", detail)])
-
-
-def _fields(each: Prepared) -> int:
-    """Return how many custom fields a command names."""
-    command = each.command
-    if isinstance(command, UpsertRecord):
-        return len(command.update.custom)
-    return len(command.custom) if isinstance(command, CreateRecord | UpdateRecord) else 0
-
-
 def _rows(each: Prepared) -> int:
     """Return how many rows a command may store."""
-    return 0 if each.command is None else 1 + _fields(each)
+    return 0 if each.command is None else 1 + each.fields
 
 
 def _problem(error: TouchbaseError) -> BatchProblem:

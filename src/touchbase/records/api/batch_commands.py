@@ -15,17 +15,17 @@ from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
-from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
 from touchbase.records.api.bodies import COMPANY, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.upsert import Upserts, match_fields, set_company
-from touchbase.records.commands import CreateContact, UpdateRecord, UpsertRecord, new_write_key
+from touchbase.records.commands import CreateContact, CreateRecord, UpdateRecord, UpsertRecord, new_write_key
 from touchbase.records.create import create_command, in_one_step
 from touchbase.records.models import Company, Contact
 from touchbase.records.update import update_command
+from touchbase.records.write_batch import MOST_FIELDS
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
@@ -44,6 +44,9 @@ class Item(Struct, forbid_unknown_fields=True):
     on_duplicate: Literal["error", "return", "update"] | UnsetType = UNSET
 
 
+REFUSED_BYTES = 65_536
+"""Bytes of invalid commands in which all faults are looked for; of further ones the first fault is listed."""
+TOO_MANY_FIELDS = f"must have at most {MOST_FIELDS:,} custom fields in all; send fewer commands at a time, or import a file"
 _item = msgspec.json.Decoder(Item)
 
 
@@ -55,6 +58,14 @@ class Prepared:
     error: TouchbaseError | None = None
     asked: Any = None
     ignored: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> int:
+        """Number of custom fields that the command names."""
+        command = self.command
+        if isinstance(command, UpsertRecord):
+            return len(command.update.custom)
+        return len(command.custom) if isinstance(command, CreateRecord | UpdateRecord) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +93,19 @@ class BatchCommands(Generic[A, C, R]):
         }  # fmt: skip
 
     async def prepare(self, store: Store, items: Sequence[Raw], sender: Sender) -> list[Prepared]:
-        """Return the command or the error of each item."""
+        """Return the command or the error of each item. Raises `Invalid` if they have more than `MOST_FIELDS` custom fields in all."""
         made: list[Prepared] = []
-        refused = 0
+        refused = fields = 0
         async for raw in in_slices(items):
-            made.append(self._prepare(bytes(raw), replace(sender, thorough=False) if refused > THOROUGH_BYTES else sender))
-            refused += 0 if made[-1].error is None else len(raw)
+            command = bytes(raw)
+            made.append(self._prepare(command, replace(sender, thorough=False) if refused > REFUSED_BYTES else sender))
+            if made[-1].error is None:
+                fields += made[-1].fields
+            else:
+                refused += len(command)
+                fields += command.count(b'"field_name"')
+            if fields > MOST_FIELDS:
+                raise Invalid([Fault("/commands", "too_many", TOO_MANY_FIELDS)])
         named = [each for each in made if each.command is not None and names_company(each.asked)]
         if named:
             found = await find_companies(store, sender.client.number, [each.asked for each in named])
@@ -108,9 +126,9 @@ class BatchCommands(Generic[A, C, R]):
             try:
                 return self._ops[item.op](item, body, sender)
             except Invalid as invalid:
-                raise Invalid(
-                    [Fault(f"/body{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults], invalid.more
-                ) from None
+                listed = invalid.faults if sender.thorough else invalid.faults[:1]
+                more = invalid.more + len(invalid.faults) - len(listed)
+                raise Invalid([Fault(f"/body{fault.pointer}", fault.code, fault.detail) for fault in listed], more) from None
         except TouchbaseError as error:
             return Prepared(error=error)
 

@@ -84,7 +84,17 @@ class BatchProblem(Struct):
 
 
 Status = Annotated[int, Meta(description="The status that the single request would have had.")]
-_RECORD = Meta(description="Only with `Prefer: return=representation`, and not in a stored response. A deleted one as it was.")
+_RECORD = Meta(
+    description="Only with `Prefer: return=representation`, and not in a stored response. A deleted one as it was. Results after those of "
+    "8 MB have none: see `records_left_out`."
+)
+_LEFT_OUT = Annotated[
+    int,
+    Meta(
+        description="Only with `Prefer: return=representation`: the number of results at the end that have no `record`, because the "
+        "response would have more than 8 MB. Get these records by their ids."
+    ),
+]
 _CHANGED = Annotated[list[FieldPreview], Meta(description="Only in a dry run: what would change.")]
 _IGNORED = Annotated[list[str], Meta(description="Unknown members of `body`, which were ignored.")]
 
@@ -117,6 +127,7 @@ class ContactBatchResponse(Struct):
     results: list[ContactBatchResult]
     succeeded: int
     failed: int
+    records_left_out: _LEFT_OUT | UnsetType = UNSET
 
 
 class CompanyBatchResponse(Struct):
@@ -125,6 +136,7 @@ class CompanyBatchResponse(Struct):
     results: list[CompanyBatchResult]
     succeeded: int
     failed: int
+    records_left_out: _LEFT_OUT | UnsetType = UNSET
 
 
 BATCHES: dict[str, tuple[type[Struct], type[Struct], Any]] = {

@@ -78,8 +78,11 @@ class MemberCheck:
         self._forms |= {squashed(name): name for name in members.writable}
         self._silent = {squashed(name) for name in members.read_only}
 
-    def unknown(self, body: bytes | msgspec.Raw, *, strict: bool = False) -> Unknown:
-        """Return the unknown members of a body; none if it is not an object, which decoding reports."""
+    def unknown(self, body: bytes | msgspec.Raw, *, strict: bool = False, thorough: bool = True) -> Unknown:
+        """Return the unknown members of a body; none if it is not an object, which decoding reports.
+
+        If all unknown members are faults, only the first one is one unless the body is read `thorough`ly.
+        """
         try:
             found = _decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -87,11 +90,11 @@ class MemberCheck:
         if not strict and found.keys() <= self._known:
             return NONE
         names = [name for name in found if name not in self._known]
-        examined = names[:MOST_EXAMINED]
+        examined = names[: MOST_EXAMINED if thorough or not strict else 1]
         # A longer name is none misspelt, and would stay in the cache.
         right = {name: near for name in examined if len(name) <= LONGEST_COMPARED and (near := self._near(name)) is not None}
         faults = [Fault(f"/{escaped(name)}", "unknown", self._detail(name, right.get(name))) for name in (examined if strict else right)]
-        if strict:
+        if strict and (thorough or not faults):
             faults += self._in_lists(found)
         return Unknown(tuple(name for name in names if name not in right), tuple(faults))
 
@@ -100,7 +103,7 @@ class MemberCheck:
         thorough: bool = True,
     ) -> tuple[S, tuple[str, ...]]:  # fmt: skip
         """Decode a body as `read_struct` does, and return the names of its ignored members; typing errors are faults too."""
-        unknown = self.unknown(body, strict=strict)
+        unknown = self.unknown(body, strict=strict, thorough=thorough)
         if not unknown.faults:
             return read_struct(body, decoder, wanted, rules, thorough=thorough), unknown.ignored
         faults: list[Fault] = []

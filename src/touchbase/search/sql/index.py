@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from touchbase.clients.sql.removal import DELETE_WORDS
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.models import Record
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
-from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
+from touchbase.records.sql.statements import with_custom_fields_within
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.operation import command, query
@@ -18,6 +19,8 @@ from touchbase.sql.rows import names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
+INDEXED_BYTES = 1_048_576
+"""Bytes of custom fields of the records that one transaction indexes, of at least one record."""
 LOCK = Statement(
     "lock_search_index",
     (("client", "bigint"),),
@@ -53,19 +56,29 @@ STORE_WORDS = Statement(
 
 @command(background=True)
 def index_records(client: int, most: int = 100) -> Plan[int]:
-    """Bring up to `most` noted records of a client into the index; the result is how many notes were worked off."""
+    """Bring up to `most` noted records of a client into the index; fewer if they have very many custom fields.
+
+    The result is less than `most` only if no other notes were waiting.
+    """
     yield Execute(LOCK, [(client,)])
     taken = yield Execute(TAKE_PENDING, [(client, most)])
     noted = {(kind, number) for kind, number in taken}
-    found: list[Record] = []
     contacts = yield Execute(CONTACT_TO_INDEX, sorted((client, number) for kind, number in noted if kind == CONTACT))
-    found += yield from with_custom_fields(CONTACT, [contact_of(row) for row in contacts])
     companies = yield Execute(COMPANY_TO_INDEX, sorted((client, number) for kind, number in noted if kind == COMPANY))
-    found += yield from with_custom_fields(COMPANY, [company_of(row) for row in companies])
-    rows = {rowid(_kind(record), record.id): indexed_words(record) for record in found}
-    if rows:
-        yield Execute(STORE_WORDS, [(client, *row) for row in sorted(rows.items())])
-    yield from forget_words(client, noted - {(_kind(record), record.id) for record in found})
+    existing: dict[int, list[Any]] = {CONTACT: [*map(contact_of, contacts)], COMPANY: [*map(company_of, companies)]}
+    left = {(kind, record.id) for kind, records in existing.items() for record in records}
+    yield from forget_words(client, noted - left)
+    for kind, records in existing.items():
+        loaded = yield from with_custom_fields_within(kind, records, INDEXED_BYTES)
+        rows = sorted((client, rowid(kind, record.id), indexed_words(record)) for record in loaded)
+        if rows:
+            yield Execute(STORE_WORDS, rows)
+        left -= {(kind, record.id) for record in loaded}
+        if len(loaded) < len(records):
+            break
+    if left:
+        yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for kind, number in sorted(left)])
+        return most
     return len(taken)
 
 
@@ -80,7 +93,3 @@ def next_to_index(after: int = 0) -> Plan[int | None]:
     """The number of the next client after `after` with records to index."""
     rows = yield Select("SELECT client FROM search_pending WHERE client > ? ORDER BY client LIMIT 1", (after,))
     return rows[0][0] if rows else None
-
-
-def _kind(record: Record) -> int:
-    return CONTACT if hasattr(record, "email_key") else COMPANY

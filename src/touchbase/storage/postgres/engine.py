@@ -11,6 +11,7 @@ import asyncpg
 
 import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
 from touchbase.common.cipher import Cipher
+from touchbase.common.fair_quota import FairTurns
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.erasure.sql.texts import ERASED_TABLES
@@ -57,6 +58,9 @@ T = TypeVar("T")
 
 WRITERS = 3
 READERS = 6
+CLIENT_READERS = 4
+"""Connections that searches, reports and other single queries of clients may use at once; the others are for reads of records, keys and
+clients, and for the inbox."""
 
 
 class PostgresStore:
@@ -78,6 +82,7 @@ class PostgresStore:
             ReadBatcher(pool, cipher, read_batching.PAGES_PER_BATCH),
         )
         self._batchers = {GetContact: records, GetCompany: records, ListContacts: pages, ListCompanies: pages}
+        self._turns = FairTurns(CLIENT_READERS)
         self._prefetcher = Prefetcher(pool)
         self._ids = SharedIds(ReconnectingConnection(url))
         self._writer = Writer(url, cipher, self._ids, writers=WRITERS, queue_limit=queue_limit)
@@ -123,7 +128,14 @@ class PostgresStore:
             async with self._pool.acquire() as connection:
                 return await read(connection, plan_of_query(query, self._cipher), scope_of([query]))
 
-        return await retry(attempt)
+        client: int | None = getattr(query, "client", None)
+        if client is None:
+            return await retry(attempt)
+        await self._turns.acquire(client)
+        try:
+            return await retry(attempt)
+        finally:
+            self._turns.release(client)
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client in one transaction."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -21,13 +20,13 @@ from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
     Commands,
+    FairQueue,
     Waiter,
     client_of,
     client_queue_full,
     plan_of,
     queue_refused,
     settle,
-    take_batch,
 )
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
@@ -48,7 +47,7 @@ class Writer:
         self._quota = FairQuota(queue_limit)
         self._admission = AdmissionControl(writers)
         self._loop = asyncio.get_running_loop()
-        self._waiting: dict[type, deque[tuple[Command[Any], Waiter]]] = {}
+        self._waiting: dict[type, FairQueue[Waiter]] = {}
         self._idle: list[asyncio.Future[None]] = []
         self._closing = False
         self.depth = 0
@@ -67,8 +66,8 @@ class Writer:
         waiter: Waiter = self._loop.create_future()
         queue = self._waiting.get(type(command))
         if queue is None:
-            queue = self._waiting[type(command)] = deque()
-        queue.append((command, waiter))
+            queue = self._waiting[type(command)] = FairQueue()
+        queue.append(client, command, waiter)
         self.depth += 1
         self.taken += not command.operation.background
         if self._idle:
@@ -117,7 +116,7 @@ class Writer:
     def _next(self) -> list[tuple[Command[Any], Waiter]]:
         kind = next(iter(self._waiting))
         queue = self._waiting[kind]
-        batch = take_batch(queue)
+        batch = queue.take_batch()
         del self._waiting[kind]
         if queue:
             self._waiting[kind] = queue  # behind the other types

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections import deque
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from touchbase.auth.commands import AnyKey, FindKey
 from touchbase.auth.sql import is_session_ended
 from touchbase.clients.commands import FindClient, FindClientByNumber
 from touchbase.common.cipher import Cipher
-from touchbase.common.fair_quota import FairQuota
+from touchbase.common.fair_quota import FairTurns
 from touchbase.common.threads import on_thread
 from touchbase.connections.commands import ListConnections
 from touchbase.custom_fields.sql import find_uses
@@ -296,42 +295,18 @@ class _ReaderThreads:
     def __init__(self, connections: list[apsw.Connection], name: str) -> None:
         self._connections = connections
         self._threads = started_threads(len(connections), name)
-        self._quota = FairQuota(len(connections))
-        self._waiting: dict[int, deque[asyncio.Future[None]]] = {}
-        """Reads that wait for a thread, by client, in their order."""
+        self._turns = FairTurns(len(connections))
 
     async def run(self, use: Callable[[apsw.Connection], T], client: int | None = None) -> T:
         """Use a connection on a thread; for a client once it has less than its share of them."""
         loop = asyncio.get_running_loop()
         if client is None:
             return await loop.run_in_executor(self._threads, self._use, use)
-        if client in self._waiting or not self._quota.acquire(client):
-            await self._wait(client)
+        await self._turns.acquire(client)
         # A read that was cancelled still has its thread.
         reading = loop.run_in_executor(self._threads, self._use, use)
-        reading.add_done_callback(lambda _: self._release(client))
+        reading.add_done_callback(lambda _: self._turns.release(client))
         return await asyncio.shield(reading)
-
-    async def _wait(self, client: int) -> None:
-        waiting = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(client, deque()).append(waiting)
-        try:
-            await waiting
-        except asyncio.CancelledError:
-            if not waiting.cancelled():  # it had got its thread
-                self._release(client)
-            raise
-
-    def _release(self, client: int) -> None:
-        """Take back a thread of a client, and give it to the next read; clients take turns."""
-        self._quota.release(client)
-        for waiting_client in list(self._waiting):
-            queue = self._waiting.pop(waiting_client)
-            while queue and (queue[0].done() or self._quota.acquire(waiting_client)):
-                if not (first := queue.popleft()).done():
-                    first.set_result(None)
-            if queue:
-                self._waiting[waiting_client] = queue
 
     def _use(self, use: Callable[[apsw.Connection], T]) -> T:
         connection = self._connections.pop()  # never empty: there are as many connections as threads

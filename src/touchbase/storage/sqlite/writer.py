@@ -30,6 +30,7 @@ from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
     Commands,
+    FairQueue,
     Probe,
     Waiter,
     client_of,
@@ -39,7 +40,6 @@ from touchbase.storage.batch import (
     queue_refused,
     reserve,
     settle,
-    take_batch,
 )
 from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, batch_failed, unavailable, write
 from touchbase.storage.sqlite.threads import LoopThreads
@@ -81,7 +81,7 @@ class Writer:
         self._limit = queue_limit
         self._quota = FairQuota(queue_limit)
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[tuple[Command[Any], Waiter]] = deque()
+        self._waiting: FairQueue[Waiter] = FairQueue()
         self._jobs: deque[tuple[Job, Waiter, bool]] = deque()
         self._threads = LoopThreads(2, "touchbase-writer")
         self._scheduled = False
@@ -105,7 +105,7 @@ class Writer:
         if client is not None and not self._quota.acquire(client):
             raise client_queue_full()
         waiter: Waiter = self._loop.create_future()
-        self._waiting.append((command, waiter))
+        self._waiting.append(client, command, waiter)
         self.taken += not command.operation.background
         self._schedule()
         return waiter
@@ -180,7 +180,7 @@ class Writer:
             self._execute([], [waiter], lambda: [job(self)], lambda: [self._outcome(job)], small)
         elif self._waiting:
             self._job_next = True
-            commands, waiters = zip(*take_batch(self._waiting), strict=True)
+            commands, waiters = zip(*self._waiting.take_batch(), strict=True)
             self._execute(commands, waiters, lambda: self._write_batch(commands), lambda: self._outcomes(commands), is_small(commands))
         elif self._closing is not None and self._log.state is CheckpointState.IDLE:
             self._on_thread = True  # for good

@@ -1,3 +1,0 @@
-"""The command and the query by which the full-text index follows the writes."""
-
-from __future__ import annotations
