@@ -32,8 +32,8 @@ flushed groups of 64). `apply` processes a backlog.
 
 The same requests go in turn to a store of 10,000 contacts and to a large one. Each contact has ten events, two custom fields and a tenth
 of a company. Requests are about 10,000 contacts: all of the small store, the last imported ones of a large store, as in a campaign.
-`x` compares with the small store; create, webhook, get and apply must reach 0.85 x, a page of 50 must take under 20 ms
-([decision 24](../decisions/0024-benchmarks-of-large-stores.md)). "Scattered" requests meet each contact of the store once, in no order:
+`x` compares with the small store; create, webhook, get and apply must reach 0.85 x, a page of 50 must take under 20 ms.
+"Scattered" requests meet each contact of the store once, in no order:
 each row is on a page of its own, and is read from disk where it does not fit into memory. The stores of 10 million contacts hold no
 deliveries, which would take 100 GB (SQLite) to 150 GB (PostgreSQL). In memory (tmpfs) nothing is read from disk and flushes cost
 nothing. "On disk" is bytes per contact, event and delivery.
