@@ -78,7 +78,7 @@ docs: setup ## Write the pages and the part of the Python client that are made f
 bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
 
-performance: setup ## Measure everything on docs/explanation/performance.md (two hours, 60 GB of disk; needs wrk and py-spy)
+performance: setup ## Measure everything on docs/explanation/performance.md (two hours, 60 GB of disk; needs wrk)
 	.venv/bin/python -m bench.rerun
 
 profile: setup ## Where the time of each path goes (needs py-spy)

@@ -39,4 +39,4 @@ def tell_scale(report: Report, clients: int, database_us: Sequence[float], serve
             f"(not placed by load: {1 / busiest_in_turn(clients, cells):.1f} x); "
             f"servers: {serving:.0f} cores, and to look for work each process {looking:.2f}, each cell for it {idle[1]:.3f}"
         )
-        report.add(f"{cells} cells, from the figures above", told, "told only", None, rate=rate, share=share)
+        report.add(f"{cells} cells, from the figures above", told, "no limit", None, rate=rate, share=share)

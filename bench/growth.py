@@ -137,7 +137,7 @@ def _flat(plan: Plan, engine: str, name: str, count: int, order: str, found: Rat
     ratio = median(large) / max(1e-9, median(small))
     held = name in HELD and not order
     told = f"{spread(small, '/s')} with {plan.sizes[0]:,}"
-    limit = f"{LEAST} x {told}" if held else f"{told}, told only"
+    limit = f"{LEAST} x {told}" if held else f"{told}, no limit"
     what = f"{ABOUT[name]} with {count:,} contacts{order}, {NAMES[engine]}"
     plan.report.add(what, f"{spread(large, '/s')} = {ratio:.2f} x", limit, ratio >= LEAST if held else None, small=small, large=large)
 
@@ -156,7 +156,7 @@ def _deep(plan: Plan, engine: str, count: int, found: dict[str, list[list[float]
 def _space(plan: Plan, engine: str, store: LargeStore, memory: dict[str, float]) -> None:
     per = sizes_of(plan, engine, store.database)
     measured = ", ".join(f"{each:,.0f} bytes per {what}" for what, each in per.items())
-    plan.report.add(f"on disk with {store.count:,} contacts, {NAMES[engine]}", measured, "told only", None, bytes=per)
+    plan.report.add(f"on disk with {store.count:,} contacts, {NAMES[engine]}", measured, "no limit", None, bytes=per)
     if memory:
         told = f"{memory['VmRSS']:,.0f} MB, of which {memory['RssAnon']:,.0f} MB are no file's pages"
-        plan.report.add(f"memory of the server with {store.count:,} contacts, {NAMES[engine]}", told, "told only", None, memory=memory)
+        plan.report.add(f"memory of the server with {store.count:,} contacts, {NAMES[engine]}", told, "no limit", None, memory=memory)

@@ -4,56 +4,49 @@ from __future__ import annotations
 
 INTRODUCTION = """# Performance
 
-Figures of real servers (`touchbase serve`) on real stores, measured from outside. Every response to a write was flushed to disk before it
-was sent. `python -m bench.pages` makes this page from [performance.json](performance.json), the newest run of each kind.
+Real servers (`touchbase serve`) on real stores, measured from outside; every write was flushed to disk before its response. Load
+generator, server and PostgreSQL share the machine. `python -m bench.pages` makes this page from
+[performance.json](performance.json), the newest run of each kind.
 
 ```sh
 make bench                                       # creates, webhooks, fairness, start, memory, each against its limit: minutes
-make performance                                 # everything on this page: two hours, 60 GB of disk, needs wrk and py-spy
-.venv/bin/python -m bench.rerun compare-sqlite   # one run of it
+make performance                                 # everything on this page: two hours, 60 GB of disk, needs wrk
+make profile                                     # where the time of each path goes: needs py-spy
+.venv/bin/python -m bench.rerun compare-sqlite   # one run of this page
 ```
 
-A rate is a median over bursts, with the smallest and largest in brackets. `ok` and `MISSED` stand where a limit is set, `-` where none
-is. Load generator, server and PostgreSQL share the machine. A PostgreSQL that a run starts has its default settings, except
-`min_wal_size=1GB` and a log that was filled once, as on a server in use: a fresh server stops commits for 30 to 60 ms while it makes each
-16 MB of log.
+A rate is a median over bursts, with the smallest and largest in brackets. `ok` and `MISSED` stand where a limit is set. A
+PostgreSQL that a run starts has its default settings, except `min_wal_size=1GB` and a log that was filled once: a fresh server
+stops commits for 30 to 60 ms while it makes each 16 MB of log.
 
 ## The machine
 """
 SECTIONS = {
     "paths": """## Each operation
 
-The store holds 10,000 contacts with ten events each. The rate is a closed loop: each connection sends its next request after the
-response. The latencies are an open loop at half of that rate: each request is due at a fixed time, and waits count from then. Two limits
-stand next to them: the bare server (HTTP and rules without a store), and the driver alone (the same rows written by apsw or asyncpg in
-flushed groups of 64). `apply` processes a backlog.
+10,000 contacts with ten events each. The rate is a closed loop: each connection sends its next request after the response.
+Latencies are an open loop at half of that rate: each request is due at a fixed time. Two limits stand next to them: the bare server
+(HTTP and rules without a store), and the driver alone (the same rows written by apsw or asyncpg in flushed groups of 64). `apply`
+processes a backlog.
 """,
     "growth": """## Growth
 
-The same requests go in turn to a store of 10,000 contacts and to a large one. Each contact has ten events, two custom fields and a tenth
-of a company. Requests are about 10,000 contacts: all of the small store, the last imported ones of a large store, as in a campaign.
-`x` compares with the small store; create, webhook, get and apply must reach 0.85 x, a page of 50 must take under 20 ms
-([decision 24](../decisions/0024-benchmarks-of-large-stores.md)). "Scattered" requests meet each contact of the store once, in no order:
-each row is on a page of its own, and is read from disk where it does not fit into memory. The stores of 10 million contacts hold no
-deliveries, which would take 100 GB (SQLite) to 150 GB (PostgreSQL). In memory (tmpfs) nothing is read from disk and flushes cost
-nothing. "On disk" is bytes per contact, event and delivery.
+The same requests go in turn to a store of 10,000 contacts and to a large one; each contact has ten events, two custom fields and a
+tenth of a company. Requests are about the 10,000 contacts that were imported last, as in a campaign. `x` compares with the small
+store: create, webhook, get and apply must reach 0.85 x, a page of 50 must take under 20 ms. "Scattered" requests meet each contact
+once, in no order, so that each row is on a page of its own: the worst case. The stores of 10 million contacts hold no deliveries,
+which would take 100 GB (SQLite) to 150 GB (PostgreSQL). "In memory" is tmpfs. "On disk" is bytes per contact, event and delivery.
 """,
     "processes": """## Several processes on PostgreSQL
 
-`touchbase serve --workers N` at 128 connections, with `pg_stat_activity` sampled fifty times a second and all processor time counted.
+`touchbase serve --workers N` at 128 connections, with `pg_stat_activity` sampled fifty times a second and all processor time
+counted.
 """,
     "compare": """## Compared with FastAPI and SQLModel
 
-The usual template, a session for each request ([bench/template/app.py](../../bench/template/app.py)): contacts with custom fields and a
-webhook receiver, tuned (uvloop, httptools, WAL with synchronous=FULL and BEGIN IMMEDIATE, a tried pool size). One process each, all
-flushed before the response. Its receiver changes the contact before it responds, Touchbase afterwards.
-""",
-    "profile": """## The three largest costs
-
-By py-spy under load at 64 connections: functions by the share of all threads' time that they use themselves. Calls into C (SQLite,
-msgspec, the flush) count for the Python function that makes them: `write` is the commit with its flush, `_in_sets` and `_rows` are
-statements in SQLite, `Cycle._send_whole` hands the response to the socket, `Runner.run` is the event loop. `write_out` mostly waits for
-the disk.
+The usual template, a session for each request ([bench/template/app.py](../../bench/template/app.py)), with uvloop, httptools, WAL
+with synchronous=FULL and BEGIN IMMEDIATE, and the best pool size. One process each, all flushed before the response. Its receiver
+changes the contact before it responds, Touchbase afterwards.
 """,
 }
 GROWTH = {

@@ -65,7 +65,7 @@ def measure(plan: Plan) -> None:
             measured = f"{spread(each.rates, '/s')} = {median(each.rates) / max(1e-9, median(found[0].rates)):.2f} x of one"
             met = False if each.errors else None
             raw = {"rates": each.rates, "sessions": dict(each.sessions), "cores": each.cores, "errors": each.errors}
-            plan.report.add(f"{shape.name}, PostgreSQL, {_processes(each.workers)}", measured, "told only", met, **raw)
+            plan.report.add(f"{shape.name}, PostgreSQL, {_processes(each.workers)}", measured, "no limit", met, **raw)
         plan.report.details.append(_table(shape, found))
         plan.report.note(_why(shape, found))
 

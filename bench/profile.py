@@ -3,7 +3,7 @@
 py-spy is no dependency of ours: install it anywhere (`pipx install py-spy`) and have it on the PATH. It
 looks at the running server from outside, under load from the same generator as the benchmark, and prints
 for each thread the functions that the time is spent in. `--native` tells what C code costs by itself. With `--all` the
-three largest costs of each path are written to `report.json`, which `docs/explanation/performance.md` shows.
+three largest costs of each path are written to `report.json`.
 """
 
 from __future__ import annotations

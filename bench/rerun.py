@@ -30,8 +30,6 @@ RUNS = {
     "processes": "bench --only processes --engine postgresql --seconds 3 --rounds 2",
     "compare-sqlite": "bench --only compare --engine sqlite --rounds 3 --seconds 3",
     "compare-postgresql": "bench --only compare --engine postgresql --rounds 3 --seconds 3",
-    "profile-sqlite": "bench.profile --all --engine sqlite --seconds 6 --backlog 60000",
-    "profile-postgresql": "bench.profile --all --engine postgresql --seconds 6 --backlog 60000",
 }
 """The module and its options, by the name of the JSON."""
 

@@ -70,7 +70,7 @@ def _memory(plan: Plan, running: ServerProcess) -> None:
     twice, double = _after(plan, running, 2 * plan.creates)
     growth = double["VmRSS"] / full["VmRSS"]
     plan.report.add(
-        "memory later on, SQLite", f"x {growth:.2f} from {many:,} creates to {twice:,} ({double['VmRSS']:.0f} MB)", "told only", None
+        "memory later on, SQLite", f"x {growth:.2f} from {many:,} creates to {twice:,} ({double['VmRSS']:.0f} MB)", "no limit", None
     )
 
 

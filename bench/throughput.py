@@ -62,7 +62,7 @@ def _rates(plan: Plan, figure: str, about: str, found: dict[str, Rounds]) -> Non
         told = (
             f"{measured} = {real.rate / each.rate:.2f} x {spread(each.rates, '/s')} one statement per request, each a transaction by itself"
         )
-        plan.report.add(f"{about}, beside single statements", told, "told only", None, statement=each.raw())
+        plan.report.add(f"{about}, beside single statements", told, "no limit", None, statement=each.raw())
 
 
 def _add(plan: Plan, what: str, measured: str, limit: str, real: Rounds, other: Rounds, times: float) -> None:
@@ -86,7 +86,7 @@ def _latencies(plan: Plan, about: str, full: Rounds, halves: list[Rounds]) -> No
 def _p99(plan: Plan, what: str, rounds: Rounds, limit: float | None) -> None:
     met = None if limit is None else median(rounds.p99()) < limit and not rounds.errors
     measured = spread(rounds.p99(), " ms", 1) + (f", {rounds.errors} ERRORS" if rounds.errors else "")
-    plan.report.add(what, measured, f"under {limit:g} ms" if limit else "told only", met, rounds=rounds.raw())
+    plan.report.add(what, measured, f"under {limit:g} ms" if limit else "no limit", met, rounds=rounds.raw())
 
 
 def _inbox(plan: Plan, about: str, found: dict[str, Rounds], half: Rounds | None) -> None:
@@ -98,12 +98,12 @@ def _inbox(plan: Plan, about: str, found: dict[str, Rounds], half: Rounds | None
             drained = spread([each.drain_seconds for each in rounds.rounds], " s", 1)
             applied = spread([each.applied_rate for each in rounds.rounds], "/s applied")
             told = f"{backlog}, drained in {drained}; meanwhile {applied}"
-            plan.report.add(f"{about}, inbox after a burst at {words} load", told, "told only", None)
+            plan.report.add(f"{about}, inbox after a burst at {words} load", told, "no limit", None)
     measured = spread(keep.rates, "/s")
     for other, words in (("bare", "without a store"), ("single-keep", "one transaction per request")):
         if other in found:
             measured += f" = {keep.rate / found[other].rate:.2f} x {spread(found[other].rates, '/s')} {words}"
-    plan.report.add(f"{about}, nobody applying meanwhile", measured, "told only", None, keep=keep.raw())
+    plan.report.add(f"{about}, nobody applying meanwhile", measured, "no limit", None, keep=keep.raw())
 
 
 def _details(plan: Plan, about: str, all_rounds: list[Rounds]) -> None:

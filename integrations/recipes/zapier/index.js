@@ -1,4 +1,4 @@
-// A private Zapier app for Touchbase: one instant trigger and two actions. `zapier-platform push` uploads it; see docs/how-to/use-zapier.md.
+// A private Zapier app for Touchbase: one instant trigger and two actions. `zapier-platform push` uploads it; see docs/how-to/use-n8n-zapier-make.md.
 const EVENTS = ["message.received", "contact.replied", "contact.status_changed", "contact.created", "company.status_changed", "suppression.added"];
 const SAMPLE = {
   id: "evt_4711", type: "contact.replied", timestamp: "2026-11-20T09:30:00Z",

@@ -83,13 +83,8 @@ def _index_for_agents() -> bytes:
 
 
 def _line(line: str) -> str:
-    """Return a line of the index: a row of a table becomes an entry of a list, its title goes."""
-    if line.startswith(("# ", "|---")):
-        return ""
-    link, is_row, about = line.removeprefix("| ").removesuffix("|").partition(" | ")
-    if is_row and not about.strip():
-        return ""
-    return _LINK.sub(r"](docs/\1)", f"- {link}: {about.strip()}" if is_row else line) + "\n"
+    """Return a line of the index with its links below the server's address; the title goes."""
+    return "" if line.startswith("# ") else _LINK.sub(r"](docs/\1)", line) + "\n"
 
 
 ROUTES = [
