@@ -1,0 +1,160 @@
+"""Commands as clients of the API: that of a server with `--url`, else that of the application in the command's own process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import wraps
+from itertools import dropwhile, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from touchbase.cli.failures import STOPPED
+from touchbase.cli.options import setting_options
+from touchbase.cli.server_options import CLIENT, KEY, KEY_OPTION, URL_OPTION, url_given
+from touchbase.cli.store import read_text
+
+if TYPE_CHECKING:
+    from touchbase.cli.in_process import InProcess
+    from touchbase.client import Problem, Touchbase
+
+Work = Callable[..., Any]
+
+HERE = "touchbase.here"
+"""The application in the process of a command, in the command's context."""
+CLIENT_ID = "touchbase.client"
+"""The client that a command works for, in its context."""
+PAGE = 200
+"""Items that are read at once."""
+CLIENT_OPTION = click.option("--client", "client_id", help=CLIENT)
+
+
+def through_api(*, client: Literal["", "needed", "own"] = "") -> Callable[[Work], Work]:
+    """Add `--url`, `--key-file` and `--database` to a command, which gets the API as its first argument.
+
+    `client`: "needed" adds `--client`, which only a key of one client makes needless; "own": the command has a `--client` itself.
+    """
+
+    def decorate(work: Work) -> Work:
+        @wraps(work)
+        def chosen(server_url: str | None, key_file: Path | None, database: str | None, **options: Any) -> None:
+            client_id = options.pop("client_id") if client == "needed" else options.get("client_id") if client == "own" else None
+            address = server_url or url_given()
+            if address is None:
+                if key_file is not None:
+                    raise click.UsageError("--key-file goes with --url: the store itself does not need it")
+                if client == "needed" and client_id is None:
+                    raise click.UsageError("Missing option '--client'.")
+                api = _in_process(database, client_id)
+            else:
+                if database is not None:
+                    raise click.UsageError("give --database to work on a store, or --url to work through a server, not both")
+                api = _server(address, key_file, client_id)
+            click.get_current_context().meta[CLIENT_ID] = client_id
+            with api as tb:
+                work(tb, **options)
+
+        with_client = CLIENT_OPTION(chosen) if client == "needed" else chosen
+        return URL_OPTION(KEY_OPTION(setting_options("database")(with_client)))
+
+    return decorate
+
+
+def here() -> InProcess | None:
+    """Return the application in this process; None: the command works through a server."""
+    application: InProcess | None = click.get_current_context().meta.get(HERE)
+    return application
+
+
+def with_client_id(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object of the API with the client that it belongs to, behind its id, if the command names one."""
+    client_id = click.get_current_context().meta[CLIENT_ID]
+    if client_id is None:
+        return {**values}
+    return {"id": values["id"], "client_id": client_id, **values}
+
+
+def page_of(items: Iterable[Any], limit: int, after: object = None, option: str = "--after", name: str = "id") -> tuple[list[Any], bool]:
+    """Return the first items, or those behind the item with the id `after`, and whether there are more."""
+    if after is not None:
+        rest = dropwhile(lambda item: item[name] != after, items)
+        if next(rest, None) is None:
+            raise click.ClickException(f"nothing in this list has the id {after} any more: begin again without {option}")
+        items = rest
+    page = [*islice(items, limit + 1)]
+    return page[:limit], len(page) > limit
+
+
+def end_of(tb: Touchbase, job: Mapping[str, Any], progress: Callable[[Any], object] | None = None) -> dict[str, Any]:
+    """Wait until a job has ended, and return it; without a server it runs in this process."""
+    from touchbase.client import JobFailed
+
+    application = here()
+    try:
+        with nullcontext() if application is None else application.running(job["id"]):
+            try:
+                return with_client_id(tb.jobs.wait(job["id"], progress=progress))
+            except JobFailed as failed:
+                return with_client_id(failed.job)
+    except KeyboardInterrupt:
+        click.echo(f"\nstopped; job {job['id']} continues in a running server, or with `touchbase worker`", err=True)
+        sys.exit(STOPPED)
+
+
+@contextmanager
+def _in_process(database: str | None, client_id: str | None) -> Iterator[Touchbase]:
+    """Yield the API of the application in this process."""
+    from touchbase.cli.in_process import URL, InProcess
+    from touchbase.client import Problem, Touchbase
+    from touchbase.client.retries import NO_RETRIES
+
+    application = click.get_current_context().meta[HERE] = InProcess(database)
+    try:
+        api = Touchbase(URL, client_id=client_id, retries=NO_RETRIES, transport=application)
+    except ValueError as error:
+        raise click.UsageError(f"--client: {error}") from None
+    with api:
+        try:
+            yield api
+        except Problem as problem:
+            raise _failure(problem) from None
+
+
+def _failure(problem: Problem) -> click.ClickException:
+    """Return the error for a problem of the application in this process; parameters are named as options."""
+    faults = [(each.pointer, each.detail) for each in problem.errors]
+    if faults and all(pointer.startswith("?") for pointer, _ in faults):
+        return click.UsageError("; ".join(f"--{pointer[1:].replace('_', '-')}: {detail}" for pointer, detail in faults))
+    text = "; ".join(f"{pointer or 'the body'}: {detail}" for pointer, detail in faults) or problem.detail
+    return click.ClickException(text)
+
+
+@contextmanager
+def _server(url: str, key_file: Path | None, client_id: str | None) -> Iterator[Touchbase]:
+    """Yield the API of a server; its errors become messages without the advice for programs."""
+    from touchbase.client import Problem, Touchbase, TouchbaseError
+
+    try:
+        api = Touchbase(url, _key(key_file), client_id=client_id)
+    except ValueError as error:
+        raise click.UsageError(f"--url, --key-file or --client: {error}") from None
+    with api:
+        try:
+            yield api
+        except Problem as error:
+            raise click.ClickException(error.summary) from None
+        except TouchbaseError as error:
+            raise click.ClickException(str(error)) from None
+
+
+def _key(key_file: Path | None) -> str | None:
+    if key_file is None:
+        key_file = click.get_current_context().find_root().params.get("key_file")
+    text = os.environ.get(KEY, "").strip() if key_file is None else read_text(key_file)
+    if key_file is not None and not text:
+        raise click.UsageError(f"{key_file} is empty: write the key into it")
+    return text or None
