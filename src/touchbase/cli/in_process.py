@@ -33,6 +33,8 @@ PIECE = 1 << 18
 """Bytes of a file that are read at once."""
 WAITING_PIECES = 8
 """Pieces of a response that may wait for their reader."""
+UNLIMITED = 1 << 62
+"""Bytes of an imported file: the operator's own file needs no limit."""
 LOOK_SECONDS = 0.5
 """Time between two looks at a job that a server has taken."""
 NOT_SENT = ("idempotency-key", "user-agent", "accept")
@@ -148,18 +150,20 @@ class InProcess:
 
 @contextlib.asynccontextmanager
 async def application(store: CellRouter, database: str | None) -> AsyncIterator[tuple[App, Shared]]:
-    """Build the web application on an open store: for the operator, without workers, and without a spool."""
+    """Build the web application on an open store: for the operator, without workers, spool and limits."""
     from touchbase.auth.last_used import KeyUsage
     from touchbase.fleet import Fleet, sharing, web_parts
     from touchbase.http.app import build_app
     from touchbase.inbox.refused import RefusedWebhooks
     from touchbase.metrics import NoMetrics
+    from touchbase.rate_limit.rate_limiter import RateLimiter
 
-    settings = replace(read_settings(database=database), spool="", tracing=False)
+    settings = replace(read_settings(database=database), spool="", tracing=False, max_import_bytes=UNLIMITED)
     async with sharing(settings, store, now_us, NoMetrics(), str) as shared:
         refused = RefusedWebhooks(now_us, shared.metrics)
         fleet = Fleet(store.placement.cell_of)
-        yield build_app(web_parts(shared, fleet, auth="operator", uses=KeyUsage(), refused=refused)), shared
+        parts = web_parts(shared, fleet, auth="operator", uses=KeyUsage(), refused=refused)
+        yield build_app(replace(parts, limiter=RateLimiter())), shared
 
 
 class _Response:

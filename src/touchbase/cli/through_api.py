@@ -89,15 +89,15 @@ def page_of(items: Iterable[Any], limit: int, after: object = None, option: str 
     return page[:limit], len(page) > limit
 
 
-def end_of(tb: Touchbase, job: Mapping[str, Any], progress: Callable[[Any], object] | None = None) -> dict[str, Any]:
-    """Wait until a job has ended, and return it; without a server it runs in this process."""
+def end_of(tb: Touchbase, job: Mapping[str, Any]) -> dict[str, Any]:
+    """Wait until a job has ended, and return it; without a server it runs in this process. A terminal shows its progress."""
     from touchbase.client import JobFailed
 
     application = here()
     try:
-        with nullcontext() if application is None else application.running(job["id"]):
+        with nullcontext() if application is None else application.running(job["id"]), _progress() as show:
             try:
-                return with_client_id(tb.jobs.wait(job["id"], progress=progress))
+                return with_client_id(tb.jobs.wait(job["id"], progress=show))
             except JobFailed as failed:
                 return with_client_id(failed.job)
     except KeyboardInterrupt:
@@ -106,15 +106,36 @@ def end_of(tb: Touchbase, job: Mapping[str, Any], progress: Callable[[Any], obje
 
 
 @contextmanager
+def _progress() -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Yield a function that shows the progress of a job in one line of a terminal."""
+    is_shown = sys.stderr.isatty()
+
+    def show(job: Mapping[str, Any]) -> None:
+        if is_shown:
+            progress = job["progress"]
+            click.echo(f"\r{progress.get('percent', 0):3} %  {_counts(progress)} ", nl=False, err=True)
+
+    yield show
+    if is_shown:
+        click.echo("\r" + " " * 60 + "\r", nl=False, err=True)
+
+
+def _counts(progress: Mapping[str, Any]) -> str:
+    if "rows" in progress:
+        return f"{progress['rows']:,} rows, {progress.get('invalid', 0):,} refused"
+    return f"{progress.get('records', 0):,} records"
+
+
+@contextmanager
 def _in_process(database: str | None, client_id: str | None) -> Iterator[Touchbase]:
     """Yield the API of the application in this process."""
     from touchbase.cli.in_process import URL, InProcess
     from touchbase.client import Problem, Touchbase
-    from touchbase.client.retries import NO_RETRIES
+    from touchbase.client.retries import Retries
 
     application = click.get_current_context().meta[HERE] = InProcess(database)
     try:
-        api = Touchbase(URL, client_id=client_id, retries=NO_RETRIES, transport=application)
+        api = Touchbase(URL, client_id=client_id, retries=Retries(attempts=3), transport=application)
     except ValueError as error:
         raise click.UsageError(f"--client: {error}") from None
     with api:
