@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,8 +44,8 @@ NOT_SENT = ("idempotency-key", "user-agent", "accept")
 class InProcess:
     """Sends requests to the application, which has an event loop on a thread; it opens the store with the first request."""
 
-    def __init__(self, database: str | None) -> None:
-        self._database = database
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
         self._thread: Thread | None = None
         self._ready: Future[None] = Future()
         self._failures = _Failures()
@@ -103,6 +103,11 @@ class InProcess:
             self._run(stop())
             done.result()
 
+    def on_store(self, work: Callable[[CellRouter], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of work on the open store, which a server leaves to its workers."""
+        self._start()
+        return self._run(work(self._store))
+
     def close(self) -> None:
         """Close the store and end the thread."""
         if self._thread is not None:
@@ -132,14 +137,19 @@ class InProcess:
     async def _application(self) -> None:
         """Keep the application ready for requests until `close`."""
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-        async with opened(self._database) as self._store, application(self._store, self._database) as (self._app, self._shared):
+        async with opened(self._settings["database"]) as self._store, application(self._store, self._settings) as (self._app, self._shared):
             with self._failures:
                 self._ready.set_result(None)
                 await self._stopping.wait()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of a coroutine on the event loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """Return the result of a coroutine on the event loop; Ctrl+C cancels it, and waits for its end."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     def _message(self, response: _Response) -> Message:
         """Return the next message of a response; raise what has failed in the application."""
@@ -149,7 +159,7 @@ class InProcess:
 
 
 @contextlib.asynccontextmanager
-async def application(store: CellRouter, database: str | None) -> AsyncIterator[tuple[App, Shared]]:
+async def application(store: CellRouter, given: Mapping[str, Any]) -> AsyncIterator[tuple[App, Shared]]:
     """Build the web application on an open store: for the operator, without workers, spool and limits."""
     from touchbase.auth.last_used import KeyUsage
     from touchbase.fleet import Fleet, sharing, web_parts
@@ -158,7 +168,7 @@ async def application(store: CellRouter, database: str | None) -> AsyncIterator[
     from touchbase.metrics import NoMetrics
     from touchbase.rate_limit.rate_limiter import RateLimiter
 
-    settings = replace(read_settings(database=database), spool="", tracing=False, max_import_bytes=UNLIMITED)
+    settings = replace(read_settings(**given), spool="", tracing=False, max_import_bytes=UNLIMITED)
     async with sharing(settings, store, now_us, NoMetrics(), str) as shared:
         refused = RefusedWebhooks(now_us, shared.metrics)
         fleet = Fleet(store.placement.cell_of)

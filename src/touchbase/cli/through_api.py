@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import wraps
+from http import HTTPStatus
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,36 +31,42 @@ CLIENT_ID = "touchbase.client"
 """The client that a command works for, in its context."""
 PAGE = 200
 """Items that are read at once."""
+ADVICE = {"send misfits=keep": "add --keep-misfits", "send values=delete": "add --values"}
+"""What problems advise programs -> what to do on the command line."""
 CLIENT_OPTION = click.option("--client", "client_id", help=CLIENT)
 
 
-def through_api(*, client: Literal["", "needed", "own"] = "") -> Callable[[Work], Work]:
+def through_api(*, client: Literal["", "needed", "own"] = "", settings: tuple[str, ...] = ()) -> Callable[[Work], Work]:
     """Add `--url`, `--key-file` and `--database` to a command, which gets the API as its first argument.
 
     `client`: "needed" adds `--client`, which only a key of one client makes needless; "own": the command has a `--client` itself.
+    `settings` of the application in this process get options; a server has settings of its own.
     """
 
     def decorate(work: Work) -> Work:
         @wraps(work)
         def chosen(server_url: str | None, key_file: Path | None, database: str | None, **options: Any) -> None:
             client_id = options.pop("client_id") if client == "needed" else options.get("client_id") if client == "own" else None
-            address = server_url or url_given()
+            address, given = server_url or url_given(), {name: options.pop(name) for name in settings}
             if address is None:
                 if key_file is not None:
                     raise click.UsageError("--key-file goes with --url: the store itself does not need it")
                 if client == "needed" and client_id is None:
                     raise click.UsageError("Missing option '--client'.")
-                api = _in_process(database, client_id)
+                api = _in_process({**given, "database": database}, client_id)
             else:
                 if database is not None:
                     raise click.UsageError("give --database to work on a store, or --url to work through a server, not both")
+                for name, value in given.items():
+                    if value is not None:
+                        raise click.UsageError(f"--{name.replace('_', '-')} goes with a store, not with --url")
                 api = _server(address, key_file, client_id)
             click.get_current_context().meta[CLIENT_ID] = client_id
             with api as tb:
                 work(tb, **options)
 
         with_client = CLIENT_OPTION(chosen) if client == "needed" else chosen
-        return URL_OPTION(KEY_OPTION(setting_options("database")(with_client)))
+        return URL_OPTION(KEY_OPTION(setting_options("database", *settings)(with_client)))
 
     return decorate
 
@@ -127,13 +134,13 @@ def _counts(progress: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _in_process(database: str | None, client_id: str | None) -> Iterator[Touchbase]:
+def _in_process(settings: dict[str, Any], client_id: str | None) -> Iterator[Touchbase]:
     """Yield the API of the application in this process."""
     from touchbase.cli.in_process import URL, InProcess
     from touchbase.client import Problem, Touchbase
     from touchbase.client.retries import Retries
 
-    application = click.get_current_context().meta[HERE] = InProcess(database)
+    application = click.get_current_context().meta[HERE] = InProcess(settings)
     try:
         api = Touchbase(URL, client_id=client_id, retries=Retries(attempts=3), transport=application)
     except ValueError as error:
@@ -146,12 +153,24 @@ def _in_process(database: str | None, client_id: str | None) -> Iterator[Touchba
 
 
 def _failure(problem: Problem) -> click.ClickException:
-    """Return the error for a problem of the application in this process; parameters are named as options."""
-    faults = [(each.pointer, each.detail) for each in problem.errors]
-    if faults and all(pointer.startswith("?") for pointer, _ in faults):
-        return click.UsageError("; ".join(f"--{pointer[1:].replace('_', '-')}: {detail}" for pointer, detail in faults))
-    text = "; ".join(f"{pointer or 'the body'}: {detail}" for pointer, detail in faults) or problem.detail
+    """Return the error for a problem of the application in this process; members and parameters are named as options."""
+    context = click.get_current_context()
+    options = {option for parameter in context.command.params for option in parameter.opts}
+    faults = [(f"--{each.field.replace('_', '-')}", each) for each in problem.errors]
+    if faults and all(each.pointer.startswith("?") or option in options for option, each in faults):
+        return click.UsageError("; ".join(f"{option}: {each.detail}" for option, each in faults))
+    text = _as_options("; ".join(f"{each.pointer or 'the body'}: {each.detail}" for _, each in faults) or problem.detail)
+    if problem.status == HTTPStatus.NOT_FOUND and text.startswith("there is no ") and context.parent is not None:
+        group = "clients" if text.startswith("there is no client ") else context.parent.info_name
+        text = f"{text}: `touchbase {group} list` shows all"
     return click.ClickException(text)
+
+
+def _as_options(text: str) -> str:
+    """Return a problem's advice with options in place of the parameters of the API."""
+    for parameter, option in ADVICE.items():
+        text = text.replace(parameter, option)
+    return text
 
 
 @contextmanager
@@ -167,7 +186,7 @@ def _server(url: str, key_file: Path | None, client_id: str | None) -> Iterator[
         try:
             yield api
         except Problem as error:
-            raise click.ClickException(error.summary) from None
+            raise click.ClickException(_as_options(error.summary)) from None
         except TouchbaseError as error:
             raise click.ClickException(str(error)) from None
 
