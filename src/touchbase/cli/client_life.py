@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -106,14 +106,20 @@ def _print_client(changed: Values, message: str, as_json: bool) -> None:
 
 def _delete(tb: Touchbase, client_id: str, yes: bool) -> int | None:
     """Delete a client; return the number of its rows, or None if the server deletes them while it runs."""
-    found = tb.admin.clients.get(client_id)
+    found, application = tb.admin.clients.get(client_id), here()
     if not yes:
+        data = "all" if application is None else f"{application.on_store(lambda store: _count(store, client_id))} rows of"
         raise click.UsageError(
-            f"this deletes client {client_id} ({found['name'] or 'without a name'}) and all its data for ever: add --yes to do it"
+            f"this deletes client {client_id} ({found['name'] or 'without a name'}) and {data} its data for ever: add --yes to do it"
         )
     tb.admin.clients.delete(client_id, confirm=client_id)
-    application = here()
     return None if application is None else application.on_store(lambda store: _remove(store, client_id))
+
+
+async def _count(store: CellRouter, client_id: str) -> int:
+    from touchbase.clients.commands import CountClientRows
+
+    return await store.read(CountClientRows((await find_client(store, client_id)).number))
 
 
 async def _remove(store: CellRouter, client_id: str) -> int:

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.connections_add import add
-from touchbase.cli.options import Group, connection_options, find_channel, json_option, setting_options
+from touchbase.cli.options import Group, connection_options, find_channel, json_option
 from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.remote import fetch, through_server
-from touchbase.cli.store import explain_not_found, find_client, now_us, opened
+from touchbase.cli.through_api import PAGE, through_api
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.clients.models import Client
-    from touchbase.sql.store import Store
 
 Values = dict[str, object]
 COLUMNS = (
@@ -44,13 +41,12 @@ connections.add_command(add)
 
 
 @connections.command("list")
-@through_server()
-@setting_options("database")
+@through_api()
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, settings included.")
-def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
+def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
     """List connections with their calls and the state of fetching records; secrets are shown as set or not set."""
-    found = fetch(lambda tb: _list_at_server(tb, client_id), lambda: _list(database, client_id))
+    found = _list(tb, client_id)
     if as_json:
         print_json(found)
         return
@@ -61,14 +57,13 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 
 
 @connections.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @connection_options
 @json_option()
-def show(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """Show one connection with its settings, its calls and the state of fetching; secrets are shown as set or not set."""
     channel = find_channel(channel, tool)
-    found = fetch(lambda tb: _list_at_server(tb, client_id), lambda: _list(database, client_id))
+    found = _list(tb, client_id)
     one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
     if one is None:
         raise click.ClickException(f"client {client_id} has no connection of {tool} on {channel}: `touchbase connections list` shows all")
@@ -79,16 +74,13 @@ def show(database: str | None, client_id: str, channel: str | None, tool: str, a
 
 
 @connections.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @connection_options
 @json_option()
-def silences(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+def silences(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """List the times in which the tool's usual calls did not come, newest first."""
     on: Any = find_channel(channel, tool)
-    found = fetch(
-        lambda tb: tb.admin.connections.list_silences(client_id, on, tool)["data"], lambda: _silences(database, client_id, on, tool)
-    )
+    found = tb.admin.connections.list_silences(client_id, on, tool)["data"]
     if as_json:
         print_json(found)
         return
@@ -96,76 +88,24 @@ def silences(database: str | None, client_id: str, channel: str | None, tool: st
 
 
 @connections.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @connection_options
 @json_option()
-def remove(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+def remove(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """Disconnect a tool: its webhooks need no proof any more and are read as without a connection. Its deliveries stay."""
-    channel = find_channel(channel, tool)
-    present_id = fetch(lambda tb: _remove_at_server(tb, client_id, channel, tool), lambda: _remove(database, client_id, channel, tool))
+    on: Any = find_channel(channel, tool)
+    tb.admin.connections.disconnect(client_id, on, tool)
+    present_id = tb.admin.clients.get(client_id)["client_id"]
     if as_json:
-        print_json({"client_id": present_id, "channel": channel, "tool": tool})
+        print_json({"client_id": present_id, "channel": on, "tool": tool})
     else:
-        click.echo(f"{tool} is no longer connected on {channel}")
+        click.echo(f"{tool} is no longer connected on {on}")
 
 
-def _list_at_server(tb: Touchbase, client_id: str | None) -> list[Values]:
-    owners = [client_id] if client_id is not None else [each["client_id"] for each in tb.admin.clients.iterate()]
+def _list(tb: Touchbase, client_id: str | None) -> list[Values]:
+    """Return the connections of a client, or of all clients."""
+    owners = [client_id] if client_id is not None else [each["client_id"] for each in tb.admin.clients.iterate(limit=PAGE)]
     return [{"client_id": owner, **one} for owner in owners for one in tb.admin.connections.list(owner)["data"]]
-
-
-def _remove_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str) -> str:
-    tb.admin.connections.disconnect(client_id, channel, tool)
-    return tb.admin.clients.get(client_id)["client_id"]
-
-
-async def _list(database: str | None, client_id: str | None) -> list[Values]:
-    from touchbase.clients.sql.queries import list_clients
-
-    async with opened(database) as store:
-        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(list_clients())
-        return [one for owner in owners for one in await _of(store, owner)]
-
-
-async def _of(store: Store, owner: Client) -> list[Values]:
-    """Return a client's connections with the member names of the admin API."""
-    import msgspec
-
-    from touchbase.connections.api.schemas import Known, connection_out
-    from touchbase.connections.service import Connections
-
-    service = Connections(store, now_us)
-    if not (found := await service.all(owner.number)):
-        return []
-    fetching, calls = await service.fetching(owner.number), await service.calls(owner.number)
-    shown = [connection_out(one, known=Known(fetching.get(one.tool), calls.get((one.channel, one.tool)))) for one in found]
-    return [{"client_id": owner.client_id, **msgspec.to_builtins(one)} for one in shown]
-
-
-async def _silences(database: str | None, client_id: str, channel: str, tool: str) -> list[Values]:
-    import msgspec
-
-    from touchbase.connections.api.silences import silence_out
-    from touchbase.connections.service import Connections
-    from touchbase.connections.sql.silence import list_silences
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        with explain_not_found(f"`touchbase connections list --client {client_id}` shows all"):
-            await Connections(store, now_us).get(client.number, channel, tool)
-        found = await store.read(list_silences(client.number, channel, tool))
-        return [msgspec.to_builtins(silence_out(one)) for one in found]
-
-
-async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
-    from touchbase.connections.commands import RemoveConnection
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        with explain_not_found(f"`touchbase connections list --client {client_id}` shows all"):
-            await store.write(RemoveConnection(client.number, channel, tool))
-        return client.client_id
 
 
 def _part(one: Values, name: str) -> Values:

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.options import connection_options, find_channel, json_option, read_settings, setting_options
+from touchbase.cli.options import connection_options, find_channel, json_option
 from touchbase.cli.output import print_json
-from touchbase.cli.remote import ADDRESS, chosen_server, through_server
-from touchbase.cli.store import find_client, now_us, opened, read_text, run
-from touchbase.errors import Invalid
+from touchbase.cli.store import read_text
+from touchbase.cli.through_api import address, here, through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
-    from touchbase.connections.models import Connection, ConnectionSettings
+    from touchbase.client import FieldError, Touchbase
+    from touchbase.connections.models import ConnectionSettings
     from touchbase.errors import Fault
-    from touchbase.inbox.refused import AffectedSender
 
 Values = dict[str, Any]
 
@@ -27,8 +25,7 @@ _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 
 
 @click.command()
-@through_server(only_store=("public_url", "fetch_allowed_origins"))
-@setting_options("database", "public_url", "fetch_allowed_origins")
+@through_api(settings=("public_url", "fetch_allowed_origins"))
 @connection_options
 @click.option(
     "--secret",
@@ -51,7 +48,7 @@ _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Set a setting; NAME.KEY=VALUE for one entry of a table.")
 @json_option("Print JSON: the connection, the path of its webhook address, and a new secret.")
 def add(
-    database: str | None, public_url: str | None, fetch_allowed_origins: str | None, client_id: str, channel: str | None, tool: str,
+    tb: Touchbase, client_id: str, channel: str | None, tool: str,
     secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
     access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
@@ -70,17 +67,9 @@ def add(
     chosen = [*given, made] if made else given
     token = _token(access_token, access_token_file, no_access_token)
     changes = _Changes(chosen if chosen or no_secret else None, settings, token)
-    if (tb := chosen_server()) is not None:
-        server = str(click.get_current_context().meta[ADDRESS])
-        present_id, shown, present = _add_at_server(tb, client_id, channel, tool, changes)
-    else:
-        decided = read_settings(public_url=public_url, fetch_allowed_origins=fetch_allowed_origins)
-        server = decided.public_url or "(the address of your server)"
-        try:
-            present_id, shown, present = run(_add(database, client_id, channel, tool, changes, decided.fetch_allowed))
-        except Invalid as invalid:  # the store has no key to encrypt a secret with
-            _refuse(invalid.faults)
-            raise
+    application = here()
+    present_id, shown, present = _add(tb, client_id, channel, tool, changes)
+    server = address() if application is None else application.settings.public_url or "(the address of your server)"
     path = f"/public/{_PATHS[channel]}/{present_id}"
     if as_json:
         print_json({"client_id": present_id, "webhook_path": path, **shown, **({"generated_secret": made} if made else {})})
@@ -115,10 +104,11 @@ class _Changes:
     token: str | None
 
 
-def _add_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Changes) -> tuple[str, Values, list[str]]:
-    """Return what `_add` does; secrets that the server had before are not known."""
+def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Changes) -> tuple[str, Values, list[str]]:
+    """Return the client's present id (the given one may be a former one), the connection, and its secrets; older ones are not shown."""
     import msgspec
 
+    from touchbase.client import Problem
     from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
     from touchbase.connections.models import NO_SETTINGS
 
@@ -128,58 +118,20 @@ def _add_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str, chang
     body: Any = {"settings": msgspec.to_builtins(merged)} if changes.settings else {}
     body |= {} if changes.secrets is None else {"secrets": changes.secrets}
     body |= {} if changes.token is None else {"access_token": changes.token or None}
-    if known is None:
-        made = tb.admin.connections.connect(client_id, body | {"channel": channel, "tool": tool})
-    else:
-        made = tb.admin.connections.change(client_id, channel, tool, body)
+    try:
+        if known is None:
+            made = tb.admin.connections.connect(client_id, body | {"channel": channel, "tool": tool})
+        else:
+            made = tb.admin.connections.change(client_id, channel, tool, body)
+    except Problem as problem:
+        if here() is not None:
+            _refuse(problem.errors)
+        raise
     unknown = [""] * made["secret_count"] if changes.secrets is None else changes.secrets
     return tb.admin.clients.get(client_id)["client_id"], {**made}, unknown
 
 
-async def _add(
-    database: str | None, client_id: str, channel: str, tool: str, changes: _Changes, allowed: tuple[str, ...]
-) -> tuple[str, Values, list[str]]:
-    """Return the client's present id (the given one may be a former one), the connection as the API shows it, and its secrets."""
-    from touchbase.adapters.registry import load_adapters
-    from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
-    from touchbase.connections.models import NO_SETTINGS, Connection
-    from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
-    from touchbase.inbox.refused import LOOKBACK, find_affected_senders
-
-    async with opened(database) as store:
-        client, now = await find_client(store, client_id, lasting=True), now_us()
-        connected = await store.read(ListConnections(client.number))
-        known = next((one for one in connected if (one.channel, one.tool) == (channel, tool)), None)
-        settings, adapters = _merge_settings(known.settings if known else NO_SETTINGS, changes.settings), load_adapters()
-        secrets, token = None if changes.secrets is None else trim_secrets(changes.secrets), changes.token
-        _check_secrets(secrets or [])
-        faults = connection_faults(channel, tool, settings, adapters.tools(channel), adapters.kinds(channel, tool, settings))
-        faults += secret_faults(adapters, channel, tool, secrets or [], settings)
-        faults += [] if known is None else token_fault(known, settings, token_given=token is not None)
-        resulting_token = known.access_token if known is not None and token is None else token
-        _refuse([*faults, *fetch_faults(tool, resulting_token, settings, adapters.fetcher(channel, tool), allowed)])
-        if known is not None:
-            changed = ChangeConnection(client.number, channel, tool, secrets, settings, now, token, known)
-            since = max(now - LOOKBACK, known.guarded_us or 0)
-            made = await store.write(changed)
-            affected = await find_affected_senders(store, client, made, since) if secrets else []
-            return client.client_id, _values(made, affected), made.secrets
-        made = Connection(client.number, channel, tool, now, now, secrets or [], settings, token or "")
-        made = await store.write(AddConnection(made))
-        affected = await find_affected_senders(store, client, made, now - LOOKBACK)
-        return client.client_id, _values(made, affected), made.secrets
-
-
-def _values(connected: Connection, affected: list[AffectedSender]) -> Values:
-    import msgspec
-
-    from touchbase.connections.api.schemas import connection_out, would_refuse
-
-    values: Values = msgspec.to_builtins(connection_out(connected, refused=would_refuse(affected)))
-    return values
-
-
-def _refuse(faults: Sequence[Fault]) -> None:
+def _refuse(faults: Sequence[Fault | FieldError]) -> None:
     """Fail if there are faults; the message names the option of each."""
     if faults:
         raise click.UsageError("; ".join(f"{_option_of(fault.pointer)}: {fault.detail}" for fault in faults))
@@ -190,13 +142,6 @@ def _option_of(pointer: str) -> str:
     name, *within = pointer.removeprefix("/").split("/")
     option = f"--{name.removesuffix('s').replace('_', '-')}"
     return " ".join([option, *filter(None, [".".join(within)])]) if name == "settings" else option
-
-
-def _check_secrets(secrets: list[str]) -> None:
-    from touchbase.connections.models import LONGEST_SECRET, SHORTEST_SECRET
-
-    if any(not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET for secret in secrets):
-        raise click.UsageError(f"--secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters")
 
 
 def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettings:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.endpoints_remote import add_at_server
-from touchbase.cli.options import json_option, setting_options
+from touchbase.cli.options import json_option
 from touchbase.cli.output import print_json, print_record
-from touchbase.cli.remote import fetch, through_server
-from touchbase.cli.server_options import CLIENT
-from touchbase.cli.store import find_client, now_us, opened
+from touchbase.cli.through_api import through_api, with_client_id
 from touchbase.outgoing.models import KINDS, WEBHOOK
 from touchbase.outgoing.validation import USUAL_RATES
 
-Values = dict[str, Any]
+if TYPE_CHECKING:
+    from touchbase.client import Touchbase
 
 
 @click.command()
-@through_server(client="needed", only_store=("webhook_allowed_origins",))
-@setting_options("database", "webhook_allowed_origins")
-@click.option("--client", "client_id", help=CLIENT)
+@through_api(client="needed", settings=("webhook_allowed_origins",))
 @click.option("--kind", type=click.Choice(KINDS), default=WEBHOOK, show_default=True, help="What is sent, and to what.")
 @click.option("--to", multiple=True, help="An address of a recipient, for the kind email; several times for several.")
 @click.option("--template", default="", help="Text of messages, such as '{{person}} replied: {{text}}', for slack and email.")
@@ -50,58 +46,24 @@ Values = dict[str, Any]
 @click.option("--description", default="", help="A note.")
 @json_option()
 @click.argument("url", required=False)
-def add(database: str | None, webhook_allowed_origins: str | None, as_json: bool, client_id: str, url: str | None, **values: Any) -> None:
+def add(
+    tb: Touchbase, as_json: bool, url: str | None, to: tuple[str, ...], words: tuple[str, ...], rate_limit: int | None, **values: Any
+) -> None:
     """Add an endpoint, which gets the client's events from now on; prints its secret once.
 
     The URL of a Slack channel is a secret: give - to read it from standard input.
     """
     if url == "-":
         url = sys.stdin.readline().strip()
-    rate, to = values.pop("rate_limit"), [*values.pop("to")]
-    given = {
-        "to": to,
-        "values": dict(map(_pair, values.pop("words"))),
-        **{name: values.pop(name) for name in ("template", "template_subject")},
-    }
-    values["settings"] = {name: value for name, value in given.items() if value}
-    values["format"], values["rate"] = values.pop("format_"), USUAL_RATES[values["kind"]] if rate is None else rate
-    made = fetch(
-        lambda tb: add_at_server(tb, client_id, url, values),
-        lambda: _add(database, webhook_allowed_origins, client_id, url, values),
-    )
+    rate = USUAL_RATES[values["kind"]] if rate_limit is None else rate_limit
+    body = {**values, "to": [*to], "values": dict(map(_pair, words)), "format": values["format_"], "url": url}
+    del body["format_"]
+    needed: Any = {"rate_limit": rate, **{name: value for name, value in body.items() if value}}
+    made = with_client_id(tb.webhook_endpoints.add(needed))
     if as_json:
         print_json(made)
     else:
         print_record(made)
-
-
-async def _add(database: str | None, allowed: str | None, client_id: str, url: str | None, values: Values) -> Values:
-    import msgspec
-
-    from touchbase.cli.options import read_settings
-    from touchbase.errors import Invalid
-    from touchbase.outgoing.api.schemas import endpoint_out
-    from touchbase.outgoing.commands import AddEndpoint
-    from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
-    from touchbase.outgoing.models import Endpoint, Secret
-    from touchbase.outgoing.signatures import new_secret
-    from touchbase.outgoing.validation import completed, endpoint_faults
-
-    async with opened(database) as store:
-        client, now = await find_client(store, client_id, lasting=True), now_us()
-        secret = new_secret() if values["kind"] == WEBHOOK else None
-        secrets = [Secret(secret)] if secret else []
-        new = completed(Endpoint(client.number, 0, "", now, now, state_us=now, secrets=secrets, **values), url)
-        settings = read_settings(webhook_allowed_origins=allowed)
-        unwritten, has_mail = why_not_written(await hubspot_of(store, client.number)), bool(settings.smtp_url)
-        faults = endpoint_faults(
-            new, client.settings, settings.webhook_allowed, now,
-            has_mail=has_mail, mail_domains=settings.recipient_domains, unwritten=unwritten,
-        )  # fmt: skip
-        if faults:
-            raise Invalid(faults)
-        made = await store.write(AddEndpoint(new))
-        return {"client_id": client.client_id, **msgspec.to_builtins(endpoint_out(made, secret=secret))}
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from touchbase.client.core import received
 if TYPE_CHECKING:
     from touchbase.client.core import Wire
     from touchbase.client.retries import Received
+    from touchbase.config import Settings
     from touchbase.fleet import Shared
     from touchbase.http.asgi_types import App, Message, Scope
     from touchbase.routing.router import CellRouter
@@ -49,6 +50,12 @@ class InProcess:
         self._thread: Thread | None = None
         self._ready: Future[None] = Future()
         self._failures = _Failures()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the application."""
+        self._start()
+        return self._shared.settings
 
     def send(self, wire: Wire) -> Received:
         """Send a request and read its whole response."""
@@ -111,7 +118,8 @@ class InProcess:
     def close(self) -> None:
         """Close the store and end the thread."""
         if self._thread is not None:
-            self._loop.call_soon_threadsafe(self._stopping.set)
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._stopping.set)
             self._thread.join()
             self._thread = None
 
@@ -130,9 +138,10 @@ class InProcess:
         try:
             asyncio.run(self._application())
         except BaseException as error:
-            if self._ready.done():
+            if not self._ready.done():
+                self._ready.set_exception(error)
+            elif not isinstance(error, KeyboardInterrupt):  # the command has it
                 raise
-            self._ready.set_exception(error)
 
     async def _application(self) -> None:
         """Keep the application ready for requests until `close`."""

@@ -21,12 +21,14 @@ from touchbase.cli.store import read_text
 
 if TYPE_CHECKING:
     from touchbase.cli.in_process import InProcess
-    from touchbase.client import Problem, Touchbase
+    from touchbase.client import FieldError, Problem, Touchbase
 
 Work = Callable[..., Any]
 
 HERE = "touchbase.here"
 """The application in the process of a command, in the command's context."""
+ADDRESS = "touchbase.address"
+"""The address of the server of a command, in its context."""
 CLIENT_ID = "touchbase.client"
 """The client that a command works for, in its context."""
 PAGE = 200
@@ -47,8 +49,8 @@ def through_api(*, client: Literal["", "needed", "own"] = "", settings: tuple[st
         @wraps(work)
         def chosen(server_url: str | None, key_file: Path | None, database: str | None, **options: Any) -> None:
             client_id = options.pop("client_id") if client == "needed" else options.get("client_id") if client == "own" else None
-            address, given = server_url or url_given(), {name: options.pop(name) for name in settings}
-            if address is None:
+            url, given = server_url or url_given(), {name: options.pop(name) for name in settings}
+            if url is None:
                 if key_file is not None:
                     raise click.UsageError("--key-file goes with --url: the store itself does not need it")
                 if client == "needed" and client_id is None:
@@ -60,8 +62,8 @@ def through_api(*, client: Literal["", "needed", "own"] = "", settings: tuple[st
                 for name, value in given.items():
                     if value is not None:
                         raise click.UsageError(f"--{name.replace('_', '-')} goes with a store, not with --url")
-                api = _server(address, key_file, client_id)
-            click.get_current_context().meta[CLIENT_ID] = client_id
+                api = _server(url, key_file, client_id)
+            click.get_current_context().meta.update({CLIENT_ID: client_id, ADDRESS: url})
             with api as tb:
                 work(tb, **options)
 
@@ -77,12 +79,16 @@ def here() -> InProcess | None:
     return application
 
 
+def address() -> str:
+    """Return the address of the server that the command works through."""
+    found: str = click.get_current_context().meta[ADDRESS]
+    return found
+
+
 def with_client_id(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object of the API with the client that it belongs to, behind its id, if the command names one."""
+    """Return an object of the API with the client that it belongs to, if the command names one."""
     client_id = click.get_current_context().meta[CLIENT_ID]
-    if client_id is None:
-        return {**values}
-    return {"id": values["id"], "client_id": client_id, **values}
+    return {**values} if client_id is None else {"client_id": client_id, **values}
 
 
 def page_of(items: Iterable[Any], limit: int, after: object = None, option: str = "--after", name: str = "id") -> tuple[list[Any], bool]:
@@ -90,7 +96,7 @@ def page_of(items: Iterable[Any], limit: int, after: object = None, option: str 
     if after is not None:
         rest = dropwhile(lambda item: item[name] != after, items)
         if next(rest, None) is None:
-            raise click.ClickException(f"nothing in this list has the id {after} any more: begin again without {option}")
+            raise click.ClickException(f"{option} {after} is not on this list: begin again without it")
         items = rest
     page = [*islice(items, limit + 1)]
     return page[:limit], len(page) > limit
@@ -155,15 +161,24 @@ def _in_process(settings: dict[str, Any], client_id: str | None) -> Iterator[Tou
 def _failure(problem: Problem) -> click.ClickException:
     """Return the error for a problem of the application in this process; members and parameters are named as options."""
     context = click.get_current_context()
-    options = {option for parameter in context.command.params for option in parameter.opts}
-    faults = [(f"--{each.field.replace('_', '-')}", each) for each in problem.errors]
-    if faults and all(each.pointer.startswith("?") or option in options for option, each in faults):
-        return click.UsageError("; ".join(f"{option}: {each.detail}" for option, each in faults))
-    text = _as_options("; ".join(f"{each.pointer or 'the body'}: {each.detail}" for _, each in faults) or problem.detail)
+    if problem.errors:
+        return click.UsageError(_as_options("; ".join(f"{_option(context, each)}: {each.detail}" for each in problem.errors)))
+    text = _as_options(problem.detail)
     if problem.status == HTTPStatus.NOT_FOUND and text.startswith("there is no ") and context.parent is not None:
         group = "clients" if text.startswith("there is no client ") else context.parent.info_name
         text = f"{text}: `touchbase {group} list` shows all"
     return click.ClickException(text)
+
+
+def _option(context: click.Context, fault: FieldError) -> str:
+    """Return the option or argument for the place of a fault; the place itself if the command has none."""
+    name = fault.field
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Argument) and parameter.name == name:
+            return name.upper()
+        if f"--{name.replace('_', '-')}" in parameter.opts:
+            return parameter.opts[0]
+    return f"--{name.replace('_', '-')}" if fault.pointer.startswith("?") else fault.pointer or "the body"
 
 
 def _as_options(text: str) -> str:
