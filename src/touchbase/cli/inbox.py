@@ -12,6 +12,7 @@ from touchbase.cli.options import ID, Group, json_option
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
 from touchbase.cli.through_api import PAGE, page_of, through_api
 from touchbase.connections.models import CHANNELS
+from touchbase.inbox.delivery import REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
 from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:
@@ -140,11 +141,20 @@ def show(tb: Touchbase, delivery_id: int, as_json: bool) -> None:
 def _print_content(found: DeliveryDetail) -> None:
     body = found["body"]
     if body is None:
-        click.echo(f"\nthe body was removed: {found['body_removed']}\n\nevents")
+        click.echo(f"\n{_why_removed(found['body_removed'])}\n\nevents")
         return
     echo(f"query  {escape_controls(found['query']) or '-'}\n\nheaders")
     print_record(found["headers"], "  ")
     click.echo(f"\nbody\n{escape_controls(body['content'])}\n\nevents")
+
+
+def _why_removed(removed: Any) -> str:
+    on = removed["at"][:10]
+    if removed["why"] == REMOVED_BY_RETENTION:
+        return f"body removed by retention on {on}"
+    if removed["why"] == REMOVED_UNSEARCHABLE:
+        return f"body removed on {on}, because it could not be searched for a person who was erased"
+    return f"body removed on {on}, because a person in it was erased"
 
 
 def _print_groups(groups: list[Any], as_json: bool) -> None:

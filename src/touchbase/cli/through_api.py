@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from http import HTTPStatus
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +34,7 @@ PAGE = 200
 """Items that are read at once."""
 ADVICE = {"send misfits=keep": "add --keep-misfits", "send values=delete": "add --values"}
 """What problems advise programs -> what to do on the command line."""
+NO_CLIENT = "there is no client "
 CLIENT_OPTION = click.option("--client", "client_id", help=CLIENT)
 
 
@@ -96,7 +96,7 @@ def page_of(items: Iterable[Any], limit: int, after: object = None, option: str 
     if after is not None:
         rest = dropwhile(lambda item: item[name] != after, items)
         if next(rest, None) is None:
-            raise click.ClickException(f"{option} {after} is not on this list: begin again without it")
+            raise click.ClickException(f"{option} names nothing on this list: begin again without it")
         items = rest
     page = [*islice(items, limit + 1)]
     return page[:limit], len(page) > limit
@@ -161,23 +161,22 @@ def _in_process(settings: dict[str, Any], client_id: str | None) -> Iterator[Tou
 def _failure(problem: Problem) -> click.ClickException:
     """Return the error for a problem of the application in this process; members and parameters are named as options."""
     context = click.get_current_context()
+    text = problem.errors[0].detail if problem.errors else problem.detail
+    if text.startswith(NO_CLIENT):
+        return click.ClickException(f"{text}: `touchbase clients list` shows all")
+    if text.startswith(("there is no ", "no tool ")) and not problem.errors and context.parent is not None:
+        return click.ClickException(f"{text}: `touchbase {context.parent.info_name} list` shows all")
     if problem.errors:
         return click.UsageError(_as_options("; ".join(f"{_option(context, each)}: {each.detail}" for each in problem.errors)))
-    text = _as_options(problem.detail)
-    if problem.status == HTTPStatus.NOT_FOUND and text.startswith("there is no ") and context.parent is not None:
-        group = "clients" if text.startswith("there is no client ") else context.parent.info_name
-        text = f"{text}: `touchbase {group} list` shows all"
-    return click.ClickException(text)
+    return click.ClickException(_as_options(problem.detail))
 
 
 def _option(context: click.Context, fault: FieldError) -> str:
     """Return the option or argument for the place of a fault; the place itself if the command has none."""
     name = fault.field
     for parameter in context.command.params:
-        if isinstance(parameter, click.Argument) and parameter.name == name:
-            return name.upper()
-        if f"--{name.replace('_', '-')}" in parameter.opts:
-            return parameter.opts[0]
+        if parameter.name == name or f"--{name.replace('_', '-')}" in parameter.opts:
+            return name.upper() if isinstance(parameter, click.Argument) else parameter.opts[0]
     return f"--{name.replace('_', '-')}" if fault.pointer.startswith("?") else fault.pointer or "the body"
 
 
