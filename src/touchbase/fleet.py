@@ -157,9 +157,14 @@ class Shared:
 
 @contextlib.asynccontextmanager
 async def sharing(
-    settings: Settings, store: CellRouter, clock: Clock, metrics: Metrics, log_name: Callable[[str], str]
+    settings: Settings,
+    store: CellRouter,
+    clock: Clock,
+    metrics: Metrics,
+    log_name: Callable[[str], str],
+    load: Callable[[], Adapters] = load_adapters,
 ) -> AsyncIterator[Shared]:
-    """Make what workers share; it is closed in the end, so leave this after the workers have stopped."""
+    """Make what workers share; it is closed in the end, so leave this after the workers have stopped. `load` returns the adapters."""
     tracing = open_tracing(touchbase.__version__, log_name) if settings.tracing else None
     sender, place = outgoing_parts(settings, store)
     http, reader = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed), TranslatorPool()
@@ -173,7 +178,7 @@ async def sharing(
         ending.callback(sandbox.close)
         ending.callback(files.close)
         connections = Connections(store, clock)
-        calls, adapters, spool = CallCounts(clock), load_adapters(), _spool(settings, metrics)
+        calls, adapters, spool = CallCounts(clock), load(), _spool(settings, metrics)
         if spool is not None:
             ending.callback(spool.close)
             await ending.enter_async_context(running(spool, "spool"))

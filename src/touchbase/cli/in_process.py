@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from touchbase.cli.options import read_settings
@@ -20,6 +21,8 @@ from touchbase.cli.store import now_us, opened
 from touchbase.client.core import received
 
 if TYPE_CHECKING:
+    from touchbase.adapters.interface import ProtocolResponse
+    from touchbase.adapters.registry import Adapters
     from touchbase.client.core import Wire
     from touchbase.client.retries import Received
     from touchbase.config import Settings
@@ -178,11 +181,28 @@ async def application(store: CellRouter, given: Mapping[str, Any]) -> AsyncItera
     from touchbase.rate_limit.rate_limiter import RateLimiter
 
     settings = replace(read_settings(**given), spool="", tracing=False, max_import_bytes=UNLIMITED)
-    async with sharing(settings, store, now_us, NoMetrics(), str) as shared:
+    async with sharing(settings, store, now_us, NoMetrics(), str, lambda: cast("Adapters", _LazyAdapters())) as shared:
         refused = RefusedWebhooks(now_us, shared.metrics)
         fleet = Fleet(store.placement.cell_of)
         parts = web_parts(shared, fleet, auth="operator", uses=KeyUsage(), refused=refused)
         yield build_app(replace(parts, limiter=RateLimiter())), shared
+
+
+class _LazyAdapters:
+    """The adapters of all tools, loaded when the first is used: that takes a fifth of a second."""
+
+    @cached_property
+    def _loaded(self) -> Adapters:
+        from touchbase.adapters.registry import load_adapters
+
+        return load_adapters()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loaded, name)
+
+    def protocol_answer(self, body: bytes) -> ProtocolResponse | None:
+        """Return what the adapters do."""
+        return self._loaded.protocol_answer(body)
 
 
 class _Response:
