@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Record = Literal["contact", "company"]
 MOST_IDS = 1_000
-"""Records of one command: they are one transaction."""
+"""Records of one command, which are written one by one."""
 SURVIVORSHIPS = ("newest", "if_empty", "keep", "most_complete")
 _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would change.")
 
