@@ -138,6 +138,8 @@ class InProcess:
                 raise
 
     def _serve(self) -> None:
+        from touchbase.common.threads import close_threads
+
         try:
             asyncio.run(self._application())
         except BaseException as error:
@@ -145,6 +147,8 @@ class InProcess:
                 self._ready.set_exception(error)
             elif not isinstance(error, KeyboardInterrupt):  # the command has it
                 raise
+        finally:
+            close_threads()
 
     async def _application(self) -> None:
         """Keep the application ready for requests until `close`."""
@@ -222,14 +226,15 @@ class _Response:
 
     async def end(self) -> None:
         self._task.cancel()
-        await asyncio.wait([self._task])
+        await asyncio.gather(self._task, return_exceptions=True)
 
     async def _call(self, app: App, scope: Scope) -> None:
         try:
             await app(scope, self._receive, self._messages.put)
-        finally:
-            if not self._messages.full():
-                self._messages.put_nowait(None)
+        except Exception:
+            await self._messages.put(None)
+            raise
+        await self._messages.put(None)
 
     async def _receive(self) -> Message:
         for message in self._body:
