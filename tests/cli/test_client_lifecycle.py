@@ -156,7 +156,7 @@ def test_clients_delete__removes_the_client_and_all_its_rows(store: Run, monkeyp
 
 
 def test_clients_delete__shows_its_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    from touchbase.cli.client_life import Progress
+    from touchbase.cli.clients import Progress
 
     seconds = [0.0]
     progress = Progress(lambda: seconds[0])

@@ -1,25 +1,33 @@
-"""`touchbase clients list, add, show, configure`: clients and their settings."""
+"""`touchbase clients`: clients, their settings and their life."""
 
 from __future__ import annotations
 
 import json
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.client_life import Values, delete, rename, resume, rotate_id, suspend, values_of
+from touchbase.cli.connections import add as connect
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
-from touchbase.cli.connections_add import add as connect
-from touchbase.cli.options import Group, json_option, with_client_argument
+from touchbase.cli.failures import STOPPED
+from touchbase.cli.options import Group, json_option, keep_old_option, with_client_argument
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.store import read_file
-from touchbase.cli.through_api import PAGE, page_of, through_api
+from touchbase.cli.store import find_client, now_us, read_file
+from touchbase.cli.through_api import PAGE, here, page_of, through_api
 from touchbase.clients.models import CLIENT_STATES, DELETING
+from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from touchbase.client import Touchbase
+    from touchbase.clients.commands import Removal
+    from touchbase.routing.router import CellRouter
 
 COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
 
@@ -96,8 +104,149 @@ def configure(tb: Touchbase, client_id: str, file: Path, as_json: bool) -> None:
         print_record(changed)
 
 
-for each in (rename, suspend, resume, rotate_id, delete):
-    clients.add_command(each)
+Values = dict[str, object]
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@click.argument("name")
+@json_option()
+def rename(tb: Touchbase, client_id: str, name: str, as_json: bool) -> None:
+    """Give a client another name for people; its id and addresses stay."""
+    changed = values_of(tb.admin.clients.rename(client_id, {"name": name.strip()}))
+    _print_client(changed, f"client {client_id} is called {name.strip()!r}", as_json)
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@json_option()
+def suspend(tb: Touchbase, client_id: str, as_json: bool) -> None:
+    """Suspend a client: requests about its records get a 403. Its webhooks are stored, and applied when it is resumed."""
+    message = f"client {client_id} is suspended; its webhooks are stored, `touchbase clients resume {client_id}` applies them"
+    changed = values_of(tb.admin.clients.suspend(client_id))
+    _print_client(changed, message, as_json)
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@json_option()
+def resume(tb: Touchbase, client_id: str, as_json: bool) -> None:
+    """Resume a suspended client; webhooks stored in between are applied."""
+    changed = values_of(tb.admin.clients.resume(client_id))
+    _print_client(changed, f"client {client_id} is active", as_json)
+
+
+@clients.command("rotate-id")
+@through_api()
+@click.argument("client_id")
+@click.option("--to", "new_id", help="The new id; without it, one that cannot be guessed is made.")
+@keep_old_option("7d", "How long the old id is still honoured.")
+@json_option()
+def rotate_id(tb: Touchbase, client_id: str, new_id: str | None, keep_old: Micros, as_json: bool) -> None:
+    """Give a client another id and print it; change the webhook addresses in its tools before the old id ends."""
+    body: Any = {"client_id": new_id, "keep_old_seconds": keep_old // SECOND}
+    made, until = values_of(tb.admin.clients.rotate_id(client_id, body)), now_us() + keep_old
+    _print_client(made, str(made["client_id"]), as_json)
+    click.echo(f"{client_id} is honoured {f'until {to_text(until)}' if keep_old else 'no longer'}", err=True)
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@click.option("--yes", is_flag=True, help="Delete it: contacts, companies, events, deliveries, connections and keys, for ever.")
+@json_option()
+def delete(tb: Touchbase, client_id: str, yes: bool, as_json: bool) -> None:
+    """Delete a client with all its data.
+
+    It is closed at once; its data is deleted in steps. Ctrl+C stops that: a running server continues it, or the
+    same command.
+    """
+    try:
+        removed = _delete(tb, client_id, yes)
+    except KeyboardInterrupt:
+        click.echo("\nstopped; a running server continues it, or the same command", err=True)
+        sys.exit(STOPPED)
+    if as_json:
+        print_json({"client_id": client_id, "removed_rows": removed})
+    elif removed is None:
+        click.echo(f"client {client_id} is closed; the server deletes its data")
+    else:
+        click.echo(f"client {client_id} is gone, {removed} rows with it")
+
+
+def _print_client(changed: Values, message: str, as_json: bool) -> None:
+    """Print a changed client as JSON, or the message."""
+    if as_json:
+        print_json(changed)
+    else:
+        click.echo(message)
+
+
+def _delete(tb: Touchbase, client_id: str, yes: bool) -> int | None:
+    """Delete a client; return the number of its rows, or None if the server deletes them while it runs."""
+    found, application = tb.admin.clients.get(client_id), here()
+    if not yes:
+        data = "all" if application is None else f"{application.on_store(lambda store: _count(store, client_id))} rows of"
+        raise click.UsageError(
+            f"this deletes client {client_id} ({found['name'] or 'without a name'}) and {data} its data for ever: add --yes to do it"
+        )
+    tb.admin.clients.delete(client_id, confirm=client_id)
+    return None if application is None else application.on_store(lambda store: _remove(store, client_id))
+
+
+async def _count(store: CellRouter, client_id: str) -> int:
+    from touchbase.clients.commands import CountClientRows
+
+    return await store.read(CountClientRows((await find_client(store, client_id)).number))
+
+
+async def _remove(store: CellRouter, client_id: str) -> int:
+    """Do the work of the server's maintenance."""
+    import asyncio
+
+    from touchbase.clients.removal import removal_of
+
+    removed, progress = 0, Progress()
+    async for removal in removal_of(store, now_us, await find_client(store, client_id)):
+        removed = max(removed, removal.removed)
+        progress.show(removal)
+        if removal.wait_us:
+            await asyncio.sleep(min(1.0, removal.wait_us / SECOND))
+    return removed
+
+
+class Progress:
+    """Prints how far a deletion is: in one line that changes on a terminal, else in a line a second."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._total: int | None = None
+        self._last_shown = seconds()
+
+    def show(self, removal: Removal) -> None:
+        """Print the progress, at most once a second without a terminal."""
+        self._total = removal.total or self._total
+        on_terminal = sys.stderr.isatty()
+        if not on_terminal and (removal.done or self._seconds() < self._last_shown + 1):
+            return
+        self._last_shown = self._seconds()
+        so_far = f"{removal.removed} rows" if self._total is None else f"{removal.removed} of {self._total} rows"
+        waits = f"; {removal.wait_us // SECOND + 1} s until earlier requests have ended" if removal.wait_us else ""
+        click.echo(f"\r\x1b[K{so_far}{waits}" if on_terminal else f"{so_far}{waits}", err=True, nl=removal.done or not on_terminal)
+
+
+def values_of(found: Mapping[str, object], *, detail: bool = False) -> Values:
+    """Return a client of the API, with its name in log lines; with `detail` its former ids too."""
+    from touchbase.server.access_log import client_log_name
+
+    values = {name: value for name, value in found.items() if name != "former_ids"}
+    more = {"former_ids": found["former_ids"]} if detail else {}
+    return {**values, "log_name": client_log_name(str(found["client_id"])), **more}
+
+
 FORMER = {"connect": connect, "connections": connections, "disconnect": disconnect}
 """Former names of commands of `touchbase connections`, which took the client's id as an argument."""
 clients.former = {name: with_client_argument(name, command) for name, command in FORMER.items()}

@@ -1,21 +1,24 @@
-"""`touchbase endpoints`: webhook endpoints of clients, their attempts, replays and secrets."""
+"""`touchbase endpoints`: webhook endpoints of clients, their previews, attempts, replays and secrets."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.endpoints_add import add
-from touchbase.cli.endpoints_preview import preview
 from touchbase.cli.options import ID, Group, json_option, point_in_time
-from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.through_api import PAGE, page_of, through_api
+from touchbase.cli.output import SPARE, Column, echo, escape_controls, print_json, print_record, print_table
+from touchbase.cli.server_options import CLIENT
+from touchbase.cli.store import find_client, now_us
+from touchbase.cli.through_api import PAGE, here, page_of, through_api, with_client_id
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.outgoing.models import DELIVERED, OUTCOMES
+from touchbase.outgoing.models import DELIVERED, KINDS, OUTCOMES, WEBHOOK
+from touchbase.outgoing.validation import USUAL_RATES
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
+    from touchbase.routing.router import CellRouter
 
 Values = dict[str, Any]
 COLUMNS = (
@@ -83,8 +86,128 @@ def test(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-endpoints.add_command(add)
-endpoints.add_command(preview)
+@endpoints.command()
+@through_api(client="needed", settings=("webhook_allowed_origins",))
+@click.option("--kind", type=click.Choice(KINDS), default=WEBHOOK, show_default=True, help="What is sent, and to what.")
+@click.option("--to", multiple=True, help="An address of a recipient, for the kind email; several times for several.")
+@click.option("--template", default="", help="Text of messages, such as '{{person}} replied: {{text}}', for slack and email.")
+@click.option("--template-subject", default="", help="Subject of e-mails, as --template.")
+@click.option(
+    "--value",
+    "words",
+    multiple=True,
+    metavar="STATUS=NAME",
+    help="For hubspot: the internal name that its property has for a status; several times for several. Others are written as they are.",
+)
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="A type of events, such as contact.replied; several times for several. Default: all; slack, email: replies; hubspot: statuses.",
+)
+@click.option("--ordering", type=click.Choice(("per_record", "none")), default="per_record", show_default=True, help="Order of sending.")
+@click.option(
+    "--format", "format_", type=click.Choice(("standard", "cloudevents")), default="standard", show_default=True, help="Of bodies."
+)
+@click.option(
+    "--rate-limit", type=click.IntRange(0, 10_000), help="Most requests a second; 0: no limit. Default: 0, slack 1, email and hubspot 5."
+)
+@click.option("--description", default="", help="A note.")
+@json_option()
+@click.argument("url", required=False)
+def add(
+    tb: Touchbase, as_json: bool, url: str | None, to: tuple[str, ...], words: tuple[str, ...], rate_limit: int | None, **values: Any
+) -> None:
+    """Add an endpoint, which gets the client's events from now on; prints its secret once.
+
+    The URL of a Slack channel is a secret: give - to read it from standard input.
+    """
+    if url == "-":
+        url = sys.stdin.readline().strip()
+    rate = USUAL_RATES[values["kind"]] if rate_limit is None else rate_limit
+    body = {**values, "to": [*to], "values": dict(map(_pair, words)), "format": values["format_"], "url": url}
+    del body["format_"]
+    needed: Any = {"rate_limit": rate, **{name: value for name, value in body.items() if value}}
+    made = with_client_id(tb.webhook_endpoints.add(needed))
+    if as_json:
+        print_json(made)
+    else:
+        print_record(made)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    status, equals, name = text.partition("=")
+    if not (equals and status.strip() and name.strip()):
+        raise click.BadParameter(f"{text!r} is not STATUS=NAME, such as replied=REPLIED", param_hint="'--value'")
+    return status.strip(), name.strip()
+
+
+@endpoints.command()
+@through_api(client="own")
+@click.option("--client", "client_id", help=CLIENT)
+@click.option("--event", help="A stored event, such as evt_1207. Default: the event of a fictitious person, as in a test.")
+@json_option("Print JSON, for e-mails with their source.")
+@click.argument("endpoint_id", type=ID, metavar="ENDPOINT")
+def preview(tb: Touchbase, client_id: str | None, event: str | None, endpoint_id: int, as_json: bool) -> None:
+    """Show what an endpoint would be sent about an event, and send nothing."""
+    application = here()
+    if application is None:
+        shown, why_not = _shown_at_server(tb, endpoint_id, event), ""
+    elif client_id is None:
+        raise click.UsageError("Missing option '--client'.")
+    else:
+        owner = client_id
+        shown, why_not = application.on_store(lambda store: _preview(store, owner, endpoint_id, event))
+    if as_json:
+        print_json(shown)
+    else:
+        more: dict[str, object] = {name: shown[name] for name in ("requests", "not_sent") if name in shown}
+        print_record({"kind": shown["kind"], "type": shown["type"], "headers": shown["headers"], **more})
+        echo("")
+        if isinstance(shown["body"], str):
+            for line in shown["body"].splitlines():
+                echo(escape_controls(line))
+        else:
+            print_json(shown["body"])
+    if why_not:
+        click.echo(f"endpoint {endpoint_id} does not get this event: {why_not}", err=True)
+
+
+async def _preview(store: CellRouter, client_id: str, endpoint_id: int, event: str | None) -> tuple[dict[str, Any], str]:
+    """Return what the endpoint would be sent, and why it is not; the API previews endpoints that need not exist, so it knows no why."""
+    import msgspec
+
+    from touchbase.cli.options import read_settings
+    from touchbase.outgoing.api.endpoint_bodies import sequence_of_id
+    from touchbase.outgoing.api.objects import AS_IN_API
+    from touchbase.outgoing.api.preview import preview_out
+    from touchbase.outgoing.attempts import Outbox
+    from touchbase.outgoing.sql.endpoints import get_endpoint
+    from touchbase.workers import outgoing_parts
+
+    sequence = None if event is None else sequence_of_id(event)
+    client = await find_client(store, client_id)
+    endpoint = await store.read(get_endpoint(client.number, endpoint_id))
+    if endpoint is None:
+        raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
+    sender, place = outgoing_parts(read_settings(), store)
+    try:
+        outbox = Outbox(store, sender.post, now_us, AS_IN_API, place)
+        message = None if event is not None and sequence is None else await outbox.preview(endpoint, client.client_id, sequence)
+        if message is None:
+            raise click.ClickException(f"there is no event {event} in the log of {client_id}; `touchbase events list` shows their ids")
+        why_not = "" if sequence is None else await outbox.why_not(endpoint, sequence)
+    finally:
+        await sender.close()
+    return dict(msgspec.to_builtins(preview_out(endpoint.kind, message))), why_not
+
+
+def _shown_at_server(tb: Touchbase, endpoint_id: int, event: str | None) -> dict[str, Any]:
+    """Return what an endpoint would be sent about an event."""
+    endpoint: dict[str, Any] = {**tb.webhook_endpoints.get(endpoint_id)}
+    names = ("kind", "to", "template", "template_subject", "values")
+    body: Any = {name: endpoint[name] for name in names if endpoint.get(name)} | ({} if event is None else {"event": event})
+    return {**tb.webhook_endpoints.preview(body)}
 
 
 @endpoints.command()
