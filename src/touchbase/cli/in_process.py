@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from touchbase.cli.options import read_settings
 from touchbase.cli.store import now_us, opened
 from touchbase.client.core import received
+from touchbase.common.asgi import path_of
 
 if TYPE_CHECKING:
     from touchbase.adapters.interface import ProtocolResponse
@@ -250,7 +251,6 @@ async def _begin(app: App, scope: Scope, content: bytes | os.PathLike[str] | Non
 def _scope(wire: Wire) -> Scope:
     """Return a request as the server gives it to the application."""
     from touchbase.http.inner_request import FROM_HERE
-    from touchbase.server.request_head import path_of
 
     url = urlsplit(wire.url)
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in wire.headers if name.lower() not in NOT_SENT]
