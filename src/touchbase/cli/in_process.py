@@ -134,8 +134,9 @@ class InProcess:
             try:
                 self._ready.result()
             except BaseException:
-                self._thread.join()
-                self._thread = None
+                with contextlib.suppress(Exception):
+                    self._ready.result()  # after Ctrl+C the store is opened first
+                self.close()
                 raise
 
     def _serve(self) -> None:
