@@ -17,30 +17,25 @@ from functools import partial
 from typing import Any
 
 import touchbase
-from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.commands import AnyKey
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import add_first_key
-from touchbase.auth.sessions import Sessions
 from touchbase.cells.models import HOME
 from touchbase.common.threads import close_threads
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
 from touchbase.connections.silence import CallCounts
 from touchbase.encryption.keys import EncryptionKeys
-from touchbase.event_log.feed import Feed
 from touchbase.events.work import ProcessingStore
 from touchbase.events.worker import InboxWorker
-from touchbase.fleet import Fleet, Shared, sharing, start_cell
+from touchbase.fleet import Fleet, Shared, sharing, start_cell, web_parts
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
-from touchbase.http.dependencies import Dependencies, Limits
-from touchbase.imports.preview import Previews
+from touchbase.http.dependencies import Dependencies
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.metrics import NoMetrics
 from touchbase.presence import facts_of, present
-from touchbase.rate_limit.rate_limiter import limiter
 from touchbase.routing.router import CellRouter
 from touchbase.server.access_log import AccessLog, client_log_name
 from touchbase.server.exposition import SharedMetrics
@@ -53,7 +48,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Runs, job_files_us, run_all, running
+from touchbase.workers import Runs, run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -102,40 +97,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         worker = await _start_home(shared_parts, fleet, ending, uses, refused)
         store.on_opened = partial(start_cell, shared_parts, fleet, ending, settings.inbox_worker)
         await store.start()
-        parts = Dependencies(
-            store=store,
-            clock=clock,
-            auth="none" if settings.open_mode else "api-key",
-            limits=body_limits(settings),
-            version=touchbase.__version__,
-            on_stored=fleet.wake_inbox,
-            read=shared_parts.reader,
-            sandbox=shared_parts.sandbox,
-            previews=Previews(shared_parts.files),
-            senders=shared_parts.adapters,
-            connections=shared_parts.connections,
-            public_url=settings.public_url.rstrip("/"),
-            fetch_allowed=settings.fetch_allowed,
-            protocol_answer=shared_parts.adapters.protocol_answer,
-            metrics=metrics,
-            key_uses=uses,
-            on_deleting=fleet.wake_maintenance,
-            on_job=fleet.wake_jobs,
-            on_endpoint=fleet.wake_dispatchers,
-            send_webhook=shared_parts.sender.post,
-            webhook_allowed=settings.webhook_allowed,
-            installation=shared_parts.place,
-            keep_job_files_us=job_files_us(settings),
-            limiter=limiter(settings),
-            failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
-            sessions=Sessions(settings.encryption_key),
-            refused=refused,
-            failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
-            feed=Feed(store, settings.max_waiting),
-            tracing=shared_parts.tracing,
-            spool=shared_parts.spool,
-            cell_of_name=store.placement.cell_of_name,
-        )
+        parts = web_parts(shared_parts, fleet, auth="none" if settings.open_mode else "api-key", uses=uses, refused=refused)
         yield _application(parts, metrics, settings, shared, worker, refused, shared_parts.calls)
 
 
@@ -151,22 +113,6 @@ async def _start_home(
     every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(home, outage)]
     await run_all(every if runs else [], ending)
     return workers.inbox
-
-
-def body_limits(settings: Settings) -> Limits:
-    """Return the limits of request bodies."""
-    return Limits(
-        api_body_bytes=settings.max_api_body_bytes,
-        batch_body_bytes=settings.max_batch_body_bytes,
-        page_bytes=settings.page_bytes,
-        webhook_body_bytes=settings.max_webhook_body_bytes,
-        file_bytes=settings.max_import_bytes,
-        import_previews=settings.max_import_previews,
-        stored_bytes=settings.max_stored_bytes,
-        file_seconds=settings.import_timeout,
-        body_seconds=settings.body_timeout,
-        body_idle_seconds=settings.body_idle_timeout,
-    )
 
 
 def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings, shared: SharedMetrics | None) -> Operations:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import touchbase
 from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
+from touchbase.auth.sessions import Sessions
 from touchbase.common.timestamps import Clock
 from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
@@ -22,12 +24,13 @@ from touchbase.encryption.keys import EncryptionKeys
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, count_fetch
 from touchbase.erasure.service import Eraser
+from touchbase.event_log.feed import Feed
 from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import ProcessingStore, WorkReport
 from touchbase.events.worker import InboxWorker, PeriodicTask, add_report, count_report
-from touchbase.http.dependencies import new_sandbox
+from touchbase.http.dependencies import AuthMode, Dependencies, Limits, new_sandbox
 from touchbase.idempotency.service import ResponseCleanup
-from touchbase.imports.preview import new_file_sandbox
+from touchbase.imports.preview import Previews, new_file_sandbox
 from touchbase.inbox.cleanup import DedupeCleanup
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.maintenance import Maintenance
@@ -36,6 +39,7 @@ from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.mail_client import Sender
 from touchbase.outgoing.models import Installation
+from touchbase.rate_limit.rate_limiter import limiter
 from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.routing.cell_store import CellStore
 from touchbase.routing.router import CellRouter
@@ -45,7 +49,7 @@ from touchbase.sql.outage import Outage
 from touchbase.storage import keys_of
 from touchbase.tracing.interface import Tracing
 from touchbase.tracing.setup import open_tracing
-from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all, running
+from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, outgoing_parts, run_all, running
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
@@ -153,9 +157,14 @@ class Shared:
 
 @contextlib.asynccontextmanager
 async def sharing(
-    settings: Settings, store: CellRouter, clock: Clock, metrics: Metrics, log_name: Callable[[str], str]
+    settings: Settings,
+    store: CellRouter,
+    clock: Clock,
+    metrics: Metrics,
+    log_name: Callable[[str], str],
+    load: Callable[[], Adapters] = load_adapters,
 ) -> AsyncIterator[Shared]:
-    """Make what workers share; it is closed in the end, so leave this after the workers have stopped."""
+    """Make what workers share; it is closed in the end, so leave this after the workers have stopped. `load` returns the adapters."""
     tracing = open_tracing(touchbase.__version__, log_name) if settings.tracing else None
     sender, place = outgoing_parts(settings, store)
     http, reader = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed), TranslatorPool()
@@ -169,7 +178,7 @@ async def sharing(
         ending.callback(sandbox.close)
         ending.callback(files.close)
         connections = Connections(store, clock)
-        calls, adapters, spool = CallCounts(clock), load_adapters(), _spool(settings, metrics)
+        calls, adapters, spool = CallCounts(clock), load(), _spool(settings, metrics)
         if spool is not None:
             ending.callback(spool.close)
             await ending.enter_async_context(running(spool, "spool"))
@@ -243,3 +252,58 @@ async def start_cell(shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitS
     fleet.maintenances.append(maintenance)
     every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, retention]
     await run_all([maintenance, *(every if runs else [])], ending)
+
+
+def web_parts(shared: Shared, fleet: Fleet, *, auth: AuthMode, uses: KeyUsage, refused: RefusedWebhooks) -> Dependencies:
+    """Return the dependencies of the web application; `fleet` is woken for what requests store."""
+    settings, store = shared.settings, shared.store
+    return Dependencies(
+        store=store,
+        clock=shared.clock,
+        auth=auth,
+        limits=body_limits(settings),
+        version=touchbase.__version__,
+        on_stored=fleet.wake_inbox,
+        read=shared.reader,
+        sandbox=shared.sandbox,
+        previews=Previews(shared.files),
+        senders=shared.adapters,
+        connections=shared.connections,
+        public_url=settings.public_url.rstrip("/"),
+        fetch_allowed=settings.fetch_allowed,
+        protocol_answer=shared.adapters.protocol_answer,
+        metrics=shared.metrics,
+        key_uses=uses,
+        on_deleting=fleet.wake_maintenance,
+        on_job=fleet.wake_jobs,
+        on_endpoint=fleet.wake_dispatchers,
+        send_webhook=shared.sender.post,
+        webhook_allowed=settings.webhook_allowed,
+        installation=shared.place,
+        keep_job_files_us=job_files_us(settings),
+        limiter=limiter(settings),
+        failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
+        sessions=Sessions(settings.encryption_key),
+        refused=refused,
+        failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
+        feed=Feed(store, settings.max_waiting),
+        tracing=shared.tracing,
+        spool=shared.spool,
+        cell_of_name=store.placement.cell_of_name,
+    )
+
+
+def body_limits(settings: Settings) -> Limits:
+    """Return the limits of request bodies."""
+    return Limits(
+        api_body_bytes=settings.max_api_body_bytes,
+        batch_body_bytes=settings.max_batch_body_bytes,
+        page_bytes=settings.page_bytes,
+        webhook_body_bytes=settings.max_webhook_body_bytes,
+        file_bytes=settings.max_import_bytes,
+        import_previews=settings.max_import_previews,
+        stored_bytes=settings.max_stored_bytes,
+        file_seconds=settings.import_timeout,
+        body_seconds=settings.body_timeout,
+        body_idle_seconds=settings.body_idle_timeout,
+    )

@@ -72,7 +72,7 @@ def test_set_type_and_remove__refuse_what_would_lose_values(acme: Run) -> None:
 
     blocked = acme("custom-fields", "remove", "Seats", "--client", "acme")
     removed = acme("custom-fields", "remove", "Seats", "--values", "--client", "acme")
-    assert blocked.output == "Error: records have values of 'Seats'; add --values to remove these too\n"
+    assert blocked.output == "Error: 2 contacts have a value of 'Seats'; add --values to remove these too\n"
     assert removed.exit_code == 0, removed.output
     assert fields(acme) == {"Branch": 2, "Industry": 1}
     acme("custom-fields", "add", "Tier", "--client", "acme")

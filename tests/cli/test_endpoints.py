@@ -25,7 +25,7 @@ def test_commands__show_and_change_an_endpoint(store: Run) -> None:
     assert [(one["id"], one["url"], one["types"], one.get("secret")) for one in listed] == [(1, made["url"], ["contact.replied"], None)]
     assert made["secret"].startswith("whsec_")
     assert rotated["secret"] not in ("", made["secret"])
-    assert (refused.exit_code, "https" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "https" in refused.stderr) == (2, True)
     assert (missing.exit_code, "there is no event evt_7" in missing.stderr) == (1, True)
     assert [each.exit_code for each in (resumed, attempts, removed)] == [0, 0, 0]
     assert json.loads(store("endpoints", "list", "--json", env=env).stdout) == []

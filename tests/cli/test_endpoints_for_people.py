@@ -94,7 +94,7 @@ def test_mail__needs_a_server_and_recipients(acme: Run) -> None:
     nobody = acme("endpoints", "add", *ACME, "--kind", "email", env=MAIL)
     added = acme("endpoints", "add", *ACME, "--kind", "email", "--to", "a@example.com", "--to", "b@example.com", "--json", env=MAIL)
 
-    assert without.exit_code == nobody.exit_code == 1
+    assert without.exit_code == nobody.exit_code == 2
     assert "TOUCHBASE_SMTP_URL" in without.output
     assert "1 to 20 e-mail addresses" in nobody.output
     made = json.loads(added.stdout)
@@ -111,7 +111,7 @@ def test_mail__goes_to_the_domains_that_the_operator_lists(acme: Run) -> None:
     doctor = acme("doctor", "--json", env=mail)
 
     why = "'a@partner.example': the allowed domains are example.com; ask the operator to add partner.example to TOUCHBASE_MAIL_DOMAINS"
-    assert (refused.exit_code, why in refused.output) == (1, True)
+    assert (refused.exit_code, why in refused.output) == (2, True)
     assert added.exit_code == 0, added.output
     assert (tested.exit_code, why in json.loads(tested.stdout)["error"]) == (1, True)
     assert "no e-mail may be sent to 'a@partner.example'" in doctor.stdout
@@ -133,7 +133,7 @@ def test_test__sends_what_the_template_says(acme: Run, channel: tuple[str, list[
 def test_template__with_an_unknown_value_is_refused_with_the_nearest(acme: Run) -> None:
     refused = acme("endpoints", "add", *ACME, "--kind", "slack", URL, "--template", "{{contact.emial}}")
 
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "did you mean 'contact.email'" in refused.output
 
 
@@ -149,7 +149,7 @@ def test_hubspot__is_added_once_its_connection_can_write_and_tested_with_its_tok
     tested = acme("endpoints", "test", *ACME, "1", "--fetch-allowed-origins", base)
     listed = acme("endpoints", "attempts", *ACME)
 
-    assert (early.exit_code, "access token" in early.stderr) == (1, True)
+    assert (early.exit_code, "access token" in early.stderr) == (2, True)
     assert (wrong.exit_code, "STATUS=NAME" in wrong.stderr) == (2, True)
     made = json.loads(added.stdout)
     assert (made["kind"], made["url"], made["values"]) == ("hubspot", "hubspot:contacts", {"replied": "REPLIED", "not now": "NOT_NOW"})

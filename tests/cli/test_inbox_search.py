@@ -81,15 +81,15 @@ def test_inbox_list__names_bodies_that_it_cannot_search(replied: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--email", "jane"], "--email "),
+        (["--email", "jane"], "--email: "),
         (["--email", "a@b.example", "--contact-id", "1"], "give one of --email, --linkedin and --contact-id"),
-        (["--linkedin", "https://www.linkedin.com/"], "--linkedin is not the address of a LinkedIn profile"),
+        (["--linkedin", "https://www.linkedin.com/"], "--linkedin: is not the address of a LinkedIn profile"),
         (["--text", ""], "--text must have 1 to 200 characters"),
         (["--text", "a", "--before", "3"], "--before goes with a list"),
         (["--text", "a", "--group"], "not with --group"),
         (["--until", "1d", "--group"], "--until goes with a list"),
         (["--cursor", "x"], "--cursor goes on with a search"),
-        (["--text", "a", "--cursor", "x"], "--cursor is not a cursor of a search"),
+        (["--text", "a", "--cursor", "x"], "--cursor: is not a cursor"),
         (["--event", "replied"], "email_replied"),
     ],
     ids=str,
@@ -106,4 +106,4 @@ def test_inbox_list__asks_for_the_client_when_there_are_several(replied: Run) ->
     refused = replied("inbox", "list", "--email", "jane@example.com")
 
     assert refused.exit_code == 2
-    assert "--client must name the client whose deliveries are meant" in refused.output
+    assert "--client: must name the client whose deliveries are meant" in refused.output

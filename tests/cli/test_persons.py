@@ -188,9 +188,6 @@ def test_prune__removes_bodies_past_their_retention(filled: Run) -> None:
 
 
 def test_persons_export__writes_one_persons_data_as_json(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from touchbase.cli import persons
-
-    monkeypatch.setattr(persons, "PAGE", 1)
     more = [CANARY.replace(b'"email_sent"', b'"email_sent","campaign_name":"%d"' % number) for number in range(2)]
     keep(b"  " + more[0], b"   " + more[1])
     filled("worker", "--once")
@@ -211,7 +208,7 @@ def test_persons_export__writes_a_complete_private_file_or_none(
     nowhere = filled("persons", "export", *WHO, "--out", "nowhere/person.json")
     done = filled("persons", "export", *WHO, "--out", "person.json")
     with monkeypatch.context() as broken:
-        broken.setattr("touchbase.cli.persons_remote.ExportText.end", lambda text: 1 / 0)
+        broken.setattr("touchbase.cli.persons.ExportText.end", lambda text: 1 / 0)
         broken.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("traces")))
         half = filled("persons", "export", *WHO, "--out", "half.json")
 

@@ -68,7 +68,7 @@ def test_parquet__is_exported_and_imported_into_another_client(store: Run, monke
     export = store("contacts", "export", "--client", "acme", "--format", "parquet")
 
     assert store("companies", "export", "--client", "other").stdout.splitlines()[1].split(",")[2] == "x.example"
-    assert export.exit_code == 1
+    assert export.exit_code == 2
     assert "not installed where Touchbase runs: pip install touchbase[parquet]" in export.output
 
 

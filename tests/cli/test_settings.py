@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.app import body_limits
 from touchbase.cli.store import without_password
 from touchbase.config import BadSettings, Settings
+from touchbase.fleet import body_limits
 from touchbase.http.dependencies import Limits
 
 

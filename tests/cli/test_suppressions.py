@@ -122,7 +122,7 @@ def test_exported_file__is_imported_elsewhere_as_it_was(lists: Run) -> None:
         (("add", *ACME, "jane@example.com", "--until", "2020-01-01T00:00:00Z"), "is over"),
         (("remove", *ACME, "jane@example.com"), "jane@example.com is not on this list: `touchbase suppressions list` shows all"),
         (("import", *ACME, "none.csv"), "none.csv"),
-        (("list", *ACME, "--after", "99"), "--after 99 is on the list no more"),
+        (("list", *ACME, "--after", "99"), "--after names nothing on this list"),
     ],
 )
 def test_wrong_command__says_what_to_do(lists: Run, arguments: tuple[str, ...], message: str) -> None:

@@ -258,7 +258,6 @@ def test_command_without_server__says_where_to_run_it(run: Run, command: str) ->
     ("arguments", "says"),
     [
         (["endpoints", "add", "--webhook-allowed-origins", "x", "--client", "acme", "https://a.example"], "goes with a store"),
-        (["keys", "list", "--before", "x"], "--before goes with a store"),
         (["persons", "erase", "--client", "acme", "--email", "a@example.com", "--dry-run"], "--dry-run goes with a store"),
         (["persons", "erase", "--client", "acme", "--email", "a@example.com", "--lift"], "--lift does not work through a server"),
     ],

@@ -12,11 +12,13 @@ import click
 from touchbase.cli.each_cell import keys_at_hand
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json, print_table
-from touchbase.cli.remote import chosen_server, fetch, through_server
 from touchbase.cli.store import now_us, opened, run, without_password
+from touchbase.cli.through_api import here, through_api
 
 if TYPE_CHECKING:
     from touchbase.cells.models import Cell
+    from touchbase.client import Touchbase
+    from touchbase.routing.router import CellRouter
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
@@ -57,17 +59,20 @@ async def _add(database: str | None, name: str, address: str) -> Cell:
 
 
 @cells.command("list")
-@through_server()
-@setting_options("database")
+@through_api()
 @json_option()
-def list_(database: str | None, as_json: bool) -> None:
+def list_(tb: Touchbase, as_json: bool) -> None:
     """List the cells, how many clients live in each, and whether it answers."""
-    found: list[dict[str, Any]] = fetch(lambda tb: [{**cell} for cell in tb.admin.cells.list()["data"]], lambda: _list(database))
+    found: list[dict[str, Any]] = [{**cell} for cell in tb.admin.cells.list()["data"]]
+    application = here()
+    if application is not None:  # the operator sees their addresses
+        addresses = application.on_store(_addresses)
+        found = [{**cell, "address": addresses.get(cell["name"], without_password(application.settings.database))} for cell in found]
     if as_json:
         print_json(found)
         return
     shown = ("name", "number", "state", "clients")
-    columns = ("cell", *shown[1:], "answers", *(["address"] if chosen_server() is None else []))
+    columns = ("cell", *shown[1:], "answers", *(["address"] if application is not None else []))
     rows = (
         (
             *(each[name] for name in shown),
@@ -79,16 +84,8 @@ def list_(database: str | None, as_json: bool) -> None:
     print_table(columns, rows)
 
 
-async def _list(database: str | None) -> list[dict[str, Any]]:
-    from msgspec import to_builtins
-
-    from touchbase.http.cells import cell_page
-    from touchbase.routing.listing import list_cells
-
-    async with opened(database) as store:
-        found = await list_cells(store, read_settings(database=database).database)
-    shown = to_builtins(cell_page(found))["data"]
-    return [{**one, "address": without_password(each.cell.address)} for one, each in zip(shown, found, strict=True)]
+async def _addresses(store: CellRouter) -> dict[str, str]:
+    return {each.cell.name: without_password(each.cell.address) for each in store.cells.values()}
 
 
 def _out(cell: Cell) -> dict[str, object]:

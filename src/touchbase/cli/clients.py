@@ -1,37 +1,33 @@
-"""`touchbase clients list, add, show, configure`: clients and their settings."""
+"""`touchbase clients`: clients, their settings and their life."""
 
 from __future__ import annotations
 
+import json
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.client_life import (
-    Values,
-    as_values,
-    check_client_id,
-    check_name,
-    delete,
-    rename,
-    resume,
-    rotate_id,
-    suspend,
-    values_at_server,
-)
+from touchbase.cli.connections import add as connect
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
-from touchbase.cli.connections_add import add as connect
-from touchbase.cli.options import Group, json_option, setting_options, with_client_argument
+from touchbase.cli.failures import STOPPED
+from touchbase.cli.options import Group, json_option, keep_old_option, with_client_argument
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
-from touchbase.cli.store import find_client, now_us, opened, read_file
+from touchbase.cli.store import find_client, now_us, read_file
+from touchbase.cli.through_api import PAGE, here, page_of, through_api
 from touchbase.clients.models import CLIENT_STATES, DELETING
-from touchbase.errors import Invalid, MalformedBody
+from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from touchbase.client import Touchbase
-    from touchbase.clients.models import ClientSettings
+    from touchbase.clients.commands import Removal
+    from touchbase.routing.router import CellRouter
 
 COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
 
@@ -42,38 +38,38 @@ def clients() -> None:
 
 
 @clients.command("list")
-@through_server(only_store=("after",))
-@setting_options("database")
+@through_api()
 @click.option("--state", type=click.Choice(CLIENT_STATES), help="Only clients in this state.")
 @click.option("--name", help="Only clients whose name or id contains this.")
 @click.option("--limit", default=1000, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
 @click.option("--after", help="The last client id of the page before.")
 @json_option()
-def list_(database: str | None, state: str | None, name: str | None, limit: int, after: str | None, as_json: bool) -> None:
+def list_(tb: Touchbase, state: Any, name: str | None, limit: int, after: str | None, as_json: bool) -> None:
     """List clients; log lines name a client by its log name."""
-    found, more = fetch(lambda tb: _list_at_server(tb, state, name, limit), lambda: _list(database, state, name, limit, after))
+    listed: Any = tb.admin.clients.iterate(state=state, name=name, limit=min(limit + 1, PAGE))
+    page, more = page_of(listed, limit, after, name="client_id")
+    found = [values_of(each) for each in page]
     if as_json:
         print_json(found)
         return
     names = ("client_id", "name", "state", "created_time", "log_name", "made_by")
     print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="there is no client: `touchbase clients add` adds one")
-    if more is not None:
-        say_more("--after", more)
+    if more:
+        click.echo(f"there are more: --after {page[-1]['client_id']}", err=True)
 
 
 @clients.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @click.argument("client_id", required=False)
 @click.option("--name", default="", help="The client's name, for people.")
 @click.option("--cell", default="", help="The cell that it is to live in; else the one with the fewest clients.")
 @json_option()
-def add(database: str | None, client_id: str | None, name: str, cell: str, as_json: bool) -> None:
+def add(tb: Touchbase, client_id: str | None, name: str, cell: str, as_json: bool) -> None:
     """Add a client, so that its webhook addresses work, and print its id; an existing client is not changed.
 
     The id is part of the addresses. Without CLIENT_ID, one that cannot be guessed is made.
     """
-    made, new = fetch(lambda tb: _add_at_server(tb, client_id, name.strip(), cell), lambda: _add(database, client_id, name.strip(), cell))
+    made, new = _add(tb, client_id, name.strip(), cell)
     if as_json:
         print_json(made)
     else:
@@ -82,13 +78,12 @@ def add(database: str | None, client_id: str | None, name: str, cell: str, as_js
 
 
 @clients.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @click.argument("client_id")
 @json_option()
-def show(database: str | None, client_id: str, as_json: bool) -> None:
+def show(tb: Touchbase, client_id: str, as_json: bool) -> None:
     """Show a client with its settings, and its former ids that are still honoured."""
-    found = fetch(lambda tb: values_at_server(tb.admin.clients.get(client_id), detail=True), lambda: _show(database, client_id))
+    found = values_of(tb.admin.clients.get(client_id), detail=True)
     if as_json:
         print_json(found)
     else:
@@ -96,118 +91,195 @@ def show(database: str | None, client_id: str, as_json: bool) -> None:
 
 
 @clients.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @click.argument("client_id")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @json_option()
-def configure(database: str | None, client_id: str, file: Path, as_json: bool) -> None:
+def configure(tb: Touchbase, client_id: str, file: Path, as_json: bool) -> None:
     """Replace a client's settings with the JSON in FILE (- for standard input)."""
-    changed = fetch(lambda tb: _configure_at_server(tb, client_id, file), lambda: _configure(database, client_id, _settings_in(file)))
+    changed = _configure(tb, client_id, file)
     if as_json:
         print_json(changed)
     else:
         print_record(changed)
 
 
-for each in (rename, suspend, resume, rotate_id, delete):
-    clients.add_command(each)
+Values = dict[str, object]
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@click.argument("name")
+@json_option()
+def rename(tb: Touchbase, client_id: str, name: str, as_json: bool) -> None:
+    """Give a client another name for people; its id and addresses stay."""
+    changed = values_of(tb.admin.clients.rename(client_id, {"name": name.strip()}))
+    _print_client(changed, f"client {client_id} is called {name.strip()!r}", as_json)
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@json_option()
+def suspend(tb: Touchbase, client_id: str, as_json: bool) -> None:
+    """Suspend a client: requests about its records get a 403. Its webhooks are stored, and applied when it is resumed."""
+    message = f"client {client_id} is suspended; its webhooks are stored, `touchbase clients resume {client_id}` applies them"
+    changed = values_of(tb.admin.clients.suspend(client_id))
+    _print_client(changed, message, as_json)
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@json_option()
+def resume(tb: Touchbase, client_id: str, as_json: bool) -> None:
+    """Resume a suspended client; webhooks stored in between are applied."""
+    changed = values_of(tb.admin.clients.resume(client_id))
+    _print_client(changed, f"client {client_id} is active", as_json)
+
+
+@clients.command("rotate-id")
+@through_api()
+@click.argument("client_id")
+@click.option("--to", "new_id", help="The new id; without it, one that cannot be guessed is made.")
+@keep_old_option("7d", "How long the old id is still honoured.")
+@json_option()
+def rotate_id(tb: Touchbase, client_id: str, new_id: str | None, keep_old: Micros, as_json: bool) -> None:
+    """Give a client another id and print it; change the webhook addresses in its tools before the old id ends."""
+    body: Any = {"client_id": new_id, "keep_old_seconds": keep_old // SECOND}
+    made, until = values_of(tb.admin.clients.rotate_id(client_id, body)), now_us() + keep_old
+    _print_client(made, str(made["client_id"]), as_json)
+    click.echo(f"{client_id} is honoured {f'until {to_text(until)}' if keep_old else 'no longer'}", err=True)
+
+
+@clients.command()
+@through_api()
+@click.argument("client_id")
+@click.option("--yes", is_flag=True, help="Delete it: contacts, companies, events, deliveries, connections and keys, for ever.")
+@json_option()
+def delete(tb: Touchbase, client_id: str, yes: bool, as_json: bool) -> None:
+    """Delete a client with all its data.
+
+    It is closed at once; its data is deleted in steps. Ctrl+C stops that: a running server continues it, or the
+    same command.
+    """
+    try:
+        removed = _delete(tb, client_id, yes)
+    except KeyboardInterrupt:
+        click.echo("\nstopped; a running server continues it, or the same command", err=True)
+        sys.exit(STOPPED)
+    if as_json:
+        print_json({"client_id": client_id, "removed_rows": removed})
+    elif removed is None:
+        click.echo(f"client {client_id} is closed; the server deletes its data")
+    else:
+        click.echo(f"client {client_id} is gone, {removed} rows with it")
+
+
+def _print_client(changed: Values, message: str, as_json: bool) -> None:
+    """Print a changed client as JSON, or the message."""
+    if as_json:
+        print_json(changed)
+    else:
+        click.echo(message)
+
+
+def _delete(tb: Touchbase, client_id: str, yes: bool) -> int | None:
+    """Delete a client; return the number of its rows, or None if the server deletes them while it runs."""
+    found, application = tb.admin.clients.get(client_id), here()
+    if not yes:
+        data = "all" if application is None else f"{application.on_store(lambda store: _count(store, client_id))} rows of"
+        raise click.UsageError(
+            f"this deletes client {client_id} ({found['name'] or 'without a name'}) and {data} its data for ever: add --yes to do it"
+        )
+    tb.admin.clients.delete(client_id, confirm=client_id)
+    return None if application is None else application.on_store(lambda store: _remove(store, client_id))
+
+
+async def _count(store: CellRouter, client_id: str) -> int:
+    from touchbase.clients.commands import CountClientRows
+
+    return await store.read(CountClientRows((await find_client(store, client_id)).number))
+
+
+async def _remove(store: CellRouter, client_id: str) -> int:
+    """Do the work of the server's maintenance."""
+    import asyncio
+
+    from touchbase.clients.removal import removal_of
+
+    removed, progress = 0, Progress()
+    async for removal in removal_of(store, now_us, await find_client(store, client_id)):
+        removed = max(removed, removal.removed)
+        progress.show(removal)
+        if removal.wait_us:
+            await asyncio.sleep(min(1.0, removal.wait_us / SECOND))
+    return removed
+
+
+class Progress:
+    """Prints how far a deletion is: in one line that changes on a terminal, else in a line a second."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._total: int | None = None
+        self._last_shown = seconds()
+
+    def show(self, removal: Removal) -> None:
+        """Print the progress, at most once a second without a terminal."""
+        self._total = removal.total or self._total
+        on_terminal = sys.stderr.isatty()
+        if not on_terminal and (removal.done or self._seconds() < self._last_shown + 1):
+            return
+        self._last_shown = self._seconds()
+        so_far = f"{removal.removed} rows" if self._total is None else f"{removal.removed} of {self._total} rows"
+        waits = f"; {removal.wait_us // SECOND + 1} s until earlier requests have ended" if removal.wait_us else ""
+        click.echo(f"\r\x1b[K{so_far}{waits}" if on_terminal else f"{so_far}{waits}", err=True, nl=removal.done or not on_terminal)
+
+
+def values_of(found: Mapping[str, object], *, detail: bool = False) -> Values:
+    """Return a client of the API, with its name in log lines; with `detail` its former ids too."""
+    from touchbase.server.access_log import client_log_name
+
+    values = {name: value for name, value in found.items() if name != "former_ids"}
+    more = {"former_ids": found["former_ids"]} if detail else {}
+    return {**values, "log_name": client_log_name(str(found["client_id"])), **more}
+
+
 FORMER = {"connect": connect, "connections": connections, "disconnect": disconnect}
 """Former names of commands of `touchbase connections`, which took the client's id as an argument."""
 clients.former = {name: with_client_argument(name, command) for name, command in FORMER.items()}
 
 
-def _list_at_server(tb: Touchbase, state: Any, name: str | None, limit: int) -> tuple[list[Values], str | None]:
-    page, more = some(tb.admin.clients.iterate(state=state, name=name, limit=min(limit, PAGE)), limit)
-    return [values_at_server(each) for each in page], page[-1]["client_id"] if more else None
-
-
-def _add_at_server(tb: Touchbase, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
+def _add(tb: Touchbase, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
+    """Return the client, and whether it is new."""
     from touchbase.client import NotFound
 
     if client_id is not None:
         try:
-            return values_at_server(tb.admin.clients.get(client_id)), False
+            present = tb.admin.clients.get(client_id)
         except NotFound:
             pass
-    return values_at_server(tb.admin.clients.create({"client_id": client_id, "name": name, "cell": cell})), True
+        else:
+            if present["state"] == DELETING:
+                raise click.ClickException(f"client {client_id!r} is being deleted; add it again when that is done")
+            return values_of(present), False
+    return values_of(tb.admin.clients.create({"client_id": client_id, "name": name, "cell": cell})), True
 
 
-def _configure_at_server(tb: Touchbase, client_id: str, file: Path) -> Values:
-    import msgspec
+def _configure(tb: Touchbase, client_id: str, file: Path) -> Values:
+    from touchbase.client import Problem
 
-    _settings_in(file)  # its errors name the file
-    tb.admin.clients.get(client_id)  # else a `PUT` would make it
-    return values_at_server(tb.admin.clients.put(client_id, {"settings": msgspec.json.decode(read_file(file))}))
-
-
-async def _list(
-    database: str | None, state: str | None, name: str | None, limit: int, after: str | None
-) -> tuple[list[Values], str | None]:
-    from touchbase.clients.service import Clients
-
-    async with opened(database) as store:
-        page, more = await Clients(store, now_us).page(limit, after, state=state, text=name)
-        return [as_values(client) for client in page], more
-
-
-async def _add(database: str | None, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
-    """Return the client, and whether it is new."""
-    from touchbase.clients.commands import CreateClient, FindClient
-    from touchbase.clients.service import new_client_id
-
-    check_client_id(client_id)
-    check_name(name)
-    async with opened(database) as store:
-        known = await store.read(FindClient(client_id, now_us())) if client_id is not None else None
-        if known is None:
-            return as_values(await store.write(CreateClient(client_id or new_client_id(), name, now_us(), cell=cell))), True
-        if known.state == DELETING:
-            raise click.ClickException(f"client {client_id!r} is being deleted; add it again when that is done")
-        return as_values(known), False
-
-
-async def _show(database: str | None, client_id: str) -> dict[str, object]:
-    import msgspec
-
-    from touchbase.clients.api.settings import detail_of
-    from touchbase.clients.sql.queries import former_ids
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        former = await store.read(former_ids(client.number, now_us()))
-    shown = msgspec.to_builtins(detail_of(client, former))
-    return {**as_values(client), "former_ids": shown["former_ids"]}
-
-
-async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Values:
-    from touchbase.clients.service import Clients
-    from touchbase.statuses.models import RECORD_KINDS
-    from touchbase.statuses.sql.refused import recheck_statuses
-
-    async with opened(database) as store:
-        found = await find_client(store, client_id)
-        changed = (await Clients(store, now_us).put(client_id, settings))[0]
-        for kind in RECORD_KINDS.values():
-            await store.write(recheck_statuses(found.number, kind, now_us()))
-        return as_values(changed)
-
-
-def _settings_in(file: Path) -> ClientSettings:
-    import msgspec
-
-    from touchbase.clients.api.settings_body import ClientRequest, checked
-    from touchbase.http.body_errors import parse_json
-    from touchbase.http.request_body import read_struct
-
-    data = read_file(file)
     try:
-        parse_json(data)  # alone, so that the position in an error is the position in the file
-        body = b'{"settings": %b}' % data
-        request = read_struct(body, msgspec.json.Decoder(ClientRequest), ClientRequest, lambda partly: checked(partly.settings))
-        return checked(request.settings)
-    except Invalid as error:
-        why = "; ".join(f"{fault.pointer.removeprefix('/settings') or 'the settings'} {fault.detail}" for fault in error.faults)
-        raise click.ClickException(f"{file} has no valid client settings: {why}; see docs/reference/clients.md") from error
-    except MalformedBody as error:
-        raise click.ClickException(f"{file} has no valid client settings: {error.detail}; see docs/reference/clients.md") from error
+        settings = json.loads(read_file(file))
+    except ValueError as error:
+        raise click.ClickException(f"{file} has no valid client settings: {error}; see docs/reference/clients.md") from None
+    tb.admin.clients.get(client_id)  # else a `PUT` would make it
+    try:
+        return values_of(tb.admin.clients.put(client_id, {"settings": settings}))
+    except Problem as problem:
+        if not problem.errors:
+            raise
+        why = "; ".join(f"{each.pointer.removeprefix('/settings') or 'the settings'} {each.detail}" for each in problem.errors)
+        raise click.ClickException(f"{file} has no valid client settings: {why}; see docs/reference/clients.md") from None

@@ -1,23 +1,25 @@
-"""`touchbase connections list, show, remove`: the connected tools of clients."""
+"""`touchbase connections`: connect tools to clients, list, change and remove connections."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.connections_add import add
-from touchbase.cli.options import Group, connection_options, find_channel, json_option, setting_options
+from touchbase.cli.options import Group, connection_options, find_channel, json_option
 from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.remote import fetch, through_server
-from touchbase.cli.store import explain_not_found, find_client, now_us, opened
+from touchbase.cli.store import read_text
+from touchbase.cli.through_api import PAGE, address, here, through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
-    from touchbase.clients.models import Client
-    from touchbase.sql.store import Store
+    from touchbase.client import FieldError, Touchbase
+    from touchbase.connections.models import ConnectionSettings
+    from touchbase.errors import Fault
 
-Values = dict[str, object]
+Values = dict[str, Any]
 COLUMNS = (
     "client",
     "tool",
@@ -32,6 +34,8 @@ COLUMNS = (
     Column("calls a day", SPARE),
     Column("changed", SPARE),
 )
+PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
+"""Channels -> the second segment of their webhook addresses."""
 SILENCE_COLUMNS = ("since", "noticed", "ended", "calls a day", Column("usual interval, seconds", SPARE))
 
 
@@ -40,17 +44,13 @@ def connections() -> None:
     """Connect clients' tools, list and show connections, and remove them."""
 
 
-connections.add_command(add)
-
-
 @connections.command("list")
-@through_server()
-@setting_options("database")
+@through_api()
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, settings included.")
-def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
+def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
     """List connections with their calls and the state of fetching records; secrets are shown as set or not set."""
-    found = fetch(lambda tb: _list_at_server(tb, client_id), lambda: _list(database, client_id))
+    found = _list(tb, client_id)
     if as_json:
         print_json(found)
         return
@@ -61,14 +61,13 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 
 
 @connections.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @connection_options
 @json_option()
-def show(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """Show one connection with its settings, its calls and the state of fetching; secrets are shown as set or not set."""
     channel = find_channel(channel, tool)
-    found = fetch(lambda tb: _list_at_server(tb, client_id), lambda: _list(database, client_id))
+    found = _list(tb, client_id)
     one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
     if one is None:
         raise click.ClickException(f"client {client_id} has no connection of {tool} on {channel}: `touchbase connections list` shows all")
@@ -79,16 +78,13 @@ def show(database: str | None, client_id: str, channel: str | None, tool: str, a
 
 
 @connections.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @connection_options
 @json_option()
-def silences(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+def silences(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """List the times in which the tool's usual calls did not come, newest first."""
     on: Any = find_channel(channel, tool)
-    found = fetch(
-        lambda tb: tb.admin.connections.list_silences(client_id, on, tool)["data"], lambda: _silences(database, client_id, on, tool)
-    )
+    found = tb.admin.connections.list_silences(client_id, on, tool)["data"]
     if as_json:
         print_json(found)
         return
@@ -96,76 +92,24 @@ def silences(database: str | None, client_id: str, channel: str | None, tool: st
 
 
 @connections.command()
-@through_server()
-@setting_options("database")
+@through_api()
 @connection_options
 @json_option()
-def remove(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+def remove(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """Disconnect a tool: its webhooks need no proof any more and are read as without a connection. Its deliveries stay."""
-    channel = find_channel(channel, tool)
-    present_id = fetch(lambda tb: _remove_at_server(tb, client_id, channel, tool), lambda: _remove(database, client_id, channel, tool))
+    on: Any = find_channel(channel, tool)
+    tb.admin.connections.disconnect(client_id, on, tool)
+    present_id = tb.admin.clients.get(client_id)["client_id"]
     if as_json:
-        print_json({"client_id": present_id, "channel": channel, "tool": tool})
+        print_json({"client_id": present_id, "channel": on, "tool": tool})
     else:
-        click.echo(f"{tool} is no longer connected on {channel}")
+        click.echo(f"{tool} is no longer connected on {on}")
 
 
-def _list_at_server(tb: Touchbase, client_id: str | None) -> list[Values]:
-    owners = [client_id] if client_id is not None else [each["client_id"] for each in tb.admin.clients.iterate()]
+def _list(tb: Touchbase, client_id: str | None) -> list[Values]:
+    """Return the connections of a client, or of all clients."""
+    owners = [client_id] if client_id is not None else [each["client_id"] for each in tb.admin.clients.iterate(limit=PAGE)]
     return [{"client_id": owner, **one} for owner in owners for one in tb.admin.connections.list(owner)["data"]]
-
-
-def _remove_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str) -> str:
-    tb.admin.connections.disconnect(client_id, channel, tool)
-    return tb.admin.clients.get(client_id)["client_id"]
-
-
-async def _list(database: str | None, client_id: str | None) -> list[Values]:
-    from touchbase.clients.sql.queries import list_clients
-
-    async with opened(database) as store:
-        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(list_clients())
-        return [one for owner in owners for one in await _of(store, owner)]
-
-
-async def _of(store: Store, owner: Client) -> list[Values]:
-    """Return a client's connections with the member names of the admin API."""
-    import msgspec
-
-    from touchbase.connections.api.schemas import Known, connection_out
-    from touchbase.connections.service import Connections
-
-    service = Connections(store, now_us)
-    if not (found := await service.all(owner.number)):
-        return []
-    fetching, calls = await service.fetching(owner.number), await service.calls(owner.number)
-    shown = [connection_out(one, known=Known(fetching.get(one.tool), calls.get((one.channel, one.tool)))) for one in found]
-    return [{"client_id": owner.client_id, **msgspec.to_builtins(one)} for one in shown]
-
-
-async def _silences(database: str | None, client_id: str, channel: str, tool: str) -> list[Values]:
-    import msgspec
-
-    from touchbase.connections.api.silences import silence_out
-    from touchbase.connections.service import Connections
-    from touchbase.connections.sql.silence import list_silences
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        with explain_not_found(f"`touchbase connections list --client {client_id}` shows all"):
-            await Connections(store, now_us).get(client.number, channel, tool)
-        found = await store.read(list_silences(client.number, channel, tool))
-        return [msgspec.to_builtins(silence_out(one)) for one in found]
-
-
-async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
-    from touchbase.connections.commands import RemoveConnection
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        with explain_not_found(f"`touchbase connections list --client {client_id}` shows all"):
-            await store.write(RemoveConnection(client.number, channel, tool))
-        return client.client_id
 
 
 def _part(one: Values, name: str) -> Values:
@@ -186,3 +130,185 @@ def _row(one: Values) -> tuple[object, ...]:
         *(calls.get(name) for name in ("silent_since_time", "last_time", "per_day")),
         one["updated_time"],
     )
+
+
+@connections.command()
+@through_api(settings=("public_url", "fetch_allowed_origins"))
+@connection_options
+@click.option(
+    "--secret",
+    "secrets",
+    multiple=True,
+    help="The secret that webhooks must prove to know; several during a rotation, or one for each webhook.",
+)
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path, allow_dash=True), help="Read the secret from this file (- for standard input)."
+)
+@click.option("--generate-secret", is_flag=True, help="Make a secret and print it; it is shown only once.")
+@click.option("--no-secret", is_flag=True, help="Remove the secrets: webhooks need no proof.")
+@click.option("--access-token", help="Token for the tool's API, to fetch records that its webhooks leave out.")
+@click.option(
+    "--access-token-file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Read the token from this file (- for standard input).",
+)
+@click.option("--no-access-token", is_flag=True, help="Remove the access token: nothing is fetched from the tool any more.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Set a setting; NAME.KEY=VALUE for one entry of a table.")
+@json_option("Print JSON: the connection, the path of its webhook address, and a new secret.")
+def add(
+    tb: Touchbase, client_id: str, channel: str | None, tool: str,
+    secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
+    access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
+    """Connect a tool to a client, or change its connection.
+
+    Given secrets replace the present ones; given settings are set, others stay. An empty VALUE sets a setting to
+    its default, or removes an entry of a table; the word null means none.
+    """
+    from touchbase.connections.service import new_secret
+
+    channel = find_channel(channel, tool)
+    given = [*secrets, *([read_text(secret_file)] if secret_file else [])]
+    made = new_secret() if generate_secret else None
+    if no_secret and (given or made):
+        raise click.UsageError("--no-secret cannot be combined with --secret, --secret-file or --generate-secret")
+    chosen = [*given, made] if made else given
+    token = _token(access_token, access_token_file, no_access_token)
+    changes = _Changes(chosen if chosen or no_secret else None, settings, token)
+    application = here()
+    present_id, shown, present = _add(tb, client_id, channel, tool, changes)
+    server = address() if application is None else application.settings.public_url or "(the address of your server)"
+    path = f"/public/{PATHS[channel]}/{present_id}"
+    if as_json:
+        print_json({"client_id": present_id, "webhook_path": path, **shown, **({"generated_secret": made} if made else {})})
+    else:
+        _print_connection(shown, f"{server.rstrip('/')}{path}", made, present)
+
+
+def _print_connection(connected: Values, address: str, made: str | None, secrets: Sequence[str]) -> None:
+    """Print a connection, and the proofs that webhooks may have with one of these secrets."""
+    channel, tool = connected["channel"], connected["tool"]
+    click.echo(f"{tool} is connected on {channel}; its secret is {'set' if secrets else 'not set'}")
+    if connected["access_token"] == "set":  # noqa: S105 - the state of the token
+        click.echo("  records  fetched with its access token; `touchbase connections show` shows the state")
+    click.echo(f"  address  {address}")
+    if made is not None:
+        click.echo(f"  secret   {made}  (it is shown only once)")
+    if secrets:
+        click.echo("  proof    any of:")
+        for proof in _proofs(channel, tool, secrets):
+            click.echo(f"           {proof}")
+    for sender in connected.get("would_refuse", ()):
+        webhooks = f"{sender['calls']} webhook{'s' if sender['calls'] > 1 else ''} of {sender['tool'] or 'no known tool'}"
+        click.echo(f"  refused  from now: {webhooks} came unverified in the last 7 days, the last at {sender['last_received_time'][:19]}")
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """What to set; None: not changed."""
+
+    secrets: list[str] | None
+    settings: tuple[str, ...]
+    token: str | None
+
+
+def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Changes) -> tuple[str, Values, list[str]]:
+    """Return the client's present id (the given one may be a former one), the connection, and its secrets; older ones are not shown."""
+    import msgspec
+
+    from touchbase.client import Problem
+    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+    from touchbase.connections.models import NO_SETTINGS
+
+    known = next((one for one in tb.admin.connections.list(client_id)["data"] if (one["channel"], one["tool"]) == (channel, tool)), None)
+    before = NO_SETTINGS if known is None else settings_of(msgspec.convert(known["settings"], ConnectionSettingsBody))
+    merged = msgspec.convert(_merge_settings(before, changes.settings), ConnectionSettingsBody, from_attributes=True)
+    body: Any = {"settings": msgspec.to_builtins(merged)} if changes.settings else {}
+    body |= {} if changes.secrets is None else {"secrets": changes.secrets}
+    body |= {} if changes.token is None else {"access_token": changes.token or None}
+    try:
+        if known is None:
+            made = tb.admin.connections.connect(client_id, body | {"channel": channel, "tool": tool})
+        else:
+            made = tb.admin.connections.change(client_id, channel, tool, body)
+    except Problem as problem:
+        if here() is not None:
+            _refuse(problem.errors)
+        raise
+    unknown = [""] * made["secret_count"] if changes.secrets is None else changes.secrets
+    return tb.admin.clients.get(client_id)["client_id"], {**made}, unknown
+
+
+def _refuse(faults: Sequence[Fault | FieldError]) -> None:
+    """Fail if there are faults; the message names the option of each."""
+    if faults:
+        raise click.UsageError("; ".join(f"{_option_of(fault.pointer)}: {fault.detail}" for fault in faults))
+
+
+def _option_of(pointer: str) -> str:
+    """Return the option, and the name of a setting, for a pointer into a connection."""
+    name, *within = pointer.removeprefix("/").split("/")
+    option = f"--{name.removesuffix('s').replace('_', '-')}"
+    return " ".join([option, *filter(None, [".".join(within)])]) if name == "settings" else option
+
+
+def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettings:
+    """Return the known settings, changed by the ones given as NAME=VALUE or NAME.KEY=VALUE."""
+    import msgspec
+
+    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+    from touchbase.http.body_errors import decode_leniently
+
+    defaults = msgspec.to_builtins(ConnectionSettingsBody())
+    values = msgspec.to_builtins(msgspec.convert(known, ConnectionSettingsBody, from_attributes=True))
+    for one in given:
+        name, equals, value = one.partition("=")
+        name, dot, key = name.partition(".")
+        if not equals or name not in defaults:
+            raise click.UsageError(f"--setting is NAME=VALUE, with NAME one of {', '.join(defaults)}; not {one.partition('=')[0]!r}")
+        if not isinstance(defaults[name], dict):
+            values[name] = _value(value) if value else defaults[name]
+        elif not dot:
+            values[name] = _value(value) if value else {}
+        elif value:
+            values[name][key] = None if value == "null" else value
+        else:
+            values[name].pop(key, None)
+    made, faults = decode_leniently(values, ConnectionSettingsBody)
+    _refuse([replace(fault, pointer=f"/settings{fault.pointer}") for fault in faults])
+    return settings_of(made)
+
+
+def _value(text: str) -> object:
+    """Return a JSON value such as true, null or a whole table; for a text that is not JSON, the text."""
+    import msgspec
+
+    try:
+        value: object = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    return value
+
+
+def _proofs(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
+    """Return the ways in which a webhook may prove to know the secret; presenting a public key proves nothing."""
+    from touchbase.adapters.kit.signatures import BEARER
+    from touchbase.adapters.registry import load_adapters
+
+    adapters = load_adapters()
+    proofs = [scheme.about for scheme in adapters.schemes(channel, tool)]
+    return proofs if all(adapters.is_public(channel, tool, secret) for secret in secrets) else [*proofs, BEARER]
+
+
+def _token(given: str | None, file: Path | None, remove: bool) -> str | None:
+    """Return the access token to set; empty: remove it; None: leave it as it is."""
+    from touchbase.connections.models import LONGEST_TOKEN
+
+    if sum(each is not None for each in (given, file, remove or None)) > 1:
+        raise click.UsageError("give one of --access-token, --access-token-file and --no-access-token")
+    if remove:
+        return ""
+    token = read_text(file) if file is not None else given
+    if token is not None and not 1 <= len(token) <= LONGEST_TOKEN:
+        raise click.UsageError(f"--access-token has 1 to {LONGEST_TOKEN} characters")
+    return token

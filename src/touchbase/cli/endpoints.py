@@ -1,28 +1,24 @@
-"""`touchbase endpoints`: webhook endpoints of clients, their attempts, replays and secrets."""
+"""`touchbase endpoints`: webhook endpoints of clients, their previews, attempts, replays and secrets."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.endpoints_add import add
-from touchbase.cli.endpoints_preview import preview
-from touchbase.cli.endpoints_remote import endpoints_at_server, replay_at_server
-from touchbase.cli.options import ID, Group, json_option, point_in_time, setting_options
-from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.remote import PAGE, fetch, some, through_server
+from touchbase.cli.options import ID, Group, json_option, point_in_time
+from touchbase.cli.output import SPARE, Column, echo, escape_controls, print_json, print_record, print_table
 from touchbase.cli.server_options import CLIENT
-from touchbase.cli.store import find_client, now_us, opened
-from touchbase.outgoing.models import DELIVERED, OUTCOMES
+from touchbase.cli.store import find_client, now_us
+from touchbase.cli.through_api import PAGE, here, page_of, through_api, with_client_id
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.outgoing.models import DELIVERED, KINDS, OUTCOMES, WEBHOOK
+from touchbase.outgoing.validation import USUAL_RATES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from touchbase.clients.models import Client
-    from touchbase.common.timestamps import Micros
-    from touchbase.outgoing.models import Endpoint
-    from touchbase.sql.store import Store
+    from touchbase.client import Touchbase
+    from touchbase.routing.router import CellRouter
 
 Values = dict[str, Any]
 COLUMNS = (
@@ -47,23 +43,16 @@ def endpoints() -> None:
 
 def one_endpoint(function: Any) -> Any:
     """Add the options of commands on one endpoint."""
-    for option in (
-        click.argument("endpoint_id", type=ID, metavar="ENDPOINT"),
-        click.option("--client", "client_id", help=CLIENT),
-        setting_options("database"),
-    ):
-        function = option(function)
-    return through_server(client="needed", only_store=("webhook_allowed_origins", "fetch_allowed_origins"))(function)
+    return through_api(client="needed")(click.argument("endpoint_id", type=ID, metavar="ENDPOINT")(function))
 
 
 @endpoints.command("list")
-@through_server(client="given")
-@setting_options("database")
+@through_api(client="own")
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, with filters and fields.")
-def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
+def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
     """List endpoints with their state and what waits for them; secrets are not shown."""
-    found = fetch(lambda tb: endpoints_at_server(tb, client_id), lambda: _list(database, client_id))
+    found = _endpoints(tb, client_id)
     if as_json:
         print_json(found)
         return
@@ -76,28 +65,19 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 @endpoints.command()
 @one_endpoint
 @json_option()
-def remove(database: str | None, client_id: str, endpoint_id: int, as_json: bool) -> None:
+def remove(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     """Remove an endpoint with its attempts; what waits is not sent."""
-    from touchbase.outgoing.sql.endpoints import remove_endpoint
-
-    fetch(
-        lambda tb: tb.webhook_endpoints.remove(endpoint_id),
-        lambda: _write(database, client_id, lambda client: remove_endpoint(client, endpoint_id)),
-    )
+    tb.webhook_endpoints.remove(endpoint_id)
     _done(as_json, endpoint_id, "removed", "is removed")
 
 
 @endpoints.command()
-@one_endpoint
-@setting_options("webhook_allowed_origins", "fetch_allowed_origins")
+@through_api(client="needed", settings=("webhook_allowed_origins", "fetch_allowed_origins"))
+@click.argument("endpoint_id", type=ID, metavar="ENDPOINT")
 @json_option()
-def test(
-    database: str | None, client_id: str, endpoint_id: int, webhook_allowed_origins: str | None, fetch_allowed_origins: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+def test(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     """Send a test to an endpoint and show the response; exit status 1 unless it was a 2xx."""
-    allowed = {"webhook_allowed_origins": webhook_allowed_origins, "fetch_allowed_origins": fetch_allowed_origins}
-    found = fetch(lambda tb: tb.webhook_endpoints.test(endpoint_id), lambda: _test(database, allowed, client_id, endpoint_id))
+    found = tb.webhook_endpoints.test(endpoint_id)
     if as_json:
         print_json(found)
     else:
@@ -106,29 +86,141 @@ def test(
         raise SystemExit(1)
 
 
-endpoints.add_command(add)
-endpoints.add_command(preview)
+@endpoints.command()
+@through_api(client="needed", settings=("webhook_allowed_origins",))
+@click.option("--kind", type=click.Choice(KINDS), default=WEBHOOK, show_default=True, help="What is sent, and to what.")
+@click.option("--to", multiple=True, help="An address of a recipient, for the kind email; several times for several.")
+@click.option("--template", default="", help="Text of messages, such as '{{person}} replied: {{text}}', for slack and email.")
+@click.option("--template-subject", default="", help="Subject of e-mails, as --template.")
+@click.option(
+    "--value",
+    "words",
+    multiple=True,
+    metavar="STATUS=NAME",
+    help="For hubspot: the internal name that its property has for a status; several times for several. Others are written as they are.",
+)
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="A type of events, such as contact.replied; several times for several. Default: all; slack, email: replies; hubspot: statuses.",
+)
+@click.option("--ordering", type=click.Choice(("per_record", "none")), default="per_record", show_default=True, help="Order of sending.")
+@click.option(
+    "--format", "format_", type=click.Choice(("standard", "cloudevents")), default="standard", show_default=True, help="Of bodies."
+)
+@click.option(
+    "--rate-limit", type=click.IntRange(0, 10_000), help="Most requests a second; 0: no limit. Default: 0, slack 1, email and hubspot 5."
+)
+@click.option("--description", default="", help="A note.")
+@json_option()
+@click.argument("url", required=False)
+def add(
+    tb: Touchbase, as_json: bool, url: str | None, to: tuple[str, ...], words: tuple[str, ...], rate_limit: int | None, **values: Any
+) -> None:
+    """Add an endpoint, which gets the client's events from now on; prints its secret once.
+
+    The URL of a Slack channel is a secret: give - to read it from standard input.
+    """
+    if url == "-":
+        url = sys.stdin.readline().strip()
+    rate = USUAL_RATES[values["kind"]] if rate_limit is None else rate_limit
+    body = {**values, "to": [*to], "values": dict(map(_pair, words)), "format": values["format_"], "url": url}
+    del body["format_"]
+    needed: Any = {"rate_limit": rate, **{name: value for name, value in body.items() if value}}
+    made = with_client_id(tb.webhook_endpoints.add(needed))
+    if as_json:
+        print_json(made)
+    else:
+        print_record(made)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    status, equals, name = text.partition("=")
+    if not (equals and status.strip() and name.strip()):
+        raise click.BadParameter(f"{text!r} is not STATUS=NAME, such as replied=REPLIED", param_hint="'--value'")
+    return status.strip(), name.strip()
 
 
 @endpoints.command()
-@through_server(client="needed")
-@setting_options("database")
+@through_api(client="own")
 @click.option("--client", "client_id", help=CLIENT)
+@click.option("--event", help="A stored event, such as evt_1207. Default: the event of a fictitious person, as in a test.")
+@json_option("Print JSON, for e-mails with their source.")
+@click.argument("endpoint_id", type=ID, metavar="ENDPOINT")
+def preview(tb: Touchbase, client_id: str | None, event: str | None, endpoint_id: int, as_json: bool) -> None:
+    """Show what an endpoint would be sent about an event, and send nothing."""
+    application = here()
+    if application is None:
+        shown, why_not = _shown_at_server(tb, endpoint_id, event), ""
+    elif client_id is None:
+        raise click.UsageError("Missing option '--client'.")
+    else:
+        owner = client_id
+        shown, why_not = application.on_store(lambda store: _preview(store, owner, endpoint_id, event))
+    if as_json:
+        print_json(shown)
+    else:
+        more: dict[str, object] = {name: shown[name] for name in ("requests", "not_sent") if name in shown}
+        print_record({"kind": shown["kind"], "type": shown["type"], "headers": shown["headers"], **more})
+        echo("")
+        if isinstance(shown["body"], str):
+            for line in shown["body"].splitlines():
+                echo(escape_controls(line))
+        else:
+            print_json(shown["body"])
+    if why_not:
+        click.echo(f"endpoint {endpoint_id} does not get this event: {why_not}", err=True)
+
+
+async def _preview(store: CellRouter, client_id: str, endpoint_id: int, event: str | None) -> tuple[dict[str, Any], str]:
+    """Return what the endpoint would be sent, and why it is not; the API previews endpoints that need not exist, so it knows no why."""
+    import msgspec
+
+    from touchbase.cli.options import read_settings
+    from touchbase.outgoing.api.endpoint_bodies import sequence_of_id
+    from touchbase.outgoing.api.objects import AS_IN_API
+    from touchbase.outgoing.api.preview import preview_out
+    from touchbase.outgoing.attempts import Outbox
+    from touchbase.outgoing.sql.endpoints import get_endpoint
+    from touchbase.workers import outgoing_parts
+
+    sequence = None if event is None else sequence_of_id(event)
+    client = await find_client(store, client_id)
+    endpoint = await store.read(get_endpoint(client.number, endpoint_id))
+    if endpoint is None:
+        raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
+    sender, place = outgoing_parts(read_settings(), store)
+    try:
+        outbox = Outbox(store, sender.post, now_us, AS_IN_API, place)
+        message = None if event is not None and sequence is None else await outbox.preview(endpoint, client.client_id, sequence)
+        if message is None:
+            raise click.ClickException(f"there is no event {event} in the log of {client_id}; `touchbase events list` shows their ids")
+        why_not = "" if sequence is None else await outbox.why_not(endpoint, sequence)
+    finally:
+        await sender.close()
+    return dict(msgspec.to_builtins(preview_out(endpoint.kind, message))), why_not
+
+
+def _shown_at_server(tb: Touchbase, endpoint_id: int, event: str | None) -> dict[str, Any]:
+    """Return what an endpoint would be sent about an event."""
+    endpoint: dict[str, Any] = {**tb.webhook_endpoints.get(endpoint_id)}
+    names = ("kind", "to", "template", "template_subject", "values")
+    body: Any = {name: endpoint[name] for name in names if endpoint.get(name)} | ({} if event is None else {"event": event})
+    return {**tb.webhook_endpoints.preview(body)}
+
+
+@endpoints.command()
+@through_api(client="needed")
 @click.option("--endpoint", "endpoint_id", type=ID, help="Only of this endpoint.")
 @click.option("--event", help="Only of this event, such as evt_1207.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only with this outcome.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most attempts.")
 @json_option("Print JSON, with response bodies.")
-def attempts(
-    database: str | None, client_id: str, endpoint_id: int | None, event: str | None, outcome: str | None, limit: int, as_json: bool
-) -> None:
+def attempts(tb: Touchbase, endpoint_id: int | None, event: str | None, outcome: Any, limit: int, as_json: bool) -> None:
     """List attempts, newest first."""
-    sequence = None if event is None else _sequence(event)
-    asked: Any = {"endpoint": endpoint_id, "event": event, "outcome": outcome}
-    found = fetch(
-        lambda tb: some(tb.webhook_endpoints.iterate_attempts(limit=min(limit, PAGE), **asked), limit)[0],
-        lambda: _attempts(database, client_id, limit, endpoint_id, sequence, outcome),
-    )
+    listed = tb.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, event=event, outcome=outcome, limit=min(limit, PAGE))
+    found, _ = page_of(listed, limit)
     if as_json:
         print_json(found)
         return
@@ -144,20 +236,14 @@ def attempts(
 @click.option("--missing-since", callback=point_in_time, metavar="TIME", help="Events since then that were never delivered.")
 @json_option()
 def replay(
-    database: str | None, client_id: str, endpoint_id: int, event: str | None, failed_since: Micros | None, missing_since: Micros | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+    tb: Touchbase, endpoint_id: int, event: str | None, failed_since: Micros | None, missing_since: Micros | None, as_json: bool
+) -> None:
     """Let a running server send events to an endpoint again."""
-    from touchbase.outgoing.commands import Replay
-
-    if sum(each is not None for each in (event, failed_since, missing_since)) != 1:
-        raise click.UsageError("give one of --event, --failed-since and --missing-since")
-    sequence = None if event is None else _sequence(event)
     times = {"failed_since": failed_since, "missing_since": missing_since}
-    count = fetch(
-        lambda tb: replay_at_server(tb, endpoint_id, event, times),
-        lambda: _write(database, client_id, lambda client: Replay(client, endpoint_id, now_us(), sequence, failed_since, missing_since)),
-    )
+    body: Any = {name: to_text(at) for name, at in times.items() if at is not None} | ({} if event is None else {"event": event})
+    if len(body) != 1:
+        raise click.UsageError("give one of --event, --failed-since and --missing-since")
+    count = tb.webhook_endpoints.replay(endpoint_id, body)["events"]
     if as_json:
         print_json({"id": endpoint_id, "events": count})
     else:
@@ -167,14 +253,9 @@ def replay(
 @endpoints.command()
 @one_endpoint
 @json_option()
-def resume(database: str | None, client_id: str, endpoint_id: int, as_json: bool) -> None:
+def resume(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     """Make a paused or disabled endpoint active: what waited is sent, in order."""
-    from touchbase.outgoing.sql.endpoints import resume_endpoint
-
-    fetch(
-        lambda tb: tb.webhook_endpoints.resume(endpoint_id),
-        lambda: _write(database, client_id, lambda client: resume_endpoint(client, endpoint_id, now_us())),
-    )
+    tb.webhook_endpoints.resume(endpoint_id)
     _done(as_json, endpoint_id, "state", "is active", "active")
 
 
@@ -184,12 +265,9 @@ def resume(database: str | None, client_id: str, endpoint_id: int, as_json: bool
     "--overlap", "hours", type=click.IntRange(0, 720), default=24, show_default=True, help="Hours in which the old one signs too."
 )
 @json_option()
-def rotate_secret(database: str | None, client_id: str, endpoint_id: int, hours: int, as_json: bool) -> None:
+def rotate_secret(tb: Touchbase, endpoint_id: int, hours: int, as_json: bool) -> None:
     """Give an endpoint a new secret and print it once."""
-    secret = fetch(
-        lambda tb: tb.webhook_endpoints.rotate_secret(endpoint_id, {"overlap_hours": hours})["secret"],
-        lambda: _rotate_secret(database, client_id, endpoint_id, hours),
-    )
+    secret = tb.webhook_endpoints.rotate_secret(endpoint_id, {"overlap_hours": hours})["secret"]
     _done(as_json, endpoint_id, "secret", f"has the new secret {secret}", secret)
 
 
@@ -200,88 +278,17 @@ def _done(as_json: bool, endpoint_id: int, name: str, text: str, value: object =
         click.echo(f"endpoint {endpoint_id} {text}")
 
 
-async def _rotate_secret(database: str | None, client_id: str, endpoint_id: int, hours: int) -> str:
-    from touchbase.outgoing.models import Secret
-    from touchbase.outgoing.signatures import new_secret
-    from touchbase.outgoing.sql import endpoints as sql_endpoints
+def _endpoints(tb: Touchbase, client_id: str | None) -> list[Values]:
+    """Return the endpoints of a client; for an administrator's key without a client those of all clients."""
+    from touchbase.client import Forbidden
 
-    now, secret = now_us(), new_secret()
-    until = now + hours * 3_600 * 1_000_000
-    await _write(database, client_id, lambda client: sql_endpoints.rotate_secret(client, endpoint_id, Secret(secret), until, now))
-    return secret
-
-
-async def _write(database: str | None, client_id: str, command: Callable[[int], Any]) -> Any:
-    async with opened(database) as store:
-        return await store.write(command((await find_client(store, client_id)).number))
-
-
-async def _list(database: str | None, client_id: str | None) -> list[Values]:
-    import msgspec
-
-    from touchbase.clients.sql.queries import list_clients
-    from touchbase.outgoing.api.schemas import endpoint_out
-
-    async with opened(database) as store:
-        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(list_clients())
-        return [
-            {"client_id": owner.client_id, **msgspec.to_builtins(endpoint_out(*one))}
-            for owner in owners
-            async for one in _endpoints(store, owner)
-        ]
-
-
-async def _endpoints(store: Store, owner: Client) -> AsyncIterator[Any]:
-    from touchbase.cli.store import now_us
-    from touchbase.outgoing.models import MAX_ENDPOINTS
-    from touchbase.outgoing.sql.endpoints import list_endpoints
-
-    for endpoint in await store.read(list_endpoints(owner.number, MAX_ENDPOINTS, now_us())):
-        yield endpoint
-
-
-async def _test(database: str | None, allowed: dict[str, str | None], client_id: str, endpoint_id: int) -> Values:
-    import msgspec
-
-    from touchbase.cli.options import read_settings
-    from touchbase.outgoing.api.objects import AS_IN_API
-    from touchbase.outgoing.api.schemas import attempt_out
-    from touchbase.outgoing.attempts import Outbox
-    from touchbase.outgoing.commands import StoreAttempt
-    from touchbase.outgoing.sql.endpoints import get_endpoint
-    from touchbase.workers import outgoing_parts
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        endpoint: Endpoint | None = await store.read(get_endpoint(client.number, endpoint_id))
-        if endpoint is None:
-            raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
-        sender, place = outgoing_parts(read_settings(**allowed), store)
-        try:
-            attempt, _ = await Outbox(store, sender.post, now_us, AS_IN_API, place).test(endpoint, client.client_id)
-        finally:
-            await sender.close()
-        await store.write(StoreAttempt(attempt))
-        return dict(msgspec.to_builtins(attempt_out(attempt)))
-
-
-async def _attempts(database: str | None, client_id: str, limit: int, *filters: Any) -> list[Values]:
-    import msgspec
-
-    from touchbase.outgoing.api.schemas import attempt_out
-    from touchbase.outgoing.sql.dispatch import list_attempts
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        found = await store.read(list_attempts(client.number, limit, None, *filters))
-        return [msgspec.to_builtins(attempt_out(one)) for one in found]
-
-
-def _sequence(event: str) -> int:
-    digits = event.removeprefix("evt_")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-        raise click.BadParameter(f"{event!r} is no id of an event such as evt_1207", param_hint="'--event'")
-    return int(digits)
+    if client_id is not None:
+        return [{"client_id": client_id, **one} for one in tb.webhook_endpoints.iterate()]
+    try:
+        owners = [each["client_id"] for each in tb.admin.clients.iterate()]
+    except Forbidden:  # a key of one client
+        return [{"client_id": None, **one} for one in tb.webhook_endpoints.iterate()]
+    return [{"client_id": owner, **one} for owner in owners for one in tb.for_client(owner).webhook_endpoints.iterate()]
 
 
 def _row(one: Values) -> tuple[object, ...]:

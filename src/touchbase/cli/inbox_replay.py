@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from touchbase.cli.failures import STOPPED
-from touchbase.cli.inbox_remote import replay_at_server
-from touchbase.cli.options import ID, json_option, point_in_time, setting_options
+from touchbase.cli.options import ID, json_option, point_in_time
 from touchbase.cli.output import escape_controls, print_json
-from touchbase.cli.remote import or_at_server
-from touchbase.cli.store import explain_not_found, find_client, opened, run
+from touchbase.cli.store import explain_not_found, find_client
+from touchbase.cli.through_api import here, through_api
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.models import CHANNELS
 from touchbase.inbox.delivery import STATES
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.events.replay import Cursor, Page
     from touchbase.events.work import DryRunResult, ProcessingStore
     from touchbase.inbox.service import DeliveryFilter
+    from touchbase.routing.router import CellRouter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,8 +102,7 @@ class _Progress:
 
 
 @click.command()
-@or_at_server(replay_at_server)
-@setting_options("database")
+@through_api()
 @click.argument("delivery_ids", type=ID, nargs=-1)
 @filter_options
 @since_option
@@ -110,7 +110,7 @@ class _Progress:
 @click.option("--dry-run", is_flag=True, help="Only print what would change; nothing is stored.")
 @json_option()
 def replay(
-    database: str | None,
+    tb: Touchbase,
     delivery_ids: tuple[int, ...],
     received_since_us: Micros | None,
     cursor: Cursor | None,
@@ -126,11 +126,16 @@ def replay(
     chosen = any(filters.values()) or received_since_us is not None
     if bool(delivery_ids) == chosen:
         raise click.UsageError("give either ids or filters: `inbox replay 17 18`, or `inbox replay --state failed`")
+    application = here()
+    if application is None:
+        _replay_at_server(tb, delivery_ids, received_since_us, cursor, dry_run, as_json, filters)
+        return
     if delivery_ids and cursor is not None:
         raise click.UsageError("--from goes with filters, not with ids")
     progress = _Progress(cursor, [] if as_json else None)
     try:
-        run(_replay(database, delivery_ids, {**filters, "received_since_us": received_since_us}, dry_run, progress))
+        chosen_filters = {**filters, "received_since_us": received_since_us}
+        application.on_store(lambda store: _replay(store, delivery_ids, chosen_filters, dry_run, progress))
     except KeyboardInterrupt:
         click.echo(f"\nstopped after {progress.done} of {progress.total}{progress.continue_hint}", err=True)
         sys.exit(STOPPED)
@@ -142,7 +147,7 @@ def replay(
         click.echo(f"{_deliveries(progress.queued)} will be applied again{progress.without_body_note}")
 
 
-async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> DeliveryFilter:
+async def _delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> DeliveryFilter:
     """Return the values of `filter_options` and `since_option` as the service takes them."""
     from touchbase.inbox.service import DeliveryFilter
 
@@ -152,32 +157,31 @@ async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> De
     return DeliveryFilter(*chosen, filters.get("problems", False), filters.get("received_until_us"))
 
 
-async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
+async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
     from touchbase.app import clock
     from touchbase.events.replay import DryRunner, add_result, count, pages, replay_page
     from touchbase.events.translator_pool import TranslatorPool
     from touchbase.events.work import DryRunResult
 
-    async with opened(database) as store:
-        chosen = await delivery_filter(store, filters)
-        progress.total = len(set(ids)) if ids else await count(store, chosen, progress.cursor)
-        dry_runner = DryRunner(store, TranslatorPool(), clock) if dry_run else None
-        progress.dry_run = DryRunResult() if dry_run else None
-        async for page in _by_id(store, ids) if ids else pages(store, chosen, progress.cursor):
-            if dry_runner is not None and progress.dry_run is not None:
-                result = await dry_runner.dry_run(page.client.number, [each.id for each in page.deliveries])
-                _record_dry_run(result, progress)
-                progress.without_body += len(page.deliveries) - len(result.deliveries)
-                result.deliveries.clear()
-                add_result(progress.dry_run, result)
-            else:
-                queued = await replay_page(store, page, clock())
-                progress.queued += queued
-                progress.without_body += len(page.deliveries) - queued
-            progress.done += len(page.deliveries)
-            progress.cursor = page.cursor
-            if sys.stderr.isatty():
-                click.echo(f"\r{progress.done} of {progress.total}", err=True, nl=progress.done >= progress.total)
+    chosen = await _delivery_filter(store, filters)
+    progress.total = len(set(ids)) if ids else await count(store, chosen, progress.cursor)
+    dry_runner = DryRunner(store, TranslatorPool(), clock) if dry_run else None
+    progress.dry_run = DryRunResult() if dry_run else None
+    async for page in _by_id(store, ids) if ids else pages(store, chosen, progress.cursor):
+        if dry_runner is not None and progress.dry_run is not None:
+            result = await dry_runner.dry_run(page.client.number, [each.id for each in page.deliveries])
+            _record_dry_run(result, progress)
+            progress.without_body += len(page.deliveries) - len(result.deliveries)
+            result.deliveries.clear()
+            add_result(progress.dry_run, result)
+        else:
+            queued = await replay_page(store, page, clock())
+            progress.queued += queued
+            progress.without_body += len(page.deliveries) - queued
+        progress.done += len(page.deliveries)
+        progress.cursor = page.cursor
+        if sys.stderr.isatty():
+            click.echo(f"\r{progress.done} of {progress.total}", err=True, nl=progress.done >= progress.total)
 
 
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
@@ -229,3 +233,53 @@ def _print_dry_run(progress: _Progress) -> None:
 
 def _deliveries(count: int) -> str:
     return f"{count} {'delivery' if count == 1 else 'deliveries'}"
+
+
+def _replay_at_server(
+    tb: Touchbase, delivery_ids: tuple[int, ...], since: Micros | None, cursor: object, dry_run: bool, as_json: bool,
+    filters: dict[str, str | None],
+) -> None:  # fmt: skip
+    """Apply deliveries again through a server, which knows no place to go on from, and no result of each delivery."""
+    if cursor is not None:
+        raise click.UsageError("--from goes with a store; a server replays what matches without a stop")
+    if delivery_ids and dry_run:
+        raise click.UsageError("--dry-run goes with filters at a server")
+    if delivery_ids:
+        for each in dict.fromkeys(delivery_ids):
+            tb.deliveries.replay(each)
+        _print_replayed({"count": len(set(delivery_ids)), "would": None}, as_json)
+        return
+    received_since = None if since is None else to_text(since)
+    body = {**filters, "client": filters["client_id"], "received_since": received_since, "dry_run": dry_run}
+    del body["client_id"]
+    _print_replayed(_replayed(tb, {name: value for name, value in body.items() if value is not None}), as_json)
+
+
+def _replayed(tb: Touchbase, body: Any) -> dict[str, Any]:
+    """Replay page after page; return the sums."""
+    count, outcomes, fields, made, changed = 0, Counter[str](), Counter[str](), 0, 0
+    while True:
+        page = tb.deliveries.replay_matching(body)
+        count += page["count"]
+        if would := page["would"]:
+            outcomes.update(would["outcomes"])
+            fields.update(would["fields"])
+            made, changed = made + would["records_made"], changed + would["records_changed"]
+        if page["next_cursor"] is None:
+            break
+        body = {**body, "cursor": page["next_cursor"]}
+    total = {"outcomes": dict(outcomes), "records_made": made, "records_changed": changed, "fields": dict(fields)}
+    return {"count": count, "would": total if body.get("dry_run") else None}
+
+
+def _print_replayed(result: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(result)
+        return
+    would, many = result["would"], "1 delivery" if result["count"] == 1 else f"{result['count']} deliveries"
+    if would is None:
+        click.echo(f"{many} will be applied again")
+        return
+    outcomes = ", ".join(f"{count} {state}" for state, count in would["outcomes"].items()) or "none"
+    click.echo(f"{many} would be applied again: {outcomes}")
+    click.echo(f"{would['records_made']} records would be made, {would['records_changed']} would change")

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.inbox_replay import delivery_filter
 from touchbase.cli.options import ID, point_in_time
-from touchbase.cli.store import opened
 from touchbase.common.timestamps import to_text
-from touchbase.errors import Invalid
 from touchbase.history.events import RECORD_EVENTS
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
 from touchbase.inbox.search import LONGEST_TEXT, UNREADABLE
 
 if TYPE_CHECKING:
-    from touchbase.inbox.api.delivery_list import DeliveryRow
-    from touchbase.inbox.search import DeliverySearch, FoundPage, Place
+    from touchbase.client import Touchbase
+    from touchbase.client.models import DeliveryRow
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,71 +84,34 @@ def is_search(sought: dict[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class Result:
-    """What a search found, and how far it came."""
+    """The deliveries of a list or a search, and how far it came."""
 
-    rows: list[DeliveryRow]
-    cursor: str | None
-    back_to: str | None
+    rows: list[DeliveryRow] = field(default_factory=list)
+    cursor: str | None = None
+    back_to: str | None = None
     unsearchable: dict[str, tuple[int, int]] = field(default_factory=dict)
     """By cause: how many, and the newest of them."""
 
 
-async def search(database: str | None, sought: dict[str, Any], filters: dict[str, Any], limit: int) -> Result:
-    """Search until the limit or the time is reached, or all deliveries were examined."""
-    from touchbase.http.query_parameters import cursor_text
-    from touchbase.inbox.api.delivery_list import SEARCH_CURSOR, rows_of
-    from touchbase.inbox.search import search_deliveries
-    from touchbase.sandbox.pool import Sandbox
-
-    async with opened(database) as store, AsyncExitStack() as ending:
-        ending.callback((sandbox := Sandbox("search")).close)
-        chosen, place = await _chosen(store, sought, filters), _place(sought["cursor"])
-        pages: list[FoundPage] = []
-        until = time.monotonic() + SECONDS
-        left = limit
-        while True:
-            page = await search_deliveries(store, sandbox, chosen, min(left, PAGE), place)
-            pages.append(page)
-            left, place = left - len(page.deliveries), page.cursor
-            if place is None or not left or time.monotonic() >= until:
-                break
-        found = sorted((each for page in pages for each in page.deliveries), key=lambda each: -each.id)
-        found_in = {number: where for page in pages for number, where in page.found_in.items()}
-        rows = [*await rows_of(store, found, found_in)]
-    back_to = next((page.back_to_us for page in reversed(pages) if page.back_to_us is not None), None)
-    result = Result(rows, place and cursor_text(SEARCH_CURSOR, place), None if back_to is None else to_text(back_to))
-    for page in pages:
-        for cause, each in page.unsearchable.items():
-            count, example = result.unsearchable.get(cause, (0, each.example_id))
-            result.unsearchable[cause] = count + each.count, example
+def read_deliveries(tb: Touchbase, limit: int, sought: dict[str, Any], filters: dict[str, Any]) -> Result:
+    """Return up to `limit` deliveries, those of a search that are there before its time is up."""
+    ends, result, asked = time.monotonic() + SECONDS, Result(), {**filters, **sought}
+    for name in ("since", "until"):
+        at = asked.pop(f"received_{name}_us")
+        asked[f"received_{name}"] = None if at is None else to_text(at)
+    result.cursor, asked["client"], asked["problems"] = asked.pop("cursor"), asked.pop("client_id"), asked["problems"] or None
+    more = True
+    while more:
+        page = tb.deliveries.list(limit=min(PAGE, limit - len(result.rows)), cursor=result.cursor, **asked)
+        result.rows += page["data"]
+        result.cursor = page["next_cursor"]
+        if (search := page["search"]) is not None:
+            result.back_to = search["back_to"] or result.back_to
+            for each in search["not_searchable"]:
+                count, example = result.unsearchable.get(each["cause"], (0, each["example_id"]))
+                result.unsearchable[each["cause"]] = count + each["count"], example
+        more = result.cursor is not None and len(result.rows) < limit and (search is None or time.monotonic() < ends)
     return result
-
-
-async def _chosen(store: Any, sought: dict[str, Any], filters: dict[str, Any]) -> DeliverySearch:
-    from touchbase.inbox.api.delivery_list import address_of, only_client
-    from touchbase.inbox.search import DeliverySearch
-
-    try:
-        chosen = await delivery_filter(store, filters)
-        if chosen.client is None:
-            chosen = replace(chosen, client=await only_client(store))
-        address = address_of(sought["email"], sought["linkedin_url"])
-    except Invalid as error:
-        faults = (f"--{fault.pointer.strip('?').removesuffix('_url')} {fault.detail}" for fault in error.faults)
-        raise click.UsageError("; ".join(faults)) from error
-    return DeliverySearch(chosen, address, sought["contact_id"], sought["text"] and sought["text"].strip(), sought["event"])
-
-
-def _place(cursor: str | None) -> Place | None:
-    from touchbase.http.query_parameters import cursor_value
-    from touchbase.inbox.api.delivery_list import PLACE, SEARCH_CURSOR
-
-    if cursor is None:
-        return None
-    found: Place | None = cursor_value(cursor, SEARCH_CURSOR, PLACE)
-    if found is None:
-        raise click.UsageError("--cursor is not a cursor of a search of deliveries; begin again without it")
-    return found
 
 
 def report(result: Result) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,23 +12,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.failures import STOPPED
-from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities, read_settings, setting_options
+from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities
 from touchbase.cli.output import output_file, print_json
-from touchbase.cli.persons_remote import ExportText, erase_at_server, export_at_server
 from touchbase.cli.reapply_erasures import reapply_erasures
-from touchbase.cli.remote import chosen_server, through_server
 from touchbase.cli.server_options import ON_THE_HOST
-from touchbase.cli.store import find_client, now_us, opened, run
+from touchbase.cli.store import find_client
+from touchbase.cli.through_api import here, through_api
 
 if TYPE_CHECKING:
-    from touchbase.clients.models import Client
+    from touchbase.client import Touchbase
     from touchbase.erasure.commands import Erasure, FindPerson, Person
     from touchbase.erasure.service import Eraser
     from touchbase.events.work import ProcessingStore
     from touchbase.history.identity_links import Ref
-    from touchbase.sql.store import Store
+    from touchbase.routing.router import CellRouter
 
-PAGE = 100
 WORDS = {
     "contacts": "contacts",
     "custom_fields": "custom fields",
@@ -49,15 +48,14 @@ persons.add_command(reapply_erasures)
 
 
 @persons.command()
-@through_server(client="needed")
-@setting_options("database")
+@through_api(client="own")
 @person_options
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--lift", is_flag=True, help="Undo the ban instead: the person may be stored again. Removed data stays removed.")
 @json_option("Print JSON; nothing is asked, so give --yes or --dry-run.")
 def erase(
-    database: str | None,
+    tb: Touchbase,
     client_id: str,
     email: str | None,
     linkedin_url: str | None,
@@ -72,31 +70,32 @@ def erase(
     It cannot be undone. Keyed hashes of the addresses stay, so that a late webhook does not create the person again.
     Ctrl+C stops the search of the inbox; a running server, or `touchbase worker`, continues it.
     """
-    refs = read_identities(email, linkedin_url, contact_id)
+    refs, application = read_identities(email, linkedin_url, contact_id), here()
     if lift:
         if dry_run or contact_id is not None:
             raise click.UsageError("--lift takes --email or --linkedin, and no --dry-run")
-        if chosen_server() is not None:
+        if application is None:
             raise click.UsageError(f"--lift does not work through a server: {ON_THE_HOST}")
-        _print_lifted(run(_lift(database, client_id, refs)), as_json)
+        _print_lifted(application.on_store(lambda store: _lift(store, client_id, refs)), as_json)
         return
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json asks nothing: give --yes or --dry-run")
-    if (tb := chosen_server()) is not None:
+    if application is None:
         if dry_run:
             raise click.UsageError("--dry-run goes with a store; with --url `persons export` shows what is stored")
         if not yes:
             _confirm()
-        _print_counts("removed", erase_at_server(tb, email, linkedin_url, contact_id), as_json)
+        _print_counts("removed", tb.contacts.erase(_contact(tb, email, linkedin_url, contact_id))["removed"], as_json)
         return
     progress = _Progress()
     try:
         if dry_run or not yes:
-            _print_counts("would remove", run(_count(database, client_id, contact_id, refs)), as_json)
+            _print_counts("would remove", application.on_store(lambda store: _count(store, client_id, contact_id, refs)), as_json)
         if not dry_run:
             if not yes:
                 _confirm()
-            _print_counts("removed", run(_erase(database, client_id, contact_id, refs, progress)), as_json)
+            removed = application.on_store(lambda store: _erase(store, client_id, contact_id, refs, progress))
+            _print_counts("removed", removed, as_json)
             if progress.outstanding:
                 click.echo(progress.outstanding, err=True)
     except KeyboardInterrupt:
@@ -105,26 +104,30 @@ def erase(
 
 
 @persons.command("export")
-@through_server(client="needed")
-@setting_options("database")
+@through_api(client="own")
 @person_options
 @json_option(ALWAYS_JSON)
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 def export(
-    database: str | None, client_id: str, email: str | None, linkedin_url: str | None, contact_id: int | None, as_json: bool,
-    out: Path | None,
-) -> None:  # fmt: skip
+    tb: Touchbase, client_id: str, email: str | None, linkedin_url: str | None, contact_id: int | None, as_json: bool, out: Path | None
+) -> None:
     """Write all stored data of one person: fields, timeline, identities, sources, and deliveries about the person.
 
     A delivery about other people too is listed without its content.
     """
-    refs = read_identities(email, linkedin_url, contact_id)
-    if (tb := chosen_server()) is not None:
-        with output_file(out) as file:
-            for piece in export_at_server(tb, email, linkedin_url, contact_id):
-                file.write(piece)
-        return
-    run(_export(database, client_id, refs, contact_id, out))
+    refs, application = read_identities(email, linkedin_url, contact_id), here()
+    if application is None:
+        number = _contact(tb, email, linkedin_url, contact_id)
+    else:
+        number = application.on_store(lambda store: _find_contact(store, client_id, refs, contact_id))
+    with output_file(out) as file:
+        text, cursor, more = ExportText(), None, True
+        while more:
+            page = tb.contacts.export_person(number, cursor=cursor)
+            file.writelines(text.pieces(page))
+            cursor = page["next_cursor"]
+            more = cursor is not None
+        file.write(text.end())
 
 
 def _confirm() -> None:
@@ -146,36 +149,33 @@ class _Progress:
     """What is left to do after the command."""
 
 
-async def _count(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
-    async with opened(database) as store:
-        client = (await find_client(store, client_id)).number
-        _refuse_several(await store.read(_find_person(client, contact_id, refs)))
-        found = await _eraser(store).would_erase(client, contact_id, refs)
+async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
+    client = (await find_client(store, client_id)).number
+    _refuse_several(await store.read(_find_person(client, contact_id, refs)))
+    found = await _eraser(store).would_erase(client, contact_id, refs)
     if contact_id is not None and not found.get("contacts"):
         raise click.ClickException(_no_contact(contact_id))
     return found
 
 
-async def _erase(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> Mapping[str, int]:
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        eraser = _eraser(store)
-        _refuse_several(await store.read(_find_person(client.number, contact_id, refs)))
-        progress.stopped = "stopped during the erasure; the same command with --dry-run says whether the person is still stored"
-        erasure = await eraser.erase(client.number, contact_id, refs)
-        progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, continues it"
-        await eraser.apply_pending(client.number)
-        erasure = await eraser.search(erasure, on_page=_print_progress)
-        progress.outstanding = _outstanding(erasure)
-        return erasure.removed
+async def _erase(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> Mapping[str, int]:
+    client = await find_client(store, client_id)
+    eraser = _eraser(store)
+    _refuse_several(await store.read(_find_person(client.number, contact_id, refs)))
+    progress.stopped = "stopped during the erasure; the same command with --dry-run says whether the person is still stored"
+    erasure = await eraser.erase(client.number, contact_id, refs)
+    progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, continues it"
+    await eraser.apply_pending(client.number)
+    erasure = await eraser.search(erasure, on_page=_print_progress)
+    progress.outstanding = _outstanding(erasure)
+    return erasure.removed
 
 
-async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
+async def _lift(store: CellRouter, client_id: str, refs: list[Ref]) -> int:
     from touchbase.erasure.sql.commands import lift_erasure
 
-    async with opened(database) as store:
-        client = (await find_client(store, client_id)).number
-        return await store.write(lift_erasure(client, refs))
+    client = (await find_client(store, client_id)).number
+    return await store.write(lift_erasure(client, refs))
 
 
 def _eraser(store: ProcessingStore) -> Eraser:
@@ -238,19 +238,9 @@ def _print_counts(what: str, removed: Mapping[str, int], as_json: bool) -> None:
     click.echo(f"{what}: {', '.join(counts) or 'nothing; no such person is stored'}")
 
 
-async def _export(database: str | None, client_id: str, refs: list[Ref], contact_id: int | None, out: Path | None) -> None:
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        number = await _find_contact(store, client, refs, contact_id)
-        with output_file(out) as file:
-            text = ExportText()
-            async for page in _pages(store, client, number):
-                for piece in text.pieces(page):
-                    file.write(piece)
-            file.write(text.end())
-
-
-async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:
+async def _find_contact(store: CellRouter, client_id: str, refs: list[Ref], contact_id: int | None) -> int:
+    """Return the contact that the options name, also by a former address, which the API does not look up."""
+    client = await find_client(store, client_id)
     found = await store.read(_find_person(client.number, contact_id, refs))
     if not found.contacts:
         none = "no such person is stored: try another address of the person, or --id"
@@ -259,18 +249,52 @@ async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_i
     return found.contacts[0]
 
 
-async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[Mapping[str, Any]]:
-    import msgspec
+LISTS = ("timeline", "messages", "deliveries")
+"""The members of an export that go on over its pages, one after the other."""
 
-    from touchbase.connections.commands import ListConnections
-    from touchbase.erasure.api import PersonPages
-    from touchbase.events.translator_pool import TranslatorPool
-    from touchbase.events.worker import translator
 
-    translate = translator(TranslatorPool(), await store.read(ListConnections(client.number)))
-    pages, place = PersonPages(store, translate, client, number, PAGE, read_settings().page_bytes, now_us), None
-    while True:
-        page, place = await pages.page(place)
-        yield msgspec.json.decode(msgspec.json.encode(page))
-        if place is None:
-            return
+class ExportText:
+    """The pages of a person's export as one JSON object whose last members are the long lists."""
+
+    def __init__(self) -> None:
+        self._list = -1
+        self._comma = ""
+
+    def pieces(self, page: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the part of the next page."""
+        if self._list < 0:
+            head = {name: value for name, value in page.items() if name not in (*LISTS, "next_cursor")}
+            yield json.dumps(head, indent=2, ensure_ascii=False).rstrip("\n}")
+        for position, name in enumerate(LISTS):
+            for item in page.get(name, ()):
+                yield f"{self._begin(position)}{self._comma}\n{json.dumps(item, ensure_ascii=False)}"
+                self._comma = ","
+
+    def end(self) -> str:
+        """Return the end of the object."""
+        return f"{self._begin(len(LISTS) - 1)}\n]}}\n"
+
+    def _begin(self, position: int) -> str:
+        """Return what begins a list and ends the ones before it; nothing within it."""
+        text = ""
+        while self._list < position:
+            text += "" if self._list < 0 else "]"
+            self._list, self._comma = self._list + 1, ""
+            text += f',\n  "{LISTS[self._list]}": ['
+        return text
+
+
+def _contact(tb: Touchbase, email: str | None, linkedin_url: str | None, contact_id: int | None) -> int:
+    """Return the one contact that the options name."""
+    found = set() if contact_id is None else {contact_id}
+    for asked in ({"email": email}, {"linkedin_url": linkedin_url}):
+        if None not in asked.values():
+            more: Any = asked
+            found |= {each["id"] for each in tb.contacts.list(**more)["data"]}
+    if not found:
+        raise click.ClickException(
+            "no contact has this address now; with --database, on the server's host, former addresses and erasures are looked up too"
+        )
+    if len(found) > 1:
+        raise click.ClickException(f"these are several contacts: {', '.join(map(str, sorted(found)))}; name one with --id")
+    return found.pop()

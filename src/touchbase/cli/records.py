@@ -1,29 +1,22 @@
-"""`touchbase contacts, companies`: records of a client that match filters or words; with the commands of their files."""
+"""`touchbase contacts, companies`: records of a client that match filters or words, records to get, create and update, their files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.options import Group, json_option, setting_options
-from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
-from touchbase.cli.records_bin import add_bin, add_duplicates, add_merge
+from touchbase.cli.options import ID, Group, json_option
+from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.records_bin import add_bin, add_duplicates, add_merge, group_of
 from touchbase.cli.records_files import add_export, add_import
-from touchbase.cli.records_remote import add_single, find_at_server, pairs_of
-from touchbase.cli.remote import Work, or_at_server
-from touchbase.cli.server_options import CLIENT
-from touchbase.cli.store import find_client, now_us, opened, run
-from touchbase.errors import Invalid
+from touchbase.cli.through_api import PAGE, here, page_of, through_api
 
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
-    from touchbase.records.api.resource_type import ResourceType
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-PAGE = 200
 CONTACT_COLUMNS = {
     "id": "id",
     "email": Column("email", SHORT),
@@ -41,9 +34,13 @@ COMPANY_COLUMNS = {
     "company_status": Column("status", SHORT),
     "updated_time": Column("updated", SPARE),
 }
+CUSTOM = {"contact": "contact_custom_fields_input", "company": "company_custom_fields"}
+CUSTOM_PREFIX = "cf."
+VALUES = click.argument("values", nargs=-1, required=True, metavar="FIELD=VALUE...")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Only print what would change; nothing is stored.")
 
 
-def search_options(function: F) -> F:
+def search_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a search."""
     for option in (
         json_option("Print JSON, all members included."),
@@ -53,20 +50,62 @@ def search_options(function: F) -> F:
             "--filter", "filters", multiple=True, metavar="NAME[OPERATOR]=VALUE",
             help="A filter as in the API, such as 'contact_status[in]=new,won'; more than one: all must hold.",
         ),
-        click.option("--client", "client_id", help=CLIENT),
     ):  # fmt: skip
         function = option(function)
-    return setting_options("database")(function)
+    return through_api(client="needed")(function)
 
 
-def _at_server(kind: str, columns: dict[str, Any]) -> Callable[[Work], Work]:
-    """Let a list or a search work through the API of a server."""
+def add_single(group: click.Group, kind: str) -> None:
+    """Add the commands `get`, `create` and `update` to a group."""
 
-    def remote(tb: Touchbase, *, as_json: bool, limit: int, words: tuple[str, ...] = (), **options: Any) -> None:
-        found, has_more = find_at_server(tb, kind, " ".join(words) or None, limit=limit, **options)
-        _show(columns, found, has_more, limit, as_json=as_json)
+    @group.command("get")
+    @through_api(client="needed")
+    @click.argument("record_id", type=ID)
+    @json_option()
+    def get(tb: Touchbase, record_id: int, as_json: bool) -> None:
+        _print_record(group_of(tb, kind).get(record_id, structure="FLAT"), as_json)
 
-    return or_at_server(remote, needs_client=True)
+    @group.command("create")
+    @through_api(client="needed")
+    @VALUES
+    @DRY_RUN
+    @json_option()
+    def create(tb: Touchbase, values: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+        method = group_of(tb, kind).create
+        _print_record((method.dry_run if dry_run else method)(body_of(kind, values), structure="FLAT"), as_json)
+
+    @group.command("update")
+    @through_api(client="needed")
+    @click.argument("record_id", type=ID)
+    @VALUES
+    @DRY_RUN
+    @json_option()
+    def update(tb: Touchbase, record_id: int, values: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+        method = group_of(tb, kind).update
+        _print_record((method.dry_run if dry_run else method)(record_id, body_of(kind, values), structure="FLAT"), as_json)
+
+    example = "email=ann@example.com contact_status=new" if kind == "contact" else "domain=example.com company_status=new"
+    fields = f"Give fields as the API names them, such as {example}; cf.NAME is a custom field."
+    get.help = f"Show one {kind}."
+    create.help = f"Create a {kind}.\n\n{fields}"
+    update.help = f"Change fields of one {kind}; the others stay.\n\n{fields} A blank value unsets a field."
+
+
+def body_of(kind: str, values: tuple[str, ...]) -> dict[str, Any]:
+    """Return the body that `FIELD=VALUE` arguments describe."""
+    body: dict[str, Any] = {}
+    for each in values:
+        name, mark, value = each.partition("=")
+        if not mark or not name:
+            raise click.UsageError(f"{each!r} has no value: give FIELD=VALUE, or FIELD= to unset it")
+        if name.startswith(CUSTOM_PREFIX):
+            custom = {"field_name": name.removeprefix(CUSTOM_PREFIX), "field_value": value or None}
+            body.setdefault(CUSTOM[kind], []).append(custom)
+        elif name in body:
+            raise click.UsageError(f"{name} is given twice")
+        else:
+            body[name] = int(value) if name == "company_id" and value.isascii() and value.isdigit() else value
+    return body
 
 
 @click.group(cls=Group)
@@ -80,37 +119,33 @@ def companies() -> None:
 
 
 @contacts.command("list")
-@_at_server("contact", CONTACT_COLUMNS)
 @search_options
-def list_contacts(**options: Any) -> None:
+def list_contacts(tb: Touchbase, **options: Any) -> None:
     """List contacts that match all filters, in the order of the API."""
-    _print("contact", CONTACT_COLUMNS, None, **options)
+    _print(tb.contacts, CONTACT_COLUMNS, None, **options)
 
 
 @contacts.command("search")
-@_at_server("contact", CONTACT_COLUMNS)
 @click.argument("words", nargs=-1, required=True)
 @search_options
-def search_contacts(words: tuple[str, ...], **options: Any) -> None:
+def search_contacts(tb: Touchbase, words: tuple[str, ...], **options: Any) -> None:
     """Find contacts by words that begin words of names, e-mail address, or custom fields."""
-    _print("contact", CONTACT_COLUMNS, " ".join(words), **options)
+    _print(tb.contacts, CONTACT_COLUMNS, " ".join(words), **options)
 
 
 @companies.command("list")
-@_at_server("company", COMPANY_COLUMNS)
 @search_options
-def list_companies(**options: Any) -> None:
+def list_companies(tb: Touchbase, **options: Any) -> None:
     """List companies that match all filters, in the order of the API."""
-    _print("company", COMPANY_COLUMNS, None, **options)
+    _print(tb.companies, COMPANY_COLUMNS, None, **options)
 
 
 @companies.command("search")
-@_at_server("company", COMPANY_COLUMNS)
 @click.argument("words", nargs=-1, required=True)
 @search_options
-def search_companies(words: tuple[str, ...], **options: Any) -> None:
+def search_companies(tb: Touchbase, words: tuple[str, ...], **options: Any) -> None:
     """Find companies by words that begin words of name, domain, or custom fields."""
-    _print("company", COMPANY_COLUMNS, " ".join(words), **options)
+    _print(tb.companies, COMPANY_COLUMNS, " ".join(words), **options)
 
 
 add_import(contacts, "contact")
@@ -122,23 +157,36 @@ for _add in (add_bin, add_merge, add_duplicates, add_single):
     _add(companies, "company")
 
 
-def _print(kind: str, columns: dict[str, Any], q: str | None, *, as_json: bool, limit: int, **options: Any) -> None:
-    from touchbase.records.api.resource_type import COMPANIES, CONTACTS
+def _print(
+    group: Any, columns: dict[str, Any], q: str | None, *, filters: tuple[str, ...], sort: str | None, limit: int, as_json: bool
+) -> None:
+    from touchbase.client import Problem
 
     try:
-        found, has_more = run(_find(CONTACTS if kind == "contact" else COMPANIES, q, limit=limit, **options))
-    except Invalid as error:
-        raise click.UsageError("; ".join(f"{_option(fault.pointer)}: {fault.detail}" for fault in error.faults)) from error
-    _show(columns, found, has_more, limit, as_json=as_json)
-
-
-def _show(columns: dict[str, Any], found: Sequence[Mapping[str, Any]], has_more: bool, limit: int, *, as_json: bool) -> None:
+        found, has_more = page_of(group.iterate(q=q, sort=sort, filters=_pairs(filters), limit=min(PAGE, limit + 1)), limit)
+    except Problem as problem:
+        if here() is None or not problem.errors:
+            raise
+        raise click.UsageError("; ".join(f"{_option(fault.pointer)}: {fault.detail}" for fault in problem.errors)) from None
     if as_json:
         print_json(found)
     else:
-        print_table([*columns.values()], [[one.get(name) for name in columns] for one in found], empty="no record matches")
+        print_table([*columns.values()], [[record.get(name) for name in columns] for record in found], empty="no record matches")
     if has_more:
         click.echo(f"there are more than {limit}: raise --limit, or add a --filter", err=True)
+
+
+def _pairs(filters: tuple[str, ...]) -> dict[str, str]:
+    """Return filters as values by names with operators."""
+    pairs: dict[str, str] = {}
+    for each in filters:
+        name, mark, value = each.partition("=")
+        if not mark:
+            raise click.UsageError(f"--filter {each!r} has no value: give NAME=VALUE or NAME[OPERATOR]=VALUE")
+        if name in pairs:
+            raise click.UsageError("--filter is given twice for one name; give several values as NAME[in]=VALUE,VALUE")
+        pairs[name] = value
+    return pairs
 
 
 def _option(pointer: str) -> str:
@@ -146,23 +194,10 @@ def _option(pointer: str) -> str:
     return {"sort": "--sort", "q": "WORDS"}.get(name, f"--filter {name}")
 
 
-async def _find(
-    kind: ResourceType[Any, Any, Any], q: str | None, *, database: str | None, client_id: str, filters: tuple[str, ...], sort: str | None,
-    limit: int,
-) -> tuple[list[dict[str, Any]], bool]:  # fmt: skip
-    """Return up to `limit` records as the API shows them, and whether there are more."""
-    import msgspec
-
-    from touchbase.search.service import SearchRequest, prepare, search_records
-
-    parameters = pairs_of(filters)
-    found: list[dict[str, Any]] = []
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        now, cursor = now_us(), None
-        while True:
-            request = SearchRequest(parameters, q=q, sort=sort, cursor=cursor, limit=min(PAGE, limit - len(found)))
-            page, cursor = await search_records(store, prepare(kind.type, client, request, now).query)
-            found += [msgspec.to_builtins(kind.out(record, False, client.settings)) for record in page.records]
-            if cursor is None or len(found) == limit:
-                return found, cursor is not None
+def _print_record(values: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(values)
+        return
+    changed = values.get("changed")
+    shown = values if changed is None else {**values, "changed": {each["field"]: each["value"] for each in changed}}
+    print_record(shown)

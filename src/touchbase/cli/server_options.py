@@ -8,7 +8,6 @@ import click
 
 KEY = "TOUCHBASE_KEY"
 CLIENT = "The client's id; with --url only if the key is not of one client. Without --url required."
-CLIENT_OPTION = click.option("--client", "client_id", help="With --url: the client's id, if the key is not of one client.")
 GROUPS = (
     "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "inbox",
     "refusals", "clients", "connections", "endpoints", "keys", "cells",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing
 from threading import Lock
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from touchbase.client.core import Core, Wire, received
 from touchbase.client.errors import IncompleteDownload
@@ -17,21 +17,36 @@ from touchbase.client.retries import Broken, Received, Retries
 if TYPE_CHECKING:
     import ssl
 
-    from touchbase.client.transport import SyncTransport
-
 T = TypeVar("T")
+
+
+Opened = tuple[int, list[tuple[bytes, bytes]], Callable[[], Iterator[bytes]], Callable[[], bytes]]
+"""Status, headers, and how to read the body: in pieces, or at once."""
+
+
+class Transport(Protocol):
+    """Sends requests; `transport.SyncTransport` sends them over connections."""
+
+    def send(self, wire: Wire) -> Received | Broken:
+        """Send a request and read its whole response."""
+
+    def stream(self, wire: Wire) -> AbstractContextManager[Opened]:
+        """Send a request and yield its response."""
+
+    def close(self) -> None:
+        """Close all connections."""
 
 
 class _Connections:
     """The connections that clients of one address share; httpcore is loaded with the first request."""
 
-    def __init__(self, verify: ssl.SSLContext | None) -> None:
+    def __init__(self, verify: ssl.SSLContext | None, transport: Transport | None = None) -> None:
         self._verify = verify
-        self._transport: SyncTransport | None = None
+        self._transport = transport
         self._lock = Lock()
 
     @property
-    def transport(self) -> SyncTransport:
+    def transport(self) -> Transport:
         with self._lock:
             if self._transport is None:
                 from touchbase.client.transport import SyncTransport
@@ -62,10 +77,11 @@ class Touchbase(Groups):
         timeout: float = 30.0,
         retries: Retries | None = None,
         verify: ssl.SSLContext | None = None,
+        transport: Transport | None = None,
     ) -> None:
         super().__init__(self)
         self._core = Core.of(url, key, client_id, timeout, retries or Retries())
-        self._connections = _Connections(verify)
+        self._connections = _Connections(verify, transport)
 
     def for_client(self, client_id: str | None) -> Self:
         """Return the same server, acting for another client; both share their connections."""

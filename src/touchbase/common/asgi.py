@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,7 @@ LOCAL_PEER = ""
 STREAMED = "touchbase.streamed"
 """Key in a request's scope: the application uses each piece of the body before it receives the next one, so only one counts as memory."""
 HEADER = b"x-request-id"
+_SLASH = re.compile("%2f", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
 
 
@@ -49,3 +51,10 @@ def client_request_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """Return the HTTP client's own request id if it is valid; header names are lower case."""
     given = dict(headers).get(HEADER)
     return given.decode("ascii") if given is not None and is_valid_request_id(given) else None
+
+
+def path_of(raw: str) -> str:
+    """Decode a path for routing, except `%2F`, which does not separate segments; a proxy in front reads it the same way."""
+    if "%" not in raw:
+        return raw
+    return "%2F".join(urllib.parse.unquote(part) for part in _SLASH.split(raw))

@@ -35,7 +35,8 @@ from touchbase.tracing.interface import Tracing
 MIB = 1_048_576
 _DEFAULTS = Settings()
 
-AuthMode = Literal["none", "api-key"]
+AuthMode = Literal["none", "api-key", "operator"]
+"""Who may send requests: anyone; holders of keys; only this process itself, without a key, as an administrator."""
 
 
 @dataclass(frozen=True, slots=True)

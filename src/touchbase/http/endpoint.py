@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
+from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, Authenticator, Principal, key_id_of
 from touchbase.auth.sessions import session_from_headers
 from touchbase.cells.unanswered import collecting
 from touchbase.clients.models import ACTIVE, Client
@@ -67,7 +67,8 @@ class Api:
             dependencies.store,
             self.clients,
             dependencies.clock,
-            keys_needed=dependencies.auth == "api-key",
+            keys_needed=dependencies.auth != "none",
+            keyless=OPERATOR_KEY if dependencies.auth == "operator" else None,
             uses=dependencies.key_uses,
             failed_keys=dependencies.failed_keys,
             sessions=dependencies.sessions,

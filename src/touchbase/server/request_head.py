@@ -9,13 +9,12 @@ So it is fed parts in which a request begins at the start or not at all (`Reques
 
 from __future__ import annotations
 
-import re
-import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from touchbase.common.asgi import path_of
 from touchbase.server.error_responses import (
     HEADERS_TOO_LARGE,
     MALFORMED,
@@ -36,7 +35,6 @@ SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect"
 BLANK_LINE = b"\r\n\r\n"
 _LINE_ENDS = b"\r\n"
 SCHEMES = (b"http", b"https")
-_SLASH = re.compile("%2f", re.IGNORECASE)
 Ends = tuple[Any, Any, Any]
 """The server's address, the peer's address, and the scheme of a connection."""
 
@@ -199,13 +197,6 @@ def make_scope(target: bytes, host: bytes, version: str, method: str, headers: l
         "headers": headers,
         "state": {},
     }
-
-
-def path_of(raw: str) -> str:
-    """Decode a path for routing, except `%2F`, which does not separate segments; a proxy in front reads it the same way."""
-    if "%" not in raw:
-        return raw
-    return "%2F".join(urllib.parse.unquote(part) for part in _SLASH.split(raw))
 
 
 def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
