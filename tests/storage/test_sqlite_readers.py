@@ -4,76 +4,67 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import pytest
+from tests.operations import executed_by, handler
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import list_clients
 from touchbase.reports.queries import ReportStatuses
-from touchbase.sql.operation import Query
+from touchbase.sql.ids import Ids
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan
 from touchbase.storage.sqlite import engine
 
 
-@dataclass(frozen=True)
-class ReadSlowly(Query[int]):
-    """A query of one client."""
-
-    client: int
-
-
-async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
     await store.write(EnsureClient("acme", 1))
     may_end, begun = threading.Event(), threading.Semaphore(0)
 
-    def report(query: ReportStatuses) -> Plan[str]:
+    def report(queries: Sequence[ReportStatuses], ids: Ids) -> Plan[list[object]]:
         begun.release()
         assert may_end.wait(30)
-        return "reported"
+        return ["reported"]
         yield
 
-    plan_of = store._plan
-    monkeypatch.setattr(store, "_plan", lambda query: report(query) if isinstance(query, ReportStatuses) else plan_of(query))
-    try:
-        reports = [asyncio.create_task(store.read(ReportStatuses(1, 1, [0, 1]))) for _ in range(engine.READERS + engine.LONG_READERS)]
-        await asyncio.to_thread(begun.acquire)
+    with executed_by({ReportStatuses: handler(report)}):
+        try:
+            reports = [asyncio.create_task(store.read(ReportStatuses(1, 1, [0, 1]))) for _ in range(engine.READERS + engine.LONG_READERS)]
+            await asyncio.to_thread(begun.acquire)
 
-        async with asyncio.timeout(20):
-            clients = await store.read(list_clients())
-    finally:
-        may_end.set()
+            async with asyncio.timeout(20):
+                clients = await store.read(list_clients())
+        finally:
+            may_end.set()
+        answers = await asyncio.gather(*reports)
 
     assert [client.client_id for client in clients] == ["acme"]
-    assert await asyncio.gather(*reports) == ["reported"] * len(reports)
+    assert answers == ["reported"] * len(reports)
 
 
-async def test_query__does_not_wait_for_slow_queries_of_another_client(
-    sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_query__does_not_wait_for_slow_queries_of_another_client(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
     slow, other = [(await store.write(EnsureClient(name, 1))).number for name in ("slow", "other")]
     may_end, begun = threading.Event(), threading.Semaphore(0)
 
-    def read(query: ReadSlowly) -> Plan[int]:
-        if query.client == slow:
+    @query
+    def read_slowly(client: int) -> Plan[int]:
+        if client == slow:
             begun.release()
             assert may_end.wait(30)
-        return query.client
+        return client
         yield
 
-    plan_of = store._plan
-    monkeypatch.setattr(store, "_plan", lambda query: read(query) if isinstance(query, ReadSlowly) else plan_of(query))
     try:
-        reads = [asyncio.create_task(store.read(ReadSlowly(slow))) for _ in range(3 * engine.READERS)]
+        reads = [asyncio.create_task(store.read(read_slowly(slow))) for _ in range(3 * engine.READERS)]
         for _ in range(engine.READERS - 1):
             assert await asyncio.to_thread(begun.acquire, timeout=20)
         reads[-1].cancel()
 
         async with asyncio.timeout(20):
-            answers = [await store.read(ReadSlowly(other)) for _ in range(3)]
+            answers = [await store.read(read_slowly(other)) for _ in range(3)]
     finally:
         may_end.set()
 
