@@ -17,6 +17,7 @@ from touchbase.clients.sql.queries import deleting_clients
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.commands import FindNewEvents
+from touchbase.idempotency.commands import Idempotent
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.maintenance import Maintenance
@@ -296,7 +297,8 @@ class TestDown:
 def test_routes__there_is_one_for_each_command_and_query() -> None:
     """What names no client is asked of all cells, divided, or one that only the workers of a cell send, to its own store."""
     kinds = [*all_commands(), *all_queries()]
-    routed = {*WRITES, *READS, *(kind for kind in kinds if kind.operation.merge or kind.operation.divide)}
+    # A keyed command goes where the one within goes.
+    routed = {Idempotent, *WRITES, *READS, *(kind for kind in kinds if kind.operation.merge or kind.operation.divide)}
     spanning = {kind for kind in kinds if kind.operation.scope is not None or kind.operation.unnamed != NO_CLIENT}
 
     unrouted = sorted(kind.__name__ for kind in spanning - routed)
