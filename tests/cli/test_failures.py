@@ -56,7 +56,7 @@ def test_any_command_that_fails_unexpectedly__ends_with_one_line_and_a_trace(
             assert (result.exit_code, result.stderr.count("\n"), result.stdout) == (1, 1, "")
             assert result.stderr.startswith(f"Error: {words[0]} failed unexpectedly: RuntimeError: cannot use tb_live_{KEY[8:20]}_*** at")
             trace = TRACE.search(result.stderr)
-            assert trace
+            assert trace, result.stderr
             file = Path(trace[1])
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
             text = file.read_text(encoding="utf-8")

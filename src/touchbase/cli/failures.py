@@ -135,7 +135,7 @@ def _write_trace(command: str, error: Exception) -> str:
     at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     about = f"touchbase {touchbase.__version__}, Python {platform.python_version()}, {platform.platform()}\ntouchbase {command}\n\n"
     text = about + _without_all_secrets("".join(traceback.format_exception(error)))
-    for number in range(100):
+    for number in range(1_000):
         path = os.path.join(tempfile.gettempdir(), f"touchbase-{at}-{os.getpid()}{f'-{number}' if number else ''}.txt")
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -144,7 +144,7 @@ def _write_trace(command: str, error: Exception) -> str:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
         return path
-    raise FileExistsError(errno.EEXIST, "there are 100 traces of this second")
+    raise FileExistsError(errno.EEXIST, "there are 1,000 traces of this second")
 
 
 def _line(error: BaseException) -> str:
