@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 OF_ALL: dict[str, str] = {
     "clients.sql.queries.deleting_clients": "clients themselves",
     "clients.sql.queries.list_clients": "as above",
-    "auth.sql._is_ended": "sessions of the console, of no client",
+    "auth.sql.is_session_ended": "sessions of the console, of no client",
     "auth.sql.end_session": "as above",
     "clients.sql.queries.find_client_by_handle": "clients themselves; a session shows one only to a key that may see it",
     "erasure.sql.queries.clients_with_erasures": "numbers of clients, for a restored backup",
