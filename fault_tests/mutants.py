@@ -37,7 +37,7 @@ import asyncpg
 
 from fault_tests.spool_mutants import SPOOL_MUTANTS
 from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
-from touchbase import app, fleet
+from touchbase import fleet
 from touchbase.errors import Overloaded
 from touchbase.events import event_normalization, fair_scheduler, projection, translation
 from touchbase.events import worker as events_worker
@@ -141,7 +141,7 @@ def no_polling() -> None:
 def no_deadline() -> None:
     """Ignore all deadlines of the server and the application."""
     setattr(server_server.Server, "sweep", lambda self: None)  # noqa: B010
-    setattr(app, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
+    setattr(fleet, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
 
 
 def no_limit() -> None:
