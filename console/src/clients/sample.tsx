@@ -46,13 +46,12 @@ export function Sample({ id, channel, tool, connection }: Props) {
   useEffect(() => {
     if (!sent || (call && call.state !== 'received')) return undefined;
     const timer = setTimeout(() => {
-      callsOf(id, { channel, email: sent, limit: '1' }).then(
-        (found) => {
-          setCall(found[0] ?? null);
-          setAsked(asked + 1);
-        },
-        (error: unknown) => setProblem(asProblem(error)),
-      );
+      callsOf(id, { channel, email: sent, limit: '1' })
+        .then(
+          (found) => setCall(found[0] ?? null),
+          (error: unknown) => setProblem(asProblem(error)),
+        )
+        .finally(() => setAsked(asked + 1));
     }, 400);
     return () => clearTimeout(timer);
   }, [sent, call, asked]);
