@@ -24,9 +24,9 @@ from bench.throughput import NAMES
 from bench.webhook_receiver import Arrival, Receiver, receiver
 from touchbase.clients.commands import EnsureClient
 from touchbase.encryption.keys import EncryptionKeys
-from touchbase.outgoing.commands import AddEndpoint
 from touchbase.outgoing.models import Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret
+from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.storage import open_store
 
 CALLS_A_SECOND = 500
@@ -229,6 +229,6 @@ async def _fill(database: str, names: list[str], origin: str, dead_origin: str) 
             for first in range(0, PER_CLIENT, 25):
                 urls = [f"{dead_origin}/dead" if number == 0 else f"{origin}/{name}/{number}" for number in range(first, first + 25)]
                 made = [Endpoint(client.number, 0, url, now, now, secrets=[Secret(new_secret())], state_us=now) for url in urls]
-                await asyncio.gather(*(store.write(AddEndpoint(each)) for each in made))
+                await asyncio.gather(*(store.write(add_endpoint(each)) for each in made))
     finally:
         await store.close()

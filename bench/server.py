@@ -17,16 +17,16 @@ from dataclasses import replace
 from typing import Any
 
 from touchbase import app
-from touchbase.auth.commands import AnyKey
-from touchbase.cells.commands import ReadDirectory
+from touchbase.auth.sql import any_key
 from touchbase.cells.models import Directory
+from touchbase.cells.sql import read_directory
 from touchbase.cli import cli
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import Overloaded
 from touchbase.events.work import WorkReport
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
-from touchbase.inbox.queries import CountInbox
+from touchbase.inbox.sql.queries import count_inbox
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact, CustomField
 from touchbase.storage import batch
@@ -73,11 +73,11 @@ class BareStore:
             return _contact(query.id)
         if isinstance(query, ListContacts):
             return [_contact(number) for number in range(1, query.limit + 1)]
-        if isinstance(query, CountInbox):
+        if isinstance(query, count_inbox):
             raise Overloaded("nothing is kept here that could be counted")
-        if isinstance(query, ReadDirectory):
+        if isinstance(query, read_directory):
             return Directory(1)
-        return False if isinstance(query, AnyKey) else []
+        return False if isinstance(query, any_key) else []
 
     async def work(self, *turn: Any) -> WorkReport:
         return WorkReport()

@@ -22,7 +22,7 @@ from fault_tests.fault_server import ENCRYPTION_KEY, SENDER
 from fault_tests.plan import Plan
 from touchbase.clients.commands import FindClient
 from touchbase.encryption.keys import EncryptionKeys
-from touchbase.event_log.commands import ListLoggedEvents
+from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.outgoing.models import TIMEOUT
 from touchbase.outgoing.sql.dispatch import list_attempts, read_served
 from touchbase.sql.operation import Query
@@ -198,7 +198,7 @@ def timed_out(database: str, client: str) -> Counter[int]:
 
 def newest_event(database: str, client: str) -> int:
     """Return the number of a client's events."""
-    return _read(database, client, lambda number: ListLoggedEvents(number, None, 1)).newest
+    return _read(database, client, lambda number: list_logged_events(number, None, 1)).newest
 
 
 def _read(database: str, client: str, question: Callable[[int], Query[T]]) -> T:

@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any
 
 import touchbase
-from touchbase.auth.commands import AnyKey
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import add_first_key
+from touchbase.auth.sql import any_key
 from touchbase.cells.models import HOME
 from touchbase.common.threads import close_threads
 from touchbase.common.timestamps import Clock
@@ -159,7 +159,7 @@ async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:
 
     If several processes start at once, one of them gets the key. It creates no client: its id would be guessable.
     """
-    if await store.read(AnyKey()):
+    if await store.read(any_key()):
         return None
     return await add_first_key(store, clock())
 

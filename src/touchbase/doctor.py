@@ -13,22 +13,22 @@ from touchbase.clients.sql.queries import list_clients
 from touchbase.clients.sql.stored_bytes import list_near_limit
 from touchbase.clients.stored_bytes import WARNING_PERCENT, is_above, percent_of
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
-from touchbase.connections.commands import ListConnections
 from touchbase.connections.fetch_state import fetching_state
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import CallStatistics
 from touchbase.connections.silence import duration, usual_text
+from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
 from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
-from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
-from touchbase.outgoing.commands import ListTroubles
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import busy_clients, count_inbox
 from touchbase.outgoing.mail_client import recipients, why_not_mailed
 from touchbase.outgoing.models import ACTIVE as ACTIVE_ENDPOINT
-from touchbase.outgoing.sql.dispatch import list_mail_endpoints
+from touchbase.outgoing.sql.dispatch import list_mail_endpoints, list_troubles
 from touchbase.sql.store import Store
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -153,7 +153,7 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
     many, fine = 0, True
     for client in clients:
         try:
-            connected = await store.read(ListConnections(client.number))
+            connected = await store.read(list_connections(client.number))
         except Overloaded as error:  # a secret that cannot be decrypted
             fine = False
             yield PROBLEM, f"the connections of {client.client_id} cannot be read: {error.detail}", "`touchbase encryption-keys check`"
@@ -195,9 +195,9 @@ async def _silence(
 
 
 async def _inbox(store: Store, now: Micros) -> Results:
-    counts = await store.read(CountInbox())
+    counts = await store.read(count_inbox())
     waiting_us = counts.oldest_us.get(RECEIVED, now)
-    busy = await store.read(BusyClients(now))
+    busy = await store.read(busy_clients(now))
     fine = True
     if busy and waiting_us < now - MAX_DELIVERY_AGE:
         fine = False
@@ -223,7 +223,7 @@ async def _inbox(store: Store, now: Micros) -> Results:
 
 async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ()) -> Results:
     fine = True
-    for one in await store.read(ListTroubles(now - MAX_FAILING_AGE)):
+    for one in await store.read(list_troubles(now - MAX_FAILING_AGE)):
         fine = False
         named, options = f"webhook endpoint {one.endpoint_id} of {one.client_id} ({one.url})", f"--client {one.client_id}"
         if one.state == ACTIVE_ENDPOINT:

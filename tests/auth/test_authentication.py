@@ -95,8 +95,8 @@ async def test_authenticator__reads_the_store_once_per_second(watched: Watched) 
     clock.now += 2 * SECOND
     await door.client(text, None, READ)
 
-    assert quickly == ["FindKey", "FindClientByNumber"]
-    assert store.asked == [*quickly, "FindKey", "FindClientByNumber"]
+    assert quickly == ["FindKey", "find_client_by_number"]
+    assert store.asked == [*quickly, "FindKey", "find_client_by_number"]
 
 
 async def test_authenticator__shares_one_read_between_concurrent_requests(watched: Watched) -> None:
@@ -112,7 +112,7 @@ async def test_authenticator__shares_one_read_between_concurrent_requests(watche
         await asyncio.gather(*(clients.find("nobody") for _ in range(50)), *(connections.of(client.number) for _ in range(50)))
         clock.now += 2 * SECOND
 
-    assert store.asked == ["FindKey", "FindClientByNumber", "FindClient", "ListConnections"] * 2
+    assert store.asked == ["FindKey", "find_client_by_number", "FindClient", "list_connections"] * 2
 
 
 async def test_clients_get__completes_for_others_if_one_waiting_task_is_cancelled(watched: Watched) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import DRAINING, OPEN, Cell, Directory, Place
 from touchbase.cells.sql import (
     add_cell,
@@ -14,6 +13,7 @@ from touchbase.cells.sql import (
     forget_places,
     place_key,
     raise_ids,
+    read_directory,
     release_place,
     remove_cell,
     reserve_place,
@@ -33,7 +33,7 @@ async def eu(store: Store) -> Cell:
 async def test_add_cell__numbers_cells_from_one_and_stores_the_address_encrypted(store: Store, execute_sql) -> None:
     first, second = await eu(store), await store.write(add_cell("us", ADDRESS, 8))
 
-    listed = (await store.read(ReadDirectory())).cells
+    listed = (await store.read(read_directory())).cells
 
     assert list(listed) == [first, second]
     assert [(one.number, one.name, one.address, one.state) for one in listed] == [(1, "eu", ADDRESS, OPEN), (2, "us", ADDRESS, OPEN)]
@@ -69,16 +69,16 @@ async def test_set_cell_state__of_an_unknown_cell_is_not_found(store: Store) -> 
 
 async def test_read_directory__tells_what_was_written_since_a_revision(store: Store) -> None:
     await eu(store)
-    before = await store.read(ReadDirectory())
+    before = await store.read(read_directory())
     await store.write(reserve_place("acme", 1))
     await store.write(confirm_place("acme", 5))
     await store.write(place_key("0123456789ab", 5))
 
-    changed = await store.read(ReadDirectory(before.revision))
+    changed = await store.read(read_directory(before.revision))
 
     assert (changed.cells, list(changed.places), list(changed.keys)) == ([], [Place("acme", 5, 1)], [("0123456789ab", 5)])
-    assert await store.read(ReadDirectory(changed.revision)) == Directory(changed.revision)
-    assert (await store.read(ReadDirectory())).cells[0].clients == 1
+    assert await store.read(read_directory(changed.revision)) == Directory(changed.revision)
+    assert (await store.read(read_directory())).cells[0].clients == 1
 
 
 async def test_reserve_place__keeps_an_id_for_one_client_of_all_cells(store: Store) -> None:
@@ -118,11 +118,11 @@ async def test_forget_places__frees_the_ids_and_keys_of_a_deleted_client(store: 
         await store.write(reserve_place(client_id, 1, 5))
     await store.write(place_key("0123456789ab", 5))
     assert await store.read(find_key_place("0123456789ab")) is not None
-    before = await store.read(ReadDirectory())
+    before = await store.read(read_directory())
 
     await store.write(forget_places(5))
 
-    changed = await store.read(ReadDirectory(before.revision))
+    changed = await store.read(read_directory(before.revision))
     assert sorted(changed.places, key=str) == [Place("acme", None, None), Place("acme-2", None, None)]
     assert await store.read(find_key_place("0123456789ab")) is None
     assert await store.write(reserve_place("acme", 2)) == Place("acme", None, 2)

@@ -16,7 +16,7 @@ from touchbase.clients.commands import FindClient
 from touchbase.clients.sql.queries import deleting_clients
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
-from touchbase.event_log.commands import FindNewEvents
+from touchbase.event_log.sql.queries import find_new_events
 from touchbase.idempotency.commands import Idempotent
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.queries import get_delivery
@@ -270,7 +270,7 @@ class TestDown:
         for house in made:
             await house.request("POST", "/public/v2/contacts", {"email": "ada@example.com"})
 
-        found = await router.read(FindNewEvents({house.number: 0 for house in made}))
+        found = await router.read(find_new_events({house.number: 0 for house in made}))
 
         assert set(found) == {house.number for house in made if router.placement.cell_of(house.number) != 1}
 
@@ -304,8 +304,8 @@ def test_routes__there_is_one_for_each_command_and_query() -> None:
     unrouted = sorted(kind.__name__ for kind in spanning - routed)
 
     assert unrouted == [
-        "AddErasures", "AnyKey", "BusyClients", "DueFetches", "ReadDirectory", "Reencrypt", "check_encryption", "claim_check",
-        "clients_to_link", "due_counts", "due_job_files", "due_jobs", "due_judgements", "endpoint_versions", "expired_responses",
-        "lead_shards", "next_to_index", "old_attempts", "old_dedupe_keys", "replace_lost", "reserve_place", "retire_keys",
+        "AddErasures", "Reencrypt", "any_key", "busy_clients", "check_encryption", "claim_check", "clients_to_link", "due_counts",
+        "due_fetches", "due_job_files", "due_jobs", "due_judgements", "endpoint_versions", "expired_responses", "lead_shards",
+        "next_to_index", "old_attempts", "old_dedupe_keys", "read_directory", "replace_lost", "reserve_place", "retire_keys",
         "store_first_key",
     ]  # fmt: skip

@@ -24,8 +24,9 @@ from touchbase.cli import doctor as command
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.connections.commands import AddConnection, FinishFetch
+from touchbase.connections.commands import FinishFetch
 from touchbase.connections.models import NO_SETTINGS, Connection
+from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.doctor import clock_finding
 from touchbase.encryption.keys import encode_key, new_key
@@ -81,8 +82,8 @@ def delivery(client: Client, received_us: Micros, tool: str | None = "hubspot") 
     return StoreDelivery(client.number, "crm", os.urandom(16), b"{}", "", b"{}", received_us, tool)
 
 
-def connected(client: Client, created_us: Micros, secrets: tuple[str, ...] = ()) -> AddConnection:
-    return AddConnection(Connection(client.number, "crm", "hubspot", created_us, created_us, list(secrets), NO_SETTINGS, ""))
+def connected(client: Client, created_us: Micros, secrets: tuple[str, ...] = ()) -> add_connection:
+    return add_connection(Connection(client.number, "crm", "hubspot", created_us, created_us, list(secrets), NO_SETTINGS, ""))
 
 
 def key(at: Micros, client: int | None = None, expires_us: Micros | None = None) -> StoreKey:

@@ -10,8 +10,8 @@ from tests.cli.conftest import Run
 from touchbase.cli.store import opened
 from touchbase.cli.store import run as run_now
 from touchbase.clients.commands import FindClient
-from touchbase.outgoing.commands import AddEndpoint
 from touchbase.outgoing.models import Endpoint
+from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 
@@ -33,7 +33,7 @@ async def _fill() -> None:
             {"filter": {"contact": {"first_name": "Bob"}}},
             {"kind": "email", "settings": {"to": ["sales@example.com"], "template": "{{contact.first_name}}\n{{type}}"}},
         ):
-            await store.write(AddEndpoint(Endpoint(client.number, 0, url, 5, 5, **more)))
+            await store.write(add_endpoint(Endpoint(client.number, 0, url, 5, 5, **more)))
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import CountClientRows, EnsureClient, FindClientByNumber, RemoveClientRows
+from touchbase.clients.commands import EnsureClient, RemoveClientRows
 from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import BATCH, removal_of
 from touchbase.clients.sql.commands import begin_deletion
+from touchbase.clients.sql.queries import count_client_rows, find_client_by_number
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance
@@ -67,7 +68,7 @@ async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store)
         dying = Dying(store, lives)
         with pytest.raises(asyncio.CancelledError):
             await Maintenance(dying, clock).round()  # type: ignore[arg-type]
-        client = await store.read(FindClientByNumber(number))
+        client = await store.read(find_client_by_number(number))
         assert client is not None
         assert client.deletion is not None
         assert client.state == DELETING
@@ -78,8 +79,8 @@ async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store)
     await Maintenance(store, clock).round()
 
     assert seen == [0, BATCH, 3 * BATCH]
-    assert await store.read(FindClientByNumber(number)) is None
-    assert await store.read(CountClientRows(number)) == 0
+    assert await store.read(find_client_by_number(number)) is None
+    assert await store.read(count_client_rows(number)) == 0
 
 
 async def test_client_removal__deletes_the_client_row_after_the_delay(store: Store) -> None:
@@ -89,15 +90,15 @@ async def test_client_removal__deletes_the_client_row_after_the_delay(store: Sto
     keeper = Maintenance(store, clock)
 
     await keeper.round()
-    there = await store.read(FindClientByNumber(number))
+    there = await store.read(find_client_by_number(number))
     clock.now += DELETION_DELAY - 1
     await keeper.round()
-    still_there = await store.read(FindClientByNumber(number))
+    still_there = await store.read(find_client_by_number(number))
     clock.now += 1
     await keeper.round()
 
     assert None not in (there, still_there)
-    assert await store.read(FindClientByNumber(number)) is None
+    assert await store.read(find_client_by_number(number)) is None
 
 
 async def test_maintenance__with_removes_false_removes_no_client(store: Store) -> None:
@@ -107,13 +108,15 @@ async def test_maintenance__with_removes_false_removes_no_client(store: Store) -
 
     await Maintenance(store, clock, removes=False).round()
 
-    assert await store.read(CountClientRows(number)) == 7  # each has an entry of its creation and an event of the log, which has a counter
+    assert (
+        await store.read(count_client_rows(number)) == 7
+    )  # each has an entry of its creation and an event of the log, which has a counter
 
 
 async def test_client_removal__completes_when_counting_the_rows_times_out(store: Store) -> None:
     class Busy(Dying):
         async def read(self, query: Any) -> Any:
-            if isinstance(query, CountClientRows):
+            if isinstance(query, count_client_rows):
                 raise Overloaded("a statement took more than 30 seconds")
             return await super().read(query)
 

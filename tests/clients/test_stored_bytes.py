@@ -6,9 +6,9 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.stored_bytes import store_count
+from touchbase.clients.sql.stored_bytes import count_stored, store_count
 from touchbase.clients.storage_counter import StorageCounter
-from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL, CountStored
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL
 from touchbase.common.timestamps import SECOND
 from touchbase.doctor import diagnose
 from touchbase.http.dependencies import Limits
@@ -169,7 +169,7 @@ async def test_doctor_and_metrics__show_clients_near_their_limit(call: ApiClient
         await stored(call, size, client_id)
 
     found = [each async for each in diagnose(call.parts.store, call.clock(), silent=SECOND, keys_needed=False) if each.check == "storage"]
-    totals = storage_metrics(await call.parts.store.read(CountStored()))
+    totals = storage_metrics(await call.parts.store.read(count_stored()))
 
     assert [(each.level, each.detail) for each in found] == [
         ("note", "near stores 850 bytes, 85 % of its 1000"),

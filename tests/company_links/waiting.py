@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.clients.commands import FindClientByNumber, SetClientSettings
+from touchbase.clients.commands import SetClientSettings
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.company_links.commands import LinkPage
 from touchbase.company_links.sql.follow import start_linking
-from touchbase.jobs.commands import ListJobs
+from touchbase.jobs.sql import list_jobs
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
@@ -15,12 +16,12 @@ from touchbase.sql.store import Store
 
 async def wait_for_a_company(store: Store, number: int, at: int = 5) -> None:
     """Turn the links on, and let a contact wait; the setting is off again afterwards."""
-    client = await store.read(FindClientByNumber(number))
+    client = await store.read(find_client_by_number(number))
     assert client is not None
     settings = client.settings
     await store.write(SetClientSettings(client.client_id, replace(settings, link_companies_by_email="existing")))
     made = await store.write(CreateContact(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com")))
     await store.write(start_linking(number, at))
-    [job, *_] = await store.read(ListJobs(number, 1, kind="contacts.link_companies"))
+    [job, *_] = await store.read(list_jobs(number, 1, kind="contacts.link_companies"))
     await store.write(LinkPage(number, job.id, made.record.id - 1, 1, at))
     await store.write(SetClientSettings(client.client_id, settings))

@@ -12,8 +12,9 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import FinishFetch, ListConnections
+from touchbase.connections.commands import FinishFetch
 from touchbase.connections.models import ConnectionSettings
+from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.sql.store import Store
@@ -49,7 +50,7 @@ async def sqlite_call(memory: Store, make_client: MakeClient) -> ApiClient:
 async def secrets(call: ApiClient) -> list[list[str]]:
     client = await call.get("/admin/v1/clients/acme")
     assert client.status == 200
-    return [one.secrets for one in await call.parts.store.read(ListConnections(1))]
+    return [one.secrets for one in await call.parts.store.read(list_connections(1))]
 
 
 def shown(**more: Any) -> dict[str, Any]:
@@ -259,7 +260,7 @@ async def test_patch_connection__concurrent_changes_all_apply(call: ApiClient) -
 
     replies = await asyncio.gather(*(call.patch(target, change) for change in changes))
 
-    (kept,) = await call.parts.store.read(ListConnections(1))
+    (kept,) = await call.parts.store.read(list_connections(1))
     assert [reply.status for reply in replies] == [200, 200, 200]
     assert {reply.json().get("generated_secret") for reply in replies} - {None} == set(kept.secrets)
     assert (len(kept.secrets), kept.settings.create_unknown) == (2, True)
@@ -288,7 +289,7 @@ async def test_patch_connection__refuses_two_secrets_with_generate_secret(sqlite
     reply = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"secrets": ["x" * 8, "y" * 8], "generate_secret": True})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == ["/generate_secret"]
-    assert (await sqlite_call.parts.store.read(ListConnections(1)))[0].secrets == [SECRET]
+    assert (await sqlite_call.parts.store.read(list_connections(1)))[0].secrets == [SECRET]
 
 
 async def test_connections__require_an_admin_key_of_their_client(memory: Store, make_client: MakeClient) -> None:

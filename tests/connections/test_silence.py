@@ -18,14 +18,15 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
 from touchbase.clients.sql.commands import set_client_state
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
-from touchbase.connections.commands import AddConnection, RemoveConnection
+from touchbase.connections.commands import RemoveConnection
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import HOUR, Silence
 from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, CallCounts, CountCalls, JudgeConnection
 from touchbase.connections.silence_check import begin_silences
+from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.silence import claim_check, count_silent, list_calls, list_silences
 from touchbase.doctor import diagnose
-from touchbase.event_log.commands import ListLoggedEvents
+from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
@@ -46,7 +47,7 @@ HERE = "/admin/v1/clients/acme/connections/crm/hubspot"
 async def connected(store: Store, client_id: str = "acme") -> int:
     """A client with a connection that has called four times an hour."""
     client = await store.write(EnsureClient(client_id, 1))
-    await store.write(AddConnection(Connection(client.number, *HUBSPOT, 1, 1)))
+    await store.write(add_connection(Connection(client.number, *HUBSPOT, 1, 1)))
     await store.write(calls_until(LAST, client.number))
     return client.number
 
@@ -86,7 +87,7 @@ async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, 
     assert [one.ended_us for one in ended] == [back]
     assert (early, begun) == ([], [(number, back)])
     assert await stored(store, number) == [(back, back + 9 * HOUR, None), (LAST, SILENT + SECOND, back)]
-    events = (await store.read(ListLoggedEvents(number, 0, 10))).events
+    events = (await store.read(list_logged_events(number, 0, 10))).events
     assert [(event.type, event.at) for event in events] == [
         ("connection.silent", SILENT + SECOND), ("connection.resumed", back), ("connection.silent", back + 9 * HOUR),
     ]  # fmt: skip
@@ -95,7 +96,7 @@ async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, 
 
 async def test_silence__of_an_irregular_or_new_connection_is_not_recognised(store: Store) -> None:
     number = (await store.write(EnsureClient("acme", 1))).number
-    await store.write(AddConnection(Connection(number, *HUBSPOT, 1, 1)))
+    await store.write(add_connection(Connection(number, *HUBSPOT, 1, 1)))
     await store.write(CountCalls(number, {(*HUBSPOT, LAST // HOUR - hour): 4 for hour in range(13 * 24)}, {HUBSPOT: LAST}))
 
     assert await noticed(store, LAST + 60 * DAY) == []
@@ -244,7 +245,7 @@ def translated(request: WebhookRequest) -> Translation:
 async def test_worker__counts_webhooks_of_the_tool_but_neither_replays_nor_fetched_records(api: ApiClient) -> None:
     store, counts = api.parts.store, CallCounts(api.clock)
     number = (await store.write(EnsureClient("acme", 1))).number
-    await store.write(AddConnection(Connection(number, *HUBSPOT, 1, 1)))
+    await store.write(add_connection(Connection(number, *HUBSPOT, 1, 1)))
     worker = InboxWorker(store, translated, api.clock, on_report=lambda report: counts.record(report.calls))
     keeper = Maintenance(store, api.clock, calls=counts)
     for headers in ({}, {"x-touchbase-fetched": "contact"}):

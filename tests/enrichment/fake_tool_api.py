@@ -13,9 +13,9 @@ from typing import Any
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import AddConnection, ListConnections
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
@@ -117,7 +117,7 @@ class FetchSetup:
 
     async def connect(self, tool: str, base: str, token: str = TOKEN, **settings: Any) -> None:
         decided = ConnectionSettings(**settings, api_base=base)
-        await self.store.write(AddConnection(Connection(self.client, "crm", tool, NOON, NOON, [], decided, token)))
+        await self.store.write(add_connection(Connection(self.client, "crm", tool, NOON, NOON, [], decided, token)))
 
     async def receive(self, body: object, query: str = "", **headers: str) -> int:
         """Store a webhook and apply it; return the delivery id."""
@@ -146,7 +146,7 @@ async def open_setup(store: Store, caller: HttpClient, name: str = "acme") -> Fe
     clock, outcomes, sandbox = Clock(), list[tuple[str, int]](), Sandbox("fetch")
 
     async def connections(number: int) -> list[Connection]:
-        return await store.read(ListConnections(number))
+        return await store.read(list_connections(number))
 
     inbox = InboxWorker(store, ADAPTERS.translate, clock, connections=connections)
     fetch = FetchWorker(

@@ -16,12 +16,15 @@ from tests.conftest import ExecuteSql
 from tests.enrichment.fake_tool_api import NOON, TOKEN, FakeResponse, FetchSetup, ReceivedRequest, Respond, open_setup, setup_with_api
 
 from touchbase.adapters.kit.fetch import ApiFetcher
-from touchbase.clients.commands import EnsureClient, FindClientByNumber
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
 from touchbase.clients.sql.commands import begin_deletion, set_client_state
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import SECOND, to_text
-from touchbase.connections.commands import AddConnection, ChangeConnection, DueFetches, FinishFetch, ListConnections
+from touchbase.connections.commands import ChangeConnection, FinishFetch
 from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.sql.commands import add_connection, list_connections
+from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.tools import ApiRequest, ApiResponse
 from touchbase.consistency.service import Verified, verify
 from touchbase.enrichment import worker as enrichment_worker
@@ -477,7 +480,7 @@ async def test_fetch__stores_nothing_for_a_client_deleted_during_the_request(sto
 
         calls = await FetchWorker(store, setup.fetch._tools, ask, setup.clock).drain()
 
-        left = await store.read(FindClientByNumber(setup.client))
+        left = await store.read(find_client_by_number(setup.client))
         assert calls == len(server.requests) == 1
         assert (left is None) == (goes == "gone")
         assert await execute_sql("SELECT count(*) FROM delivery_body") == [(0 if goes == "gone" else 1,)]
@@ -508,11 +511,11 @@ class Sealed(Mortal):
         self.seen = asyncio.Event()
 
     async def read(self, query: Any) -> Any:
-        if isinstance(query, DueFetches):
+        if isinstance(query, due_fetches):
             self.looked += 1
             if self.looked == self.enough:
                 self.seen.set()
-        if isinstance(query, ListConnections) and query.client == self._client:
+        if isinstance(query, list_connections) and query.client == self._client:
             self.tried += 1
             raise Overloaded("a secret that this needs cannot be opened now")
         return await self._store.read(query)
@@ -545,7 +548,9 @@ async def test_fetch__continues_for_other_clients_if_one_connection_is_undecrypt
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
         other = (await store.write(EnsureClient("other", NOON))).number
-        await store.write(AddConnection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN)))
+        await store.write(
+            add_connection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN))
+        )
         await store.write(StoreDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
         await setup.inbox.drain()
         setup.clock.move(3)

@@ -7,9 +7,8 @@ from typing import Any
 
 from tests.house import CLIENT, House
 
-from touchbase.event_log.commands import FindNewEvents, ListLoggedEvents
 from touchbase.event_log.models import EVENT_TYPES, EventType, LoggedEvent
-from touchbase.event_log.sql.queries import list_newest_events
+from touchbase.event_log.sql.queries import find_new_events, list_logged_events, list_newest_events
 
 JANE = {
     "email": "jane@example.com",
@@ -21,7 +20,7 @@ JANE = {
 
 async def logged(house: House, after: int = 0) -> list[LoggedEvent]:
     """The client's events."""
-    return (await house.call.parts.store.read(ListLoggedEvents(house.number, after, 1_000))).events
+    return (await house.call.parts.store.read(list_logged_events(house.number, after, 1_000))).events
 
 
 async def types(house: House, after: int = 0) -> list[str]:
@@ -31,7 +30,7 @@ async def types(house: House, after: int = 0) -> list[str]:
 
 async def last(house: House) -> int:
     """The client's newest sequence."""
-    return (await house.call.parts.store.read(ListLoggedEvents(house.number, None, 1))).newest
+    return (await house.call.parts.store.read(list_logged_events(house.number, None, 1))).newest
 
 
 def after(event: LoggedEvent) -> dict[str, Any]:
@@ -115,5 +114,5 @@ async def test_find_new_events__names_clients_with_later_events(house: House) ->
     await other.contact(**JANE)
     await other.company("example.com")
 
-    assert await store.read(FindNewEvents({CLIENT: 0, other.number: 2})) == {CLIENT: 1}
+    assert await store.read(find_new_events({CLIENT: 0, other.number: 2})) == {CLIENT: 1}
     assert await store.read(list_newest_events()) == {CLIENT: 1, other.number: 2}

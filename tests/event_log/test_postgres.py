@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.event_log.commands import ListLoggedEvents
+from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
@@ -34,7 +34,7 @@ async def follow(store: Store, client: int, ended: asyncio.Event) -> list[int]:
     seen: list[int] = []
     while True:
         last_round = ended.is_set()
-        page = await store.read(ListLoggedEvents(client, seen[-1] if seen else 0, 7))
+        page = await store.read(list_logged_events(client, seen[-1] if seen else 0, 7))
         seen += [event.sequence for event in page.events]
         if last_round and not page.has_more:
             return seen
@@ -68,7 +68,7 @@ async def test_writes__of_a_company_and_its_contacts_never_deadlock(postgres_url
             *(other.write(UpdateCompany(client, company, {"name": f"n{n}"}, {}, 9 + n, f"api:{n}")) for n in range(60)),
         )
 
-        page = await store.read(ListLoggedEvents(client, 0, 1_000))
+        page = await store.read(list_logged_events(client, 0, 1_000))
         assert [event.sequence for event in page.events] == [*range(1, page.newest + 1)]
         assert sum(event.type == "contact.created" for event in page.events) == 60
     finally:

@@ -35,8 +35,9 @@ from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
 from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import BusyClients, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import busy_clients
 from touchbase.records.commands import CreateContact, GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.models import Contact
 from touchbase.records.timelines import explain
@@ -367,7 +368,7 @@ class Killed:
 
 async def work_through(store: Store, killed: Killed, workers: int, turn: int) -> None:
     """Apply all that waits; workers that are killed are started again."""
-    while await store.read(BusyClients(LATER)):
+    while await store.read(busy_clients(LATER)):
         tasks = [
             asyncio.create_task(InboxWorker(store, ADAPTERS.translate, lambda: LATER, batch_size=turn).drain()) for _ in range(workers)
         ]

@@ -23,8 +23,9 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import IGNORED, MAX_ATTEMPTS, RECEIVED, UNRECOGNISED
 from touchbase.inbox.payload_fingerprint import fingerprint_parts
-from touchbase.inbox.queries import CountDeliveries, DeliveryGroup, GroupDeliveries
+from touchbase.inbox.queries import CountDeliveries, DeliveryGroup
 from touchbase.inbox.service import DeliveryFilter, group_deliveries
+from touchbase.inbox.sql import queries as sql_queries
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.sql.store import Store
 
@@ -58,14 +59,14 @@ async def test_group_deliveries__groups_ignored_deliveries_by_event_and_keys(sto
     await keep(store, other, [DEAL])
     await drain(store)
 
-    found = await store.read(GroupDeliveries(IGNORED, 50, client))
+    found = await store.read(sql_queries.group_deliveries(IGNORED, 50, client))
 
     keys = "deal.creation\nobjectId, portalId, subscriptionType"
     reason = "understood, but not used: deal.creation"
     assert found[0] == DeliveryGroup("acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
     assert [(each.count, fingerprint_parts(each.fingerprint)[0]) for each in found[1:]] == [(1, "ticket.creation")]
-    assert [(each.client_id, each.count) for each in await store.read(GroupDeliveries(IGNORED, 1))] == [("acme", 12)]
-    assert len(await store.read(GroupDeliveries(IGNORED, 50))) == 3
+    assert [(each.client_id, each.count) for each in await store.read(sql_queries.group_deliveries(IGNORED, 1))] == [("acme", 12)]
+    assert len(await store.read(sql_queries.group_deliveries(IGNORED, 50))) == 3
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ async def test_group_deliveries__groups_unrecognised_deliveries_by_event_and_key
 
     await drain(store, read)
 
-    [group] = await store.read(GroupDeliveries(UNRECOGNISED, 50))
+    [group] = await store.read(sql_queries.group_deliveries(UNRECOGNISED, 50))
     assert (fingerprint_parts(group.fingerprint), group.tool, group.reason) == ((event, keys), None, group.reason)
 
 

@@ -18,8 +18,8 @@ from touchbase.events.work import WorkReport
 from touchbase.events.worker import BACKOFF_SECONDS, InboxWorker
 from touchbase.history.events import Translation
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import BusyClients, CountDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.queries import CountDeliveries
+from touchbase.inbox.sql.queries import busy_clients, get_delivery
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -200,7 +200,7 @@ async def test_worker__stops_at_once_while_it_waits_for_the_store(store: Store) 
         commands_taken = 0
 
         async def read(self, query: Any) -> Any:
-            if isinstance(query, BusyClients):
+            if isinstance(query, busy_clients):
                 asked.set()
                 raise Overloaded("the disk is full", retry_after=3600)
             return await store.read(query)

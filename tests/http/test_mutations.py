@@ -24,7 +24,7 @@ from touchbase.connections.service import Connections
 from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.http.problems import STATUS, Problem
-from touchbase.inbox.queries import CountInbox
+from touchbase.inbox.sql.queries import count_inbox
 from touchbase.sql.store import Store
 
 SEED = 20_261_120
@@ -190,5 +190,5 @@ async def test_mutated_requests__get_valid_responses_and_change_no_other_client(
     assert before.keys() >= {"client", "api_key", "contact", "company", "custom_field", "event", "connection"}
     assert after == before
     assert after_work == before
-    assert (await store.read(CountInbox())).by_state.get("failed", 0) == 0
+    assert (await store.read(count_inbox())).by_state.get("failed", 0) == 0
     assert [difference async for difference in verify(store, await number_of(store, OURS), Verified())] == []

@@ -20,7 +20,7 @@ from tests.inbox.test_deliveries import work
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.errors import Overloaded
 from touchbase.http.idempotency import fingerprint
 from touchbase.idempotency import service
@@ -469,7 +469,7 @@ async def test_create_connection__runs_once_and_stores_no_secret_in_the_response
 
     made = first.json()
     secret = made.pop("generated_secret")
-    (listed,) = await store.read(ListConnections(1))
+    (listed,) = await store.read(list_connections(1))
     assert listed.secrets == [secret]
     assert (again.status, again.json(), again.headers["location"]) == (201, made, f"{where}/crm/hubspot")
     assert is_replayed(again)

@@ -9,7 +9,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.events.worker import translator
 from touchbase.sql.store import Store
 
@@ -34,7 +34,7 @@ async def receive(call: ApiClient) -> None:
 
 async def work(call: ApiClient) -> None:
     """Apply what waits, with the connections that are stored."""
-    connections = await call.parts.store.read(ListConnections(call.kept[0]))
+    connections = await call.parts.store.read(list_connections(call.kept[0]))
     await call.parts.store.work(call.kept[0], 10, translator(ADAPTERS.translate, connections), call.clock.now)
 
 

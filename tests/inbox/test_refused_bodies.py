@@ -13,7 +13,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.common.timestamps import DAY
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.encryption.commands import Reencrypt
 from touchbase.erasure.service import Eraser
@@ -61,7 +61,7 @@ async def stored(call: ApiClient) -> list[RefusedBody]:
 async def work(call: ApiClient) -> None:
     """Apply what waits."""
     store: Any = call.parts.store
-    worker = InboxWorker(store, ADAPTERS.translate, call.clock, connections=lambda client: store.read(ListConnections(client)))
+    worker = InboxWorker(store, ADAPTERS.translate, call.clock, connections=lambda client: store.read(list_connections(client)))
     await worker.drain()
 
 

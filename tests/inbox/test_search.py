@@ -17,8 +17,8 @@ from touchbase.errors import UnrecognisedPayload
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Translation
 from touchbase.inbox import search as service
-from touchbase.inbox.commands import PruneBodies
 from touchbase.inbox.sql import search as sql
+from touchbase.inbox.sql.body_retention import prune_bodies
 
 JANE = "jane@example.com"
 REPLY = {"event": "email_replied", "email": JANE, "at": 1}
@@ -159,7 +159,7 @@ async def test_search__names_bodies_that_cannot_be_searched(inbox: House, monkey
     await raw(inbox, b"x" * 201)
     monkeypatch.setattr(service, "LARGEST_SEARCHED", 200)
     now = inbox.call.clock.now + 10
-    await inbox.call.parts.store.write(PruneBodies(inbox.number, now, 2, now))
+    await inbox.call.parts.store.write(prune_bodies(inbox.number, now, 2, now))
 
     page = await page_of(inbox, text=JANE)
 

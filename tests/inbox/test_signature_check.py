@@ -18,7 +18,7 @@ from tests.asgi_client import ApiClient, CountedMetrics, MakeClient, Response
 from touchbase.adapters.kit import signatures_body
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.events.worker import translator
 from touchbase.inbox import receive
 from touchbase.inbox.queries import ListDeliveries
@@ -185,7 +185,7 @@ INSTANTLY = {"event_type": "reply_received", "timestamp": AT, "workspace": "w", 
 
 
 async def apply(call: ApiClient) -> None:
-    found = await call.parts.store.read(ListConnections(1))
+    found = await call.parts.store.read(list_connections(1))
     await call.parts.store.work(1, 100, translator(ADAPTERS.translate, found), call.clock())
 
 

@@ -19,21 +19,22 @@ from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, 
 from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
-from touchbase.clients.commands import FindClient, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
+from touchbase.clients.commands import FindClient, Removal, RemoveClientRows
 from touchbase.clients.sql.commands import begin_deletion
+from touchbase.clients.sql.queries import find_client_by_number, list_client_page
 from touchbase.clients.sql.stored_bytes import measure_page
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.erasure.sql.queries import get_erasure
 from touchbase.erasure.sql.texts import TEXT_TABLES
 from touchbase.history.events import CONTACT
-from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
-from touchbase.inbox.commands import PruneBodies
-from touchbase.inbox.search_queries import GetEffects, StepThroughDeliveries
-from touchbase.inbox.sql.body_retention import drop_unrecognised
-from touchbase.inbox.sql.search import find_sought_person
-from touchbase.search.queries import CountFound, FindPosition, SearchContacts
+from touchbase.idempotency.sql import find_response
+from touchbase.inbox.search_queries import StepThroughDeliveries
+from touchbase.inbox.sql.body_retention import drop_unrecognised, prune_bodies
+from touchbase.inbox.sql.search import find_sought_person, get_effects
+from touchbase.search.queries import CountFound, SearchContacts
 from touchbase.search.sorting import default_sort
+from touchbase.search.sql.plans import find_position
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.rows import Columns
@@ -156,16 +157,16 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     yield measure_page(client, (4, None))
     yield SearchContacts(client, default_sort(CONTACT), 100, words=("a",))
     everyone = SearchContacts(client, default_sort(CONTACT), 100)
-    yield from (CountFound(client, everyone), FindPosition(client, everyone, 1))
-    yield from (FindClientByNumber(client), ListClientPage(9, only=client))
+    yield from (CountFound(client, everyone), find_position(client, everyone, 1))
+    yield from (find_client_by_number(client), list_client_page(9, only=client))
     yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield find_sought_person(client, REFS[:2], mentioned=REFS)
     yield from (find_sought_person(client, contact_id=number) for number in known.contacts)
     yield from (StepThroughDeliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
     yield StepThroughDeliveries(client, NEVER, 100, not_of_contacts=known.contacts, bodies=True)
-    yield GetEffects([(client, number) for number in known.ids])
+    yield get_effects([(client, number) for number in known.ids])
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
-    yield FindResponse(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
+    yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 
 
 def _is(hint: object, value: object) -> bool:
@@ -182,7 +183,7 @@ async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -
 
 async def leave(store: Store, client: int) -> list[str]:
     """B drops the bodies that it has kept longest, understood and not, and is removed with all that it has; what it is told."""
-    drops: list[Command[Any]] = [PruneBodies(client, NEVER, 1, NEVER), drop_unrecognised(client, NEVER, 0, 1, NEVER)]
+    drops: list[Command[Any]] = [prune_bodies(client, NEVER, 1, NEVER), drop_unrecognised(client, NEVER, 0, 1, NEVER)]
     told: list[Any] = [await store.write(each) for each in (*drops, begin_deletion(client, NEVER))]
     removal: Removal | None = None
     while removal is None or not removal.done:

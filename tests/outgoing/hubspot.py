@@ -16,7 +16,7 @@ from tests.outgoing.conftest import PATH, PLACE
 
 from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import to_text
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
 from touchbase.events.worker import InboxWorker
@@ -194,7 +194,7 @@ async def hub_of(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIt
             store, senders=ADAPTERS, send_webhook=sender.post, on_endpoint=dispatcher.wake, fetch_allowed=(hubspot.api.base,)
         )
         house = await House.of(call, "default")
-        inbox = InboxWorker(store, ADAPTERS.translate, clock, connections=lambda number: store.read(ListConnections(number)))
+        inbox = InboxWorker(store, ADAPTERS.translate, clock, connections=lambda number: store.read(list_connections(number)))
         fetch = FetchWorker(store, ADAPTERS, http.send, clock)
         try:
             yield Hub(house, hubspot, dispatcher, inbox, fetch)

@@ -13,8 +13,8 @@ from tests.outgoing.conftest import PATH, URL, Webhooks
 from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
 
 from touchbase.common.timestamps import SECOND
-from touchbase.outgoing.commands import CountOutgoing
 from touchbase.outgoing.line import ADVANCE_EVERY
+from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.records.commands import UpdateCompany, UpdateContact, new_write_key
 
 KINDS = {"contact": "contacts", "company": "companies"}
@@ -63,7 +63,7 @@ async def compare(webhooks: Webhooks, house: House, endpoints: dict[int, dict[st
     """Deliver, and compare what each endpoint gets of the events after the last one with what searches find now; return the last event."""
     page = (await house.request("GET", f"/public/v2/events?limit=200&after={last}")).json()
     waiting = {number: (await webhooks.ask_of(house, f"/{number}"))["progress"]["waiting"] for number in endpoints}
-    counted = (await webhooks.house.call.parts.store.read(CountOutgoing(webhooks.clock()))).waiting
+    counted = (await webhooks.house.call.parts.store.read(count_outgoing(webhooks.clock()))).waiting
     sent = await webhooks.deliver()
     assert counted == len(sent)
     for number, filters in endpoints.items():

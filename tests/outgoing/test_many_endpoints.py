@@ -12,15 +12,17 @@ from tests.outgoing.unsent import TOKEN
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
-from touchbase.event_log.commands import ListLoggedEvents, Page
+from touchbase.event_log.commands import Page
 from touchbase.event_log.models import LoggedEvent
-from touchbase.outgoing.commands import AddEndpoint, StoreProgress
+from touchbase.event_log.sql.queries import list_logged_events
+from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.line import Line
 from touchbase.outgoing.log_reader import LogReader
 from touchbase.outgoing.models import Attempt, Endpoint, Pending, Progress, Secret, Served
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
 from touchbase.outgoing.sql.dispatch import lead_shards, list_attempts, read_served, store_progress
+from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Row, Select
 from touchbase.sql.store import Store
@@ -42,7 +44,7 @@ async def client(store: Store) -> int:
 
 
 async def add(store: Store, client: int) -> int:
-    made = await store.write(AddEndpoint(Endpoint(client, 0, URL, NOW, NOW, secrets=[Secret("whsec_")], state_us=NOW)))
+    made = await store.write(add_endpoint(Endpoint(client, 0, URL, NOW, NOW, secrets=[Secret("whsec_")], state_us=NOW)))
     return made.id
 
 
@@ -131,7 +133,7 @@ async def test_new_event__is_read_once_for_all_endpoints_of_the_client(webhooks:
     await webhooks.house.contact(email="ada@example.com")
 
     assert len(await webhooks.deliver()) == 5
-    asked = [(each.after_sequence, each.types) for each in reads if isinstance(each, ListLoggedEvents) and each.after_sequence == 0]
+    asked = [(each.after_sequence, each.types) for each in reads if isinstance(each, list_logged_events) and each.after_sequence == 0]
     assert sorted(asked, key=str) == [(0, None), (0, ["contact.created"])]
 
 
@@ -143,7 +145,7 @@ class Log:
         self.ends = asyncio.Semaphore(0)
         self.error: Exception | None = None
 
-    async def read(self, query: ListLoggedEvents) -> Page:
+    async def read(self, query: list_logged_events) -> Page:
         self.asked.append(query.after_sequence)
         await self.ends.acquire()
         if self.error is not None:

@@ -12,7 +12,7 @@ from tests.storage.test_store_copy import KEYS, content, silent
 from touchbase import doctor
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.outgoing.commands import CountOutgoing
+from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.endpoints import list_endpoints
 from touchbase.server.exposition import store_metrics
 from touchbase.storage import copy_store, open_store
@@ -65,7 +65,7 @@ async def test_metrics__count_what_waits_and_endpoints_by_state(webhooks: Webhoo
     await webhooks.deliver()
     now = webhooks.clock()
 
-    found = store_metrics(0, None, {}, now + 3_000_000, await webhooks.house.call.parts.store.read(CountOutgoing(now)))
+    found = store_metrics(0, None, {}, now + 3_000_000, await webhooks.house.call.parts.store.read(count_outgoing(now)))
 
     values = {(each.name, *sample.labels.values()): sample.value for each in found for sample in each.samples}
     assert values["touchbase_webhooks_waiting",] == 2
@@ -96,7 +96,7 @@ async def test_copied_store__has_the_log_endpoints_and_what_they_miss(back: bool
 
 async def backlog(webhooks: Webhooks) -> tuple[int, float]:
     """The waiting events and the age of the oldest in seconds, as the metrics have them."""
-    count = await webhooks.house.call.parts.store.read(CountOutgoing(webhooks.clock()))
+    count = await webhooks.house.call.parts.store.read(count_outgoing(webhooks.clock()))
     return count.waiting, 0 if count.oldest_us is None else (webhooks.clock() - count.oldest_us) / SECOND
 
 

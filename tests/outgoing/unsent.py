@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing.commands import AddEndpoint, StoreProgress
+from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending, Secret
 from touchbase.outgoing.sql.dispatch import lead_shards
+from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.store import Store
 
 TOKEN = "a-process"
@@ -15,7 +16,7 @@ async def miss_an_event(store: Store, client: int, at: Micros, *, secret: str = 
     """Add an endpoint that refused the client's first event, and then release the leases."""
     secrets = [Secret(secret)] if secret else []
     new = Endpoint(client, 0, f"https://{text}.example/hooks", at, at, secrets=secrets, state_us=at, description=text)
-    endpoint = await store.write(AddEndpoint(new))
+    endpoint = await store.write(add_endpoint(new))
     await store.write(lead_shards(TOKEN, at, at + 1))
     attempt = Attempt(client, endpoint.id, 1, "contact.created", at, 1, "refused", 500, 5, text)
     waiting = Pending(1, (1, 1), 1, at, at + 5)

@@ -19,7 +19,8 @@ from touchbase.erasure.commands import AddErasures
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import list_erasures, open_erasures
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import PruneBodies, StoreDelivery
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.body_retention import prune_bodies
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.retention import service as retention
 from touchbase.retention.service import Retention, UnrecognisedLimits, count_due
@@ -211,7 +212,7 @@ async def test_retention__retries_a_failed_removal_in_the_next_run(store: Store,
             return getattr(store, name)
 
         async def write(self, command: Any) -> Any:
-            if isinstance(command, PruneBodies) and self.failures:
+            if isinstance(command, prune_bodies) and self.failures:
                 self.failures -= 1
                 raise Overloaded("the disk is full")
             return await store.write(command)

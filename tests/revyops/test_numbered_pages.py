@@ -16,8 +16,9 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.history.events import CONTACT
 from touchbase.records.models import Contact
 from touchbase.revyops.numbered_pages import MOST_LISTS, MOST_PLACES, REMEMBERED, NumberedPage, PagesRead, read_page
-from touchbase.search.queries import CountFound, FindPosition, Found, SearchContacts, SearchRecords
+from touchbase.search.queries import CountFound, Found, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort, position_of
+from touchbase.search.sql.plans import find_position
 from touchbase.sql.operation import Query
 
 LIST = "/public/v2/contacts"
@@ -154,7 +155,7 @@ class Records:
         found = self._after(query.search)
         if isinstance(query, CountFound):
             return len(found)
-        assert isinstance(query, FindPosition)
+        assert isinstance(query, find_position)
         return position_of(found[query.skip - 1], query.search.sort) if query.skip <= len(found) else None
 
     def _after(self, search: SearchRecords[Any]) -> list[Contact]:
@@ -236,7 +237,7 @@ def test_read_page__skips_from_the_nearest_page_that_is_known() -> None:
 
     with pages.counted() as asked:
         pages.read(43)
-    assert [each.skip for each in asked if isinstance(each, FindPosition)] == [4]
+    assert [each.skip for each in asked if isinstance(each, find_position)] == [4]
 
 
 def test_pages_read__forgets_lists_after_a_while_and_when_there_are_many() -> None:

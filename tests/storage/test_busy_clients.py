@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 
 from touchbase.encryption.cipher import NO_CIPHER
-from touchbase.inbox.queries import BusyClients
+from touchbase.inbox.sql.queries import busy_clients
 from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
 from touchbase.storage import open_store
@@ -34,7 +34,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 async def test_busy_clients__reads_few_rows_of_an_index_on_postgresql(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL)
-    asked = next(plan_of_query(BusyClients(5), NO_CIPHER))
+    asked = next(plan_of_query(busy_clients(5), NO_CIPHER))
     assert isinstance(asked, Select)
 
     explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {asked.sql.replace('?', '$1')}", *asked.params)
@@ -52,7 +52,7 @@ async def test_busy_clients__finds_only_clients_with_due_deliveries(postgres_url
     await connection.close()
     store = await open_store(postgres_url)
 
-    found = [await store.read(BusyClients(now)) for now in (5, 99)]
+    found = [await store.read(busy_clients(now)) for now in (5, 99)]
     await store.close()
 
     assert found == [[1, 2, 3], [1, 2, 3, 4]]

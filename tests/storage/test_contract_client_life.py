@@ -15,24 +15,14 @@ from tests.outgoing.unsent import miss_an_event
 
 from touchbase.auth.commands import StoreKey
 from touchbase.bin.commands import DeleteRecord
-from touchbase.clients.commands import (
-    CountClientRows,
-    CreateClient,
-    EnsureClient,
-    FindClient,
-    FindClientByNumber,
-    ListClientPage,
-    Removal,
-    RemoveClientRows,
-    RotateClientId,
-)
+from touchbase.clients.commands import CreateClient, EnsureClient, FindClient, Removal, RemoveClientRows, RotateClientId
 from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
 from touchbase.clients.sql.commands import begin_deletion, rename_client, set_client_state
-from touchbase.clients.sql.queries import deleting_clients, former_ids
+from touchbase.clients.sql.queries import count_client_rows, deleting_clients, find_client_by_number, former_ids, list_client_page
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.clients.sql.stored_bytes import store_count
-from touchbase.connections.commands import AddConnection
 from touchbase.connections.models import Connection
+from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
@@ -48,8 +38,9 @@ from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.inbox.sql.queries import busy_clients, count_inbox
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
@@ -97,7 +88,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
         )
     await keep(store, client, *(f"person{n}" for n in range(many)))
     await work(store, client)
-    await store.write(AddConnection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"], access_token="a-token")))
+    await store.write(add_connection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"], access_token="a-token")))
     await fall_silent(store, number)
     await miss_an_event(store, number, 5)
     await wait_for_a_company(store, number)
@@ -192,7 +183,7 @@ async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_other
 ) -> None:
     client, other = await with_data(store), await with_data(store, "other")
     before, others = await left_of(execute_sql, engine_url, client.number), await left_of(execute_sql, engine_url, other.number)
-    rows = await store.read(CountClientRows(client.number))
+    rows = await store.read(count_client_rows(client.number))
 
     await store.write(begin_deletion(client.number, 5))
     done = await remove(store, client.number, most=most)
@@ -208,11 +199,11 @@ async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_other
 
 async def test_client_deletion__resumes_after_an_interruption(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     client = await with_data(store)
-    rows = await store.read(CountClientRows(client.number))
+    rows = await store.read(count_client_rows(client.number))
     await store.write(begin_deletion(client.number, 5))
 
     first = await remove(store, client.number, most=4, pieces=3)
-    told = await store.read(FindClientByNumber(client.number))
+    told = await store.read(find_client_by_number(client.number))
     again = await store.write(begin_deletion(client.number, 99))
     rest = await remove(store, client.number, most=4)
 
@@ -288,7 +279,7 @@ async def test_create_client__stores_the_name_and_refuses_a_client_id_in_use(sto
         await store.write(CreateClient("acme", "Another", 6))
 
     assert (made.client_id, made.name, made.state, made.created_us) == ("acme", "Acme Ltd", ACTIVE, 5)
-    assert await store.read(FindClient("acme")) == await store.read(FindClientByNumber(made.number)) == made
+    assert await store.read(FindClient("acme")) == await store.read(find_client_by_number(made.number)) == made
 
 
 async def test_create_client__succeeds_once_when_two_processes_create_one_client(engine_url: str, open_with: Any) -> None:
@@ -320,10 +311,10 @@ async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(s
     await store.write(set_client_state(client.number, SUSPENDED, 2))
     await keep(store, client, "ann", "bob")
 
-    busy, report = await store.read(BusyClients(10)), await work(store, client)
-    waiting, counted = await store.read(ListDeliveries(10, client.number)), await store.read(CountInbox())
+    busy, report = await store.read(busy_clients(10)), await work(store, client)
+    waiting, counted = await store.read(ListDeliveries(10, client.number)), await store.read(count_inbox())
     await store.write(set_client_state(client.number, ACTIVE, 3))
-    busy_then, report_then = await store.read(BusyClients(10)), await work(store, client)
+    busy_then, report_then = await store.read(busy_clients(10)), await work(store, client)
 
     assert (busy, report.taken, {each.state for each in waiting}) == ([], 0, {"received"})
     assert (counted.by_state["received"], counted.oldest_us) == (2, {})
@@ -424,7 +415,7 @@ async def test_list_client_page__filters_by_state_and_by_part_of_the_name_or_id(
     await store.write(set_client_state(made["b2"].number, SUSPENDED, 2))
 
     async def found(**wanted: Any) -> list[str]:
-        return [client.client_id for client in await store.read(ListClientPage(**{"limit": 10, **wanted}))]
+        return [client.client_id for client in await store.read(list_client_page(**{"limit": 10, **wanted}))]
 
     assert await found() == ["a3", "b2", "c1", "d4"]
     assert await found(limit=2) == ["a3", "b2"]

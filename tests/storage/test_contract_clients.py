@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from touchbase.auth.api_key import ApiKey
-from touchbase.auth.commands import AnyKey, FindKey, StoreKey
+from touchbase.auth.commands import FindKey, StoreKey
+from touchbase.auth.sql import any_key
 from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
 from touchbase.clients.models import Client, ClientLimits, ClientSettings, FieldType, StatusSet
 from touchbase.clients.sql.queries import list_clients
@@ -69,13 +70,13 @@ async def test_set_client_settings__raises_not_found_for_an_unknown_client(store
 
 
 async def test_store_key__stores_an_api_key_with_all_its_values(store: Store) -> None:
-    before = await store.read(AnyKey())
+    before = await store.read(any_key())
     client = (await store.write(EnsureClient("acme", 1))).number
 
     await store.write(StoreKey("k1", b"\x00\xffdigest", ["records:read", "admin"], client, "for the importer", 5, "test", 9))
     await store.write(StoreKey("k2", b"other", [], None, "", 5))
 
-    assert (before, await store.read(AnyKey())) == (False, True)
+    assert (before, await store.read(any_key())) == (False, True)
     assert await store.read(FindKey("k1")) == ApiKey(
         "k1", b"\x00\xffdigest", ("records:read", "admin"), client, "for the importer", 5, "test", 9
     )

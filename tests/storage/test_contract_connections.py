@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
+from touchbase.connections.commands import ChangeConnection, RemoveConnection
 from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.errors import Conflict, NotFound, PreconditionFailed
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
@@ -34,38 +35,38 @@ async def test_add_connection__stores_all_values(store: Store) -> None:
     client = await client_of(store)
     wanted = connection(client, secrets=["one é", 'two"'], settings=SETTINGS)
 
-    made = await store.write(AddConnection(wanted))
+    made = await store.write(add_connection(wanted))
 
     assert made == wanted
-    assert await store.read(ListConnections(client)) == [wanted]
+    assert await store.read(list_connections(client)) == [wanted]
 
 
 async def test_add_connection__refuses_a_second_connection_of_a_tool_on_a_channel(store: Store) -> None:
     one, other = await client_of(store), await client_of(store, "other")
     for client, channel in ((one, "crm"), (one, "email_campaign"), (other, "crm")):
-        await store.write(AddConnection(connection(client, "outreach", channel)))
+        await store.write(add_connection(connection(client, "outreach", channel)))
 
     with pytest.raises(Conflict, match="outreach is already connected on the channel crm"):
-        await store.write(AddConnection(connection(one, "outreach", secrets=["another"])))
+        await store.write(add_connection(connection(one, "outreach", secrets=["another"])))
 
-    listed = await store.read(ListConnections(one))
+    listed = await store.read(list_connections(one))
     assert [(each.channel, each.secrets) for each in listed] == [("crm", []), ("email_campaign", [])]
 
 
 async def test_list_connections__sorts_those_of_one_client_by_channel_and_tool(store: Store) -> None:
     one, other = await client_of(store), await client_of(store, "other")
     for client, channel, tool in ((one, "email_campaign", "a"), (one, "crm", "b"), (one, "crm", "a"), (other, "crm", "c")):
-        await store.write(AddConnection(connection(client, tool, channel)))
+        await store.write(add_connection(connection(client, tool, channel)))
 
-    listed = await store.read(ListConnections(one))
+    listed = await store.read(list_connections(one))
 
     assert [(each.channel, each.tool) for each in listed] == [("crm", "a"), ("crm", "b"), ("email_campaign", "a")]
 
 
 async def test_change_connection__replaces_settings_and_only_the_given_secrets(store: Store) -> None:
     client = await client_of(store)
-    await store.write(AddConnection(connection(client, secrets=["first secret"])))
-    await store.write(AddConnection(connection(client, "close", secrets=["its own"])))
+    await store.write(add_connection(connection(client, secrets=["first secret"])))
+    await store.write(add_connection(connection(client, "close", secrets=["its own"])))
 
     kept = await store.write(ChangeConnection(client, "crm", "hubspot", None, SETTINGS, 9))
     rotated = await store.write(ChangeConnection(client, "crm", "hubspot", ["second", "first secret"], ConnectionSettings(), 10))
@@ -74,39 +75,39 @@ async def test_change_connection__replaces_settings_and_only_the_given_secrets(s
     assert (kept.secrets, kept.settings, kept.created_us, kept.updated_us) == (["first secret"], SETTINGS, 5, 9)
     assert (rotated.secrets, rotated.settings) == (["second", "first secret"], ConnectionSettings())
     assert taken.secrets == []
-    assert [each.secrets for each in await store.read(ListConnections(client))] == [["its own"], []]
+    assert [each.secrets for each in await store.read(list_connections(client))] == [["its own"], []]
 
 
 async def test_change_connection__refuses_a_change_based_on_an_outdated_connection(store: Store) -> None:
     client = await client_of(store)
-    await store.write(AddConnection(connection(client, secrets=["first secret"])))
-    (known,) = await store.read(ListConnections(client))
+    await store.write(add_connection(connection(client, secrets=["first secret"])))
+    (known,) = await store.read(list_connections(client))
 
     first = await store.write(ChangeConnection(client, "crm", "hubspot", ["second", "first secret"], SETTINGS, 9, None, known))
     with pytest.raises(PreconditionFailed):
         await store.write(ChangeConnection(client, "crm", "hubspot", ["third", "first secret"], SETTINGS, 9, None, known))
     second = await store.write(ChangeConnection(client, "crm", "hubspot", ["third", "second"], SETTINGS, 9, None, first))
 
-    assert await store.read(ListConnections(client)) == [second]
+    assert await store.read(list_connections(client)) == [second]
     assert second.secrets == ["third", "second"]
 
 
 async def test_remove_connection__allows_the_connection_to_be_added_again(store: Store) -> None:
     client = await client_of(store)
-    await store.write(AddConnection(connection(client)))
+    await store.write(add_connection(connection(client)))
 
     await store.write(RemoveConnection(client, "crm", "hubspot"))
-    left = await store.read(ListConnections(client))
-    await store.write(AddConnection(connection(client)))
+    left = await store.read(list_connections(client))
+    await store.write(add_connection(connection(client)))
 
     assert left == []
-    assert len(await store.read(ListConnections(client))) == 1
+    assert len(await store.read(list_connections(client))) == 1
 
 
 @pytest.mark.parametrize("place", [("crm", "close"), ("email_campaign", "hubspot")])
 async def test_change_and_remove_connection__raise_not_found_without_a_connection(store: Store, place: tuple[str, str]) -> None:
     client, other = await client_of(store), await client_of(store, "other")
-    await store.write(AddConnection(connection(client)))
+    await store.write(add_connection(connection(client)))
 
     for owner, channel, tool in ((client, *place), (other, "crm", "hubspot")):
         with pytest.raises(NotFound):
@@ -114,7 +115,7 @@ async def test_change_and_remove_connection__raise_not_found_without_a_connectio
         with pytest.raises(NotFound):
             await store.write(RemoveConnection(owner, channel, tool))
 
-    assert await store.read(ListConnections(client)) == [connection(client)]
+    assert await store.read(list_connections(client)) == [connection(client)]
 
 
 @pytest.mark.parametrize(("tool", "verified"), [("hubspot", True), (None, False), (None, None)])
@@ -133,14 +134,14 @@ async def test_a_connection__tells_since_when_it_has_secrets(store: Store) -> No
     client = await client_of(store)
 
     async def since() -> int | None:
-        return (await store.read(ListConnections(client)))[0].guarded_us
+        return (await store.read(list_connections(client)))[0].guarded_us
 
-    await store.write(AddConnection(connection(client)))
+    await store.write(add_connection(connection(client)))
     found = [await since()]
     for at, secrets in ((6, ["first secret"]), (7, None), (8, ["second secret"]), (9, []), (10, ["third secret"])):
         await store.write(ChangeConnection(client, "crm", "hubspot", secrets, ConnectionSettings(), at))
         found.append(await since())
-    await store.write(AddConnection(connection(client, "attio", secrets=["its own secret"])))
+    await store.write(add_connection(connection(client, "attio", secrets=["its own secret"])))
 
     assert found == [None, 6, 6, 6, None, 10]
     assert await since() == 5, "the other one's"

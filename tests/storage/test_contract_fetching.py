@@ -13,10 +13,11 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.commands import begin_deletion, set_client_state
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import AddConnection, ChangeConnection, DueFetches, FinishFetch, ListConnections
+from touchbase.connections.commands import ChangeConnection, FinishFetch
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.fetching import claim_fetch, list_fetching
+from touchbase.connections.sql.commands import add_connection, list_connections
+from touchbase.connections.sql.fetching import claim_fetch, due_fetches, list_fetching
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
@@ -31,7 +32,7 @@ USUAL = ConnectionSettings()
 
 async def client_of(store: Store, client_id: str = "acme", token: str = "a-token") -> int:
     client = (await store.write(EnsureClient(client_id, NOON))).number
-    await store.write(AddConnection(Connection(client, "crm", "test", NOON, NOON, access_token=token)))
+    await store.write(add_connection(Connection(client, "crm", "test", NOON, NOON, access_token=token)))
     return client
 
 
@@ -65,10 +66,10 @@ async def test_due_fetches__have_parked_objects_after_a_delay_and_first(store: S
     await told(store, client, {"object_id": "1", "thin": True}, at=NOON + 1)
     await told(store, client, {"object_id": "2"}, at=NOON + 2)
 
-    early = await store.read(DueFetches(NOON + SECOND))
+    early = await store.read(due_fetches(NOON + SECOND))
 
     assert early == []
-    assert await store.read(DueFetches(SOON + 9)) == [(client, "test")]
+    assert await store.read(due_fetches(SOON + 9)) == [(client, "test")]
     assert await ids(store, client, SOON + 9) == ["2", "1"]
 
 
@@ -77,7 +78,7 @@ async def test_due_fetches__require_an_access_token(store: Store, token: str) ->
     client = await client_of(store, token=token)
     await told(store, client, {"object_id": "1"})
 
-    assert await store.read(DueFetches(SOON)) == ([(client, "test")] if token else [])
+    assert await store.read(due_fetches(SOON)) == ([(client, "test")] if token else [])
 
 
 async def test_due_fetches__are_ordered_by_waiting_time(store: Store) -> None:
@@ -88,7 +89,7 @@ async def test_due_fetches__are_ordered_by_waiting_time(store: Store) -> None:
             await claim(store, client)
             await store.write(FinishFetch(client, "test", UNTIL, next_us))
 
-    due = await store.read(DueFetches(SOON))
+    due = await store.read(due_fetches(SOON))
 
     assert due == [(clients[place], "test") for place in (2, 1, 3, 0)]
 
@@ -102,7 +103,7 @@ async def test_due_fetches__include_only_active_clients(store: Store, state: str
     else:
         await store.write(set_client_state(client, state, NOON))
 
-    assert await store.read(DueFetches(SOON)) == ([(client, "test")] if state == "active" else [])
+    assert await store.read(due_fetches(SOON)) == ([(client, "test")] if state == "active" else [])
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ async def test_claim_fetch__holds_until_it_is_released_or_expires(store: Store) 
     assert first.requests == [FetchRequest("person", "1", NOON, 0)]
     assert beside == (None, None)
     assert elsewhere == first == after_its_end
-    assert await store.read(DueFetches(UNTIL + 49)) == [(other, "test")]
+    assert await store.read(due_fetches(UNTIL + 49)) == [(other, "test")]
 
 
 async def test_claim_fetch__succeeds_once_among_concurrent_claims(store: Store) -> None:
@@ -268,14 +269,14 @@ async def test_change_connection__restarts_stopped_enrichment(store: Store) -> N
     await told(store, client, {"object_id": "1"})
     await claim(store, client)
     await store.write(FinishFetch(client, "test", UNTIL, UNTIL * 2, stopped=True, error="401", at=NOON))
-    stopped = (await store.read(DueFetches(UNTIL * 3)), await claim(store, client, UNTIL * 3))
+    stopped = (await store.read(due_fetches(UNTIL * 3)), await claim(store, client, UNTIL * 3))
 
     await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON))
 
     (found,) = await store.read(list_fetching(client))
     assert stopped == ([], None)
     assert (found.stopped, found.failures, found.error) == (False, 0, None)
-    assert await store.read(DueFetches(SOON)) == [(client, "test")]
+    assert await store.read(due_fetches(SOON)) == [(client, "test")]
 
 
 async def test_change_connection__leaves_replaces_or_removes_the_access_token(store: Store) -> None:
@@ -285,7 +286,7 @@ async def test_change_connection__leaves_replaces_or_removes_the_access_token(st
     seen = []
     for token in changes:
         changed = await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON, token))
-        (listed,) = await store.read(ListConnections(client))
+        (listed,) = await store.read(list_connections(client))
         assert changed == listed
         seen.append(listed.access_token)
 

@@ -14,13 +14,14 @@ from tests.storage.conftest import Opener
 from tests.storage.test_group_commit import Put, Toys
 
 from touchbase.common.timestamps import DAY
-from touchbase.connections.commands import AddConnection, RemoveConnection
+from touchbase.connections.commands import RemoveConnection
 from touchbase.connections.models import Connection
+from touchbase.connections.sql.commands import add_connection
 from touchbase.errors import Conflict, KeyReused, TouchbaseError
 from touchbase.history.events import CONTACT
-from touchbase.idempotency.commands import FindResponse, Idempotent
+from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
-from touchbase.idempotency.sql import delete_responses, expired_responses
+from touchbase.idempotency.sql import delete_responses, expired_responses, find_response
 from touchbase.records.commands import CreateCompany, CreateContact, Created, ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
@@ -56,7 +57,7 @@ async def names(store: Store, client: int) -> list[str | None]:
 
 
 async def kept(store: Store, asked: RequestKey) -> bytes | None:
-    found = await store.read(FindResponse(asked))
+    found = await store.read(find_response(asked))
     return None if found is None else found.response.encoded
 
 
@@ -96,7 +97,7 @@ async def test_find_response__returns_the_stored_response_for_any_request_with_t
     made = await store.write(create(request(client)))
     assert isinstance(made, Created)
 
-    found = await store.read(FindResponse(request(client, fingerprint=b"other")))
+    found = await store.read(find_response(request(client, fingerprint=b"other")))
 
     assert found is not None
     assert (found.fingerprint, found.response) == (b"f", told(made))
@@ -156,7 +157,7 @@ async def test_idempotent__stores_a_response_without_a_command(store: Store) -> 
 
 async def test_idempotent__runs_a_command_without_a_result_once(store: Store) -> None:
     client = await client_of(store)
-    await store.write(AddConnection(Connection(client, "crm", "hubspot", NOW, NOW)))
+    await store.write(add_connection(Connection(client, "crm", "hubspot", NOW, NOW)))
     removal: Idempotent[None] = Idempotent(
         request(client), RemoveConnection(client, "crm", "hubspot"), lambda result: StoredResponse(b"gone")
     )

@@ -28,9 +28,9 @@ from touchbase.inbox.delivery import (
     UNRECOGNISED,
     Delivery,
 )
-from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import forget_dedupe_keys, replay_deliveries
-from touchbase.inbox.sql.queries import delivery_events, get_delivery, old_dedupe_keys
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, delivery_events, get_delivery, old_dedupe_keys
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
@@ -217,7 +217,7 @@ async def test_work__applies_each_delivery_once_in_several_processes(engine_url:
     assert sum(report.taken for report in reports) == 60
     assert sum(report.created for report in reports) == 67
     assert len(await stores[0].read(ListContacts(client, 100))) == 67
-    assert await stores[0].read(BusyClients(NOON)) == []
+    assert await stores[0].read(busy_clients(NOON)) == []
 
 
 async def test_work__takes_the_oldest_deliveries_up_to_its_limit(store: Store, client: int) -> None:
@@ -227,7 +227,7 @@ async def test_work__takes_the_oldest_deliveries_up_to_its_limit(store: Store, c
 
     assert report.taken == 3
     assert [(await state(store, one.id)).state for one in kept] == [APPLIED] * 3 + [RECEIVED] * 2
-    assert await store.read(BusyClients(NOON)) == [client]
+    assert await store.read(busy_clients(NOON)) == [client]
 
 
 async def test_work__limits_a_failure_to_its_own_delivery(store: Store, client: int) -> None:
@@ -310,11 +310,11 @@ async def test_replayed_delivery__counts_its_lag_from_the_replay(store: Store, c
     for kept, at in replays:
         await store.write(replay_deliveries(client, [kept.id], at))
 
-    waiting = [(await store.read(CountInbox())).oldest_us[RECEIVED]]
+    waiting = [(await store.read(count_inbox())).oldest_us[RECEIVED]]
     first = await store.work(client, 1, translate, NOON - 90 * SECOND)  # whatever the clock says
-    waiting.append((await store.read(CountInbox())).oldest_us[RECEIVED])
+    waiting.append((await store.read(count_inbox())).oldest_us[RECEIVED])
     await store.write(call(client, sent("new"), at=NOON - 5))
-    waiting.append((await store.read(CountInbox())).oldest_us[RECEIVED])
+    waiting.append((await store.read(count_inbox())).oldest_us[RECEIVED])
     rest = await store.work(client, 10, translate, NOON + 5)
 
     assert waiting == [NOON - 60 * SECOND, NOON, NOON - 5]
@@ -328,7 +328,7 @@ async def test_failing_replayed_delivery__counts_its_lag_from_its_receipt(store:
 
     await store.work(client, 10, translate, NOON)
 
-    assert (await store.read(CountInbox())).oldest_us == {RECEIVED: NOON - DAY}
+    assert (await store.read(count_inbox())).oldest_us == {RECEIVED: NOON - DAY}
 
 
 async def test_parked_delivery__is_applied_when_another_names_its_address(store: Store, client: int) -> None:
@@ -353,7 +353,7 @@ async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, 
     kept.append(await store.write(call(other, b"nonsense", at=NOON - 1)))
     await store.work(other, 10, translate, NOON)
 
-    counts = await store.read(CountInbox())
+    counts = await store.read(count_inbox())
     first = await store.read(ListDeliveries(3))
     rest = await store.read(ListDeliveries(3, before=first[-1].id))
     ours = await store.read(ListDeliveries(10, client=client, channel="email_campaign", state=RECEIVED))

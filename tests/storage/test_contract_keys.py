@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from touchbase.auth.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
-from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
-from touchbase.auth.sql import store_first_key
+from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import list_keys, store_first_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import NotFound, WrongState
 from touchbase.sql.store import Store
@@ -33,7 +33,7 @@ async def test_store_first_key__succeeds_once_among_several_processes(engine_url
         kept = await asyncio.gather(*(stores[n % 4].write(first) for n, first in enumerate(firsts)))
 
     assert sorted(kept) == [False] * 15 + [True]
-    assert [each.key_id for each in await stores[0].read(ListKeys(100, 0))] == [f"k{kept.index(True)}"]
+    assert [each.key_id for each in await stores[0].read(list_keys(100, 0))] == [f"k{kept.index(True)}"]
 
 
 async def test_store_first_key__is_refused_where_any_api_key_exists(store: Store) -> None:
@@ -81,7 +81,7 @@ async def test_rotate_key__creates_one_successor_among_concurrent_requests(engin
         answers = await asyncio.gather(*(stores[n].write(rotation("k1", f"next{n}")) for n in range(3)), return_exceptions=True)
 
     assert sorted(type(each).__name__ for each in answers) == ["ApiKey", "WrongState", "WrongState"]
-    assert len(await stores[0].read(ListKeys(10, 10))) == 2
+    assert len(await stores[0].read(list_keys(10, 10))) == 2
 
 
 async def test_rotate_key__refuses_an_expired_revoked_or_unknown_api_key(store: Store) -> None:
@@ -128,7 +128,7 @@ async def test_list_keys__pages_newest_first_and_filters_by_client_and_state(sto
     await store.write(RevokeKey("e", 20))
 
     async def found(**wanted: Any) -> str:
-        return "".join(each.key_id for each in await store.read(ListKeys(**{"limit": 10, "at": 100, **wanted})))
+        return "".join(each.key_id for each in await store.read(list_keys(**{"limit": 10, "at": 100, **wanted})))
 
     assert await found() == "edcba"
     assert await found(limit=2) == "ed"

@@ -7,11 +7,11 @@ import pytest
 from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.stored_bytes import claim_count, due_counts, list_near_limit, measure_page, store_count
-from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, CountStored, Place, StorageShare, StoredTotals
+from touchbase.clients.sql.stored_bytes import claim_count, count_stored, due_counts, list_near_limit, measure_page, store_count
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, Place, StorageShare, StoredTotals
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Forbidden
-from touchbase.event_log.commands import ListLoggedEvents
+from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
@@ -49,7 +49,7 @@ async def measured(store: Store, client: int, most: int) -> int:
 
 
 async def warnings(store: Store, client: int) -> list[dict[str, object]]:
-    page = await store.read(ListLoggedEvents(client, 0, 100))
+    page = await store.read(list_logged_events(client, 0, 100))
     return [dict(event.data) for event in page.events if event.type == "client.storage_warning"]
 
 
@@ -109,12 +109,12 @@ async def test_store_count__shows_in_the_client_and_the_totals(store: Store) -> 
     found = await store.read(FindClient("c"))
     assert found is not None
     assert found.stored_bytes == 101
-    assert await store.read(CountStored()) == StoredTotals(total=12_262, largest=7_000, near=2, over=1)
+    assert await store.read(count_stored()) == StoredTotals(total=12_262, largest=7_000, near=2, over=1)
     assert await store.read(list_near_limit()) == [StorageShare(clients[1], 81, 100), StorageShare(clients[2], 101, 100)]
 
 
 async def test_count_stored__of_no_client_is_nothing(store: Store) -> None:
-    assert await store.read(CountStored()) == StoredTotals()
+    assert await store.read(count_stored()) == StoredTotals()
 
 
 async def test_store_count__warns_once_until_the_client_fell_below(store: Store) -> None:
@@ -145,7 +145,7 @@ async def test_count__of_a_client_that_is_being_deleted_leaves_no_row(store: Sto
 
     assert (claimed, warned) == (False, False)
     assert await store.read(due_counts(NOW)) == []
-    assert await store.read(CountStored()) == StoredTotals()
+    assert await store.read(count_stored()) == StoredTotals()
 
 
 async def test_set_client_settings__with_keep_limits_leaves_the_bytes_and_refuses_others(store: Store) -> None:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from tests.conftest import ENCRYPTION_KEYS, ExecuteSql, bytes_in, names_in
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
+from touchbase.connections.commands import ChangeConnection
 from touchbase.connections.models import NO_SETTINGS, Connection, Sender
+from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption, replace_lost, retire_keys
 from touchbase.encryption import key_file
 from touchbase.encryption.cipher import AesGcmCipher, DecryptionFailed
@@ -50,11 +51,11 @@ async def open_with_keys(engine_url: str) -> AsyncIterator[Open]:
 
 async def connect(store: Store, tool: str = "hubspot", secret: str | None = SECRET) -> Connection:
     client = (await store.write(EnsureClient("acme", 1))).number
-    return await store.write(AddConnection(Connection(client, "crm", tool, 1, 1, [secret] if secret else [])))
+    return await store.write(add_connection(Connection(client, "crm", tool, 1, 1, [secret] if secret else [])))
 
 
 async def secrets(store: Store) -> list[list[str]]:
-    return [one.secrets for one in await store.read(ListConnections(1))]
+    return [one.secrets for one in await store.read(list_connections(1))]
 
 
 async def test_connection_secret__is_stored_only_encrypted(store: Store, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path) -> None:
@@ -344,7 +345,12 @@ def test_cipher__refuses_any_other_text(raw: bytes) -> None:
 
 def test_repr__hides_secrets_and_encryption_keys() -> None:
     made = Connection(1, "crm", "hubspot", 1, 1, [SECRET])
-    shown = [made, AddConnection(made), ChangeConnection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1), Sender("hubspot", True, (SECRET,))]
+    shown = [
+        made,
+        add_connection(made),
+        ChangeConnection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1),
+        Sender("hubspot", True, (SECRET,)),
+    ]
 
     assert SECRET not in repr(shown)
     assert OLD not in repr([BEFORE, EncryptionKeys(NEW, OLD), decode_key(OLD, "")])

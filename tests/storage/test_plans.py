@@ -19,12 +19,13 @@ from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.sql import get_history
 from touchbase.idempotency.sql import expired_responses
-from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.search_queries import StepThroughDeliveries
-from touchbase.inbox.sql.queries import STUCK, delivery_events, old_dedupe_keys
+from touchbase.inbox.sql.queries import STUCK, busy_clients, count_inbox, delivery_events, group_deliveries, old_dedupe_keys
 from touchbase.records.commands import ListCompanies, ListContacts
-from touchbase.search.queries import FindPosition, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.queries import SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort
+from touchbase.search.sql.plans import find_position
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Query, plan_of_query
 from touchbase.sql.statement import Select, Statement, for_sqlite
@@ -50,7 +51,7 @@ LISTS: list[Query[Any]] = [
     get_history(1, 1, 1),
     delivery_events(1, 1),
     *[ListDeliveries(50, 1, state=state) for state in STUCK],
-    *[GroupDeliveries(state, 50, 1) for state in STUCK],
+    *[group_deliveries(state, 50, 1) for state in STUCK],
     ListEntries(1, 50, 9, after=(8, 9)),
     ListEntries(1, 50, 9, kind="domain", active=True),
     ListEntries(1, 50, 9, reason="legal", after=(8, 9)),
@@ -155,7 +156,7 @@ def test_list_by_status_and_update_time__starts_at_its_page_in_the_index(store: 
 
 @pytest.mark.parametrize("search", [SearchContacts(1, default_sort(CONTACT), 5), SearchCompanies(1, default_sort(COMPANY), 5)])
 def test_skipped_records__are_read_in_the_index_only(store: apsw.Cursor, search: SearchRecords[Any]) -> None:
-    for query in (FindPosition(1, search, 900), FindPosition(1, replace(search, after=(6, 7)), 900)):
+    for query in (find_position(1, search, 900), find_position(1, replace(search, after=(6, 7)), 900)):
         asked = next(plan_of_query(query, NO_CIPHER))
 
         assert isinstance(asked, Select)
@@ -174,7 +175,7 @@ def test_clients_to_link__are_found_by_index(store: apsw.Cursor) -> None:
 
 
 def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:
-    counting = plan_of_query(CountInbox(), NO_CIPHER)
+    counting = plan_of_query(count_inbox(), NO_CIPHER)
     asked = [next(counting), *[counting.send([(0,)]) for _ in range(2 * len(STUCK) - 1)]]
 
     plans = [steps(store, each.sql, len(each.params)) for each in asked if isinstance(each, Select)]
@@ -193,7 +194,7 @@ def test_insert_statements__use_no_temporary_table(store: apsw.Cursor, name: str
 
 
 def test_busy_clients__reads_single_rows_of_an_index(store: apsw.Cursor) -> None:
-    asked = next(plan_of_query(BusyClients(5), NO_CIPHER))
+    asked = next(plan_of_query(busy_clients(5), NO_CIPHER))
 
     assert isinstance(asked, Select)
     plan = steps(store, asked.sql, len(asked.params))

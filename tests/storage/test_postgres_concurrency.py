@@ -20,7 +20,7 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
-from touchbase.jobs.commands import ListJobs
+from touchbase.jobs.sql import list_jobs
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.operation import query
@@ -151,7 +151,7 @@ async def test_query__does_not_wait_for_slow_queries_of_another_client(store: An
             made = await store.write(CreateContact(contact(quick)))
             found = await store.read(GetContact(quick, made.record.id))
             handles = [one.client_id for one in await store.read(list_clients())]
-            pages = await store.read(ListJobs(quick, 1))
+            pages = await store.read(list_jobs(quick, 1))
     finally:
         await other.execute("SELECT pg_advisory_unlock(77)")
 

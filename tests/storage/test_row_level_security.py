@@ -23,8 +23,8 @@ from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.config import Settings
-from touchbase.connections.commands import AddConnection
 from touchbase.connections.models import Connection
+from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
@@ -39,8 +39,9 @@ from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import CountInbox, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.inbox.sql.queries import count_inbox
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
@@ -107,7 +108,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
         await store.write(index_records(n))
         await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
-        await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
+        await store.write(add_connection(Connection(n, "crm", "hubspot", 5, 5)))
         await fall_silent(store, n)
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
@@ -354,7 +355,7 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
     await store.write(EnsureClient("acme", 1))
     await fill(store, OURS)
-    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), CountInbox(), FindClient("acme"), ListDeliveries(10)):
+    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), FindClient("acme"), ListDeliveries(10)):
         await store.read(query)
     await store.work(OURS, 10, lambda delivery: Translation("test", []), 9)
     with pytest.raises(asyncpg.DataError):

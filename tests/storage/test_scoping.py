@@ -19,11 +19,10 @@ from tests.operations import all_commands, all_queries
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
-from touchbase.auth.sql import end_session, is_session_ended, store_first_key
+from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import any_key, end_session, is_session_ended, list_keys, store_first_key
 from touchbase.bin.commands import DeleteRecord
 from touchbase.bin.sql.delete import remove_deleted
-from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.sql import (
     add_cell,
     adopt_erasure_key,
@@ -33,34 +32,26 @@ from touchbase.cells.sql import (
     forget_places,
     place_key,
     raise_ids,
+    read_directory,
     release_place,
     remove_cell,
     reserve_place,
     set_cell_state,
     share_erasure_key,
 )
-from touchbase.clients.commands import (
-    CreateClient,
-    EnsureClient,
-    FindClient,
-    FindClientByNumber,
-    ListClientPage,
-    RemoveClientRows,
-    RotateClientId,
-    SetClientSettings,
-)
+from touchbase.clients.commands import CreateClient, EnsureClient, FindClient, RemoveClientRows, RotateClientId, SetClientSettings
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.clients.sql.commands import begin_deletion, set_client_state
-from touchbase.clients.sql.queries import deleting_clients, find_client_by_handle, list_clients
-from touchbase.clients.sql.stored_bytes import due_counts, list_near_limit, store_count
-from touchbase.clients.stored_bytes import CountStored
+from touchbase.clients.sql.queries import deleting_clients, find_client_by_handle, find_client_by_number, list_client_page, list_clients
+from touchbase.clients.sql.stored_bytes import count_stored, due_counts, list_near_limit, store_count
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links.commands import FollowChanges, LinkPage
 from touchbase.company_links.sql.follow import clients_to_link, start_linking
-from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.silence import JudgeConnection
+from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.encrypted_columns import check_encryption, check_keys, replace_lost, retire_keys
+from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.custom_fields.sql import define_field
@@ -77,39 +68,48 @@ from touchbase.erasure.sql.texts import strike_texts
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
-from touchbase.idempotency.commands import FindResponse, Idempotent
+from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.idempotency.sql import expired_responses
-from touchbase.inbox.commands import PruneBodies, ReplayMany, StoreDelivery
+from touchbase.idempotency.sql import expired_responses, find_response
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import BusyClients, CountInbox, GroupDeliveries, ListDeliveries
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import ListRefusals
-from touchbase.inbox.sql.body_retention import drop_unrecognised
-from touchbase.inbox.sql.queries import get_delivery, old_dedupe_keys
+from touchbase.inbox.sql.body_retention import drop_unrecognised, prune_bodies
+from touchbase.inbox.sql.commands import replay_many
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, old_dedupe_keys
 from touchbase.inbox.sql.refused_bodies import drop_refused
-from touchbase.jobs.commands import CreateJob, ListJobs
+from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
-from touchbase.jobs.sql import due_job_files, due_jobs, get_job, remove_job_files
+from touchbase.jobs.sql import due_job_files, due_jobs, get_job, list_jobs, remove_job_files
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message, prune_messages
-from touchbase.outgoing.commands import AddEndpoint, CountOutgoing, ListTroubles, Replay, StoreProgress
+from touchbase.outgoing.commands import Replay, StoreProgress
 from touchbase.outgoing.models import Endpoint
-from touchbase.outgoing.sql.dispatch import endpoint_versions, forget_attempts, lead_shards, list_mail_endpoints, old_attempts
+from touchbase.outgoing.sql.backlog import count_outgoing
+from touchbase.outgoing.sql.dispatch import (
+    endpoint_versions,
+    forget_attempts,
+    lead_shards,
+    list_mail_endpoints,
+    list_troubles,
+    old_attempts,
+)
+from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.presence import ServerFacts, list_servers, note_presence
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
-from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.records.sql.lookup import find_owner
+from touchbase.records.sql.lookup import find_owner, match_everywhere
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
-from touchbase.search.queries import CountFound, FindPosition, SearchCompanies, SearchContacts
+from touchbase.search.queries import CountFound, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.index import next_to_index
-from touchbase.search.sql.plans import matches_filter
+from touchbase.search.sql.plans import find_position, matches_filter
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command, _client, plan_of_query, scope_of
@@ -124,10 +124,10 @@ from touchbase.storage.sqlite.connection import read
 QUERIES = all_queries()
 SPANNING: dict[type, str] = {
     FindKey: "a key says whose it is only when it is found; its id is on no page of another client",
-    AnyKey: "whether there is one; of nobody's records",
-    BusyClients: "numbers of clients that have work waiting, for the worker",
-    CountInbox: "counts, for the metrics",
-    DueFetches: "numbers of clients and their tools, for the worker",
+    any_key: "whether there is one; of nobody's records",
+    busy_clients: "numbers of clients that have work waiting, for the worker",
+    count_inbox: "counts, for the metrics",
+    due_fetches: "numbers of clients and their tools, for the worker",
     expired_responses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
     old_dedupe_keys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     clients_with_erasures: "numbers and times of clients, for a restored backup; nothing of a person",
@@ -145,31 +145,31 @@ SPANNING: dict[type, str] = {
     claim_check: "the time of the last check for silences, of no client",
     due_judgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
     count_silent: "counts, for the metrics",
-    CountStored: "counts of bytes, for the metrics",
+    count_stored: "counts of bytes, for the metrics",
     due_counts: "numbers of clients, for the housekeeper, who then names each client",
     list_near_limit: "numbers of clients and how many bytes they store, for the operator",
     list_newest_events: "numbers of clients and of their newest events, for what sends events on, which then names each client",
     clients_to_link: "numbers of clients, for the worker of links, which then names each client",
-    CountOutgoing: "counts, for the metrics",
+    count_outgoing: "counts, for the metrics",
     endpoint_versions: "numbers of clients and their endpoints, for what sends events, which then names each client",
     lead_shards: "which process sends for which clients, of no client",
     list_mail_endpoints: "endpoints that send e-mail, for the operator",
-    ListTroubles: "endpoints that do not work, for the operator",
+    list_troubles: "endpoints that do not work, for the operator",
     old_attempts: "numbers of clients with old attempts, for the housekeeper, who then names each client",
     next_to_index: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
-    StoreKey, ListKeys, ListDeliveries, GroupDeliveries, get_delivery, ListRefusals, MatchEverywhere, get_job, ListJobs,
+    StoreKey, list_keys, ListDeliveries, group_deliveries, get_delivery, ListRefusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     EnsureClient, SetClientSettings, CreateClient, RotateClientId, deleting_clients, FindClient, find_client_by_handle, list_clients,
-    reserve_place, ReadDirectory,
+    reserve_place, read_directory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
-ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
+ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
@@ -201,8 +201,8 @@ BY_RIGHT: dict[str, str] = {
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
-    ListDeliveries, get_delivery, DueFetches, ListRefusals, MatchEverywhere, get_job, ListJobs, due_jobs, find_owner,
-    clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, ListTroubles,
+    ListDeliveries, get_delivery, due_fetches, ListRefusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
+    clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     old_attempts, due_counts, clients_with_erasures,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
@@ -318,7 +318,7 @@ OF_CONTACTS: dict[str, Any] = {
 SEARCHED: dict[type, dict[str, Any]] = {
     SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
     CountFound: {"search": SearchContacts(1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
-    FindPosition: {"search": SearchCompanies(1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
+    find_position: {"search": SearchCompanies(1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
     matches_filter: {"kind": 1, "where": searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "email")["where"]},
     SearchCompanies: searched(
         COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
@@ -375,13 +375,13 @@ ASKING: list[Any] = [
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
     end_session(b"d", 5, 1), store_first_key(KEY), ErasePerson(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
-    AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
+    AddErasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
     Reencrypt(5), retire_keys(), replace_lost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),
     create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
-    AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
+    add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     StoreProgress(1, 1, "t", 5, 1), forget_attempts(1, 10),
     CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
@@ -431,7 +431,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
     for client, email in ((1, "ann@example.com"), (1, "bob@example.com"), (2, "ann@example.com")):
         await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
-    await store.write(AddConnection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
+    await store.write(add_connection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
     await store.write(calls_until(-30 * DAY, 1))
     await miss_an_event(store, 1, 5, secret="secret")
     await store.write(lead_shards("t", 5, 6))
@@ -547,15 +547,15 @@ def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> No
     assert scope_of(contact) == ",1,9,10,"
     assert scope_of([GetContact(7, 1)]) == ",7,"
     assert scope_of(keys[:1]) == ",5,"
-    assert scope_of(keys) == scope_of([CountInbox()]) == ALL_CLIENTS
+    assert scope_of(keys) == scope_of([count_inbox()]) == ALL_CLIENTS
     assert scope_of([ListDeliveries(5)]) == ALL_CLIENTS
     assert scope_of([ListDeliveries(5, client=3)]) == ",3,"
     assert scope_of([FindClient("acme")]) == CLIENT_LIST
     assert scope_of([RotateClientId(7, "acme", 5)]) == CLIENT_LIST
-    assert [scope_of([ListClientPage(9, only=only)]) for only in (None, 7)] == [CLIENT_LIST, ",7,"]
-    assert scope_of([set_client_state(7, ACTIVE, 5)]) == scope_of([FindClientByNumber(7)]) == ",7,"
-    assert scope_of([ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
-    assert scope_of([FindResponse(RequestKey(7, "k", b"", 5))]) == ",7,"
+    assert [scope_of([list_client_page(9, only=only)]) for only in (None, 7)] == [CLIENT_LIST, ",7,"]
+    assert scope_of([set_client_state(7, ACTIVE, 5)]) == scope_of([find_client_by_number(7)]) == ",7,"
+    assert scope_of([replay_many([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
+    assert scope_of([find_response(RequestKey(7, "k", b"", 5))]) == ",7,"
     assert scope_of([Probe()]) == NO_CLIENT
 
 
@@ -565,7 +565,7 @@ def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
 
 
 def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_response() -> None:
-    contact, replay = CreateContact(Contact(9, 0, 5, 5)), ReplayMany([(3, 1), (7, 1)], 10)
+    contact, replay = CreateContact(Contact(9, 0, 5, 5)), replay_many([(3, 1), (7, 1)], 10)
 
     assert scope_of([once(9, contact)]) == ",9,"
     assert scope_of([once(9, None)]) == ",9,"

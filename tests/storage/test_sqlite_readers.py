@@ -11,7 +11,7 @@ from tests.operations import executed_by, handler
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import list_clients
-from touchbase.reports.queries import ReportStatuses
+from touchbase.reports.sql.statuses import report_statuses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan
@@ -23,15 +23,15 @@ async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any)
     await store.write(EnsureClient("acme", 1))
     may_end, begun = threading.Event(), threading.Semaphore(0)
 
-    def report(queries: Sequence[ReportStatuses], ids: Ids) -> Plan[list[object]]:
+    def report(queries: Sequence[report_statuses], ids: Ids) -> Plan[list[object]]:
         begun.release()
         assert may_end.wait(30)
         return ["reported"]
         yield
 
-    with executed_by({ReportStatuses: handler(report)}):
+    with executed_by({report_statuses: handler(report)}):
         try:
-            reports = [asyncio.create_task(store.read(ReportStatuses(1, 1, [0, 1]))) for _ in range(engine.READERS + engine.LONG_READERS)]
+            reports = [asyncio.create_task(store.read(report_statuses(1, 1, [0, 1]))) for _ in range(engine.READERS + engine.LONG_READERS)]
             await asyncio.to_thread(begun.acquire)
 
             async with asyncio.timeout(20):

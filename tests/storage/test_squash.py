@@ -13,17 +13,17 @@ import pytest
 from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema, sqlite_schema
 
-from touchbase.auth.commands import ListKeys
+from touchbase.auth.sql import list_keys
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.clients.sql.queries import list_clients
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
 from touchbase.history.events import Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
+from touchbase.idempotency.sql import find_response
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import ListDeliveries
@@ -105,12 +105,12 @@ async def test_conversion__keeps_clients_keys_connections_and_deliveries(old_url
     store = await converted(old_url)
 
     former = await store.read(FindClient("beta", AT))
-    (key,) = await store.read(ListKeys(10, LATER))
-    connections = await store.read(ListConnections(CLIENT))
+    (key,) = await store.read(list_keys(10, LATER))
+    connections = await store.read(list_connections(CLIENT))
     deliveries = await store.read(ListDeliveries(20, CLIENT))
     (fetching,) = [each for each in await store.read(list_fetching(CLIENT)) if each.tool == "attio"]
     refusals = await store.read(ListRefusals(10))
-    known = await store.read(FindResponse(RequestKey(CLIENT, "create-ann", b"", AT)))
+    known = await store.read(find_response(RequestKey(CLIENT, "create-ann", b"", AT)))
     await store.close()
 
     assert (former is not None and former.name, key.name, key.scopes) == ("Beta", "reader", ("records:read",))

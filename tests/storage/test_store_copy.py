@@ -14,7 +14,7 @@ import pytest
 from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 
 from touchbase.clients.sql.queries import list_clients
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.consistency.service import Verified, verify
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
@@ -96,8 +96,8 @@ async def test_copy_store__copies_every_row_and_encrypts_secrets_with_the_target
     old, new = await open_store(from_url, encryption_keys=KEYS), await open_store(to_url, encryption_keys=KEYS)
     try:
         for client in await old.read(list_clients()):
-            connections = await old.read(ListConnections(client.number))
-            assert await new.read(ListConnections(client.number)) == connections
+            connections = await old.read(list_connections(client.number))
+            assert await new.read(list_connections(client.number)) == connections
             assert [one async for one in verify(new, client.number, Verified(), lambda: None)] == []
         await index_waiting(new, lambda: False)
         assert await new.read(next_to_index()) is None

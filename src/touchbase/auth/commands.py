@@ -59,24 +59,7 @@ class StoreKeyUses(Command[None]):
 
 
 @dataclass(slots=True)
-class ListKeys(Query[list[ApiKey]]):
-    """Keys, newest first; `before` is the (created_us, key_id) of the last key of the page before."""
-
-    limit: int
-    at: Micros
-    """The time for which `state` is computed."""
-    client: int | None = None
-    state: str | None = None
-    before: tuple[Micros, str] | None = None
-
-
-@dataclass(slots=True)
 class FindKey(Query[ApiKey | None]):
     """The stored API key with this id."""
 
     key_id: str
-
-
-@dataclass(slots=True)
-class AnyKey(Query[bool]):
-    """Whether any API key is stored."""

@@ -13,8 +13,9 @@ from hashlib import sha256
 from secrets import token_hex
 from zlib import crc32
 
+from touchbase.auth import sql as auth_sql
 from touchbase.auth.api_key import KEY_TEXT, ApiKey, no_such_key
-from touchbase.auth.commands import FindKey, ListKeys, RotateKey, StoreKey
+from touchbase.auth.commands import FindKey, RotateKey, StoreKey
 from touchbase.auth.sql import store_first_key
 from touchbase.common.timestamps import DAY, LATEST, Micros
 from touchbase.sql.store import Store
@@ -104,6 +105,6 @@ async def list_keys(
     store: Store, at: Micros, limit: int, *, client: int | None = None, state: str | None = None, before: Cursor | None = None
 ) -> tuple[list[ApiKey], Cursor | None]:
     """Return a page of keys, newest first, and the cursor of the next."""
-    found = await store.read(ListKeys(limit + 1, at, client, state, before))
+    found = await store.read(auth_sql.list_keys(limit + 1, at, client, state, before))
     page = found[:limit]
     return page, (page[-1].created_us, page[-1].key_id) if len(found) > limit else None

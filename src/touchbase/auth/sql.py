@@ -9,7 +9,7 @@ import msgspec
 
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey, no_such_key
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.cell_answers import sorted_page
@@ -183,26 +183,30 @@ def is_session_ended(digest: bytes) -> Plan[bool]:
     return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (digest,))))
 
 
-@executes(ListKeys, unnamed=ALL_CLIENTS, merge=sorted_page(lambda key: (key.created_us, key.key_id), newest=True))
-def _page(query: ListKeys) -> Plan[list[ApiKey]]:
+@query(unnamed=ALL_CLIENTS, merge=sorted_page(lambda key: (key.created_us, key.key_id), newest=True))
+def list_keys(
+    limit: int, at: Micros, client: int | None = None, state: str | None = None, before: tuple[Micros, str] | None = None
+) -> Plan[list[ApiKey]]:
+    """Keys, newest first; `before` is the (created_us, key_id) of the last key of the page before.
+
+    `at`: The time for which `state` is computed.
+    """
     where = Where()
-    where.equal("client", query.client)
-    if query.state == api_key.REVOKED:
+    where.equal("client", client)
+    if state == api_key.REVOKED:
         where.add("revoked_us IS NOT NULL")
-    elif query.state is not None:
+    elif state is not None:
         where.add("revoked_us IS NULL")
-        held = "expires_us <= ?" if query.state == api_key.EXPIRED else "COALESCE(expires_us > ?, true)"
-        where.add(held, query.at)
-    if query.before is not None:
-        where.add("(created_us, key_id) < (?, ?)", *query.before)
-    rows = yield Select(
-        f"SELECT {_KEY} FROM api_key WHERE {where} ORDER BY created_us DESC, key_id DESC LIMIT ?", (*where.params, query.limit)
-    )
+        held = "expires_us <= ?" if state == api_key.EXPIRED else "COALESCE(expires_us > ?, true)"
+        where.add(held, at)
+    if before is not None:
+        where.add("(created_us, key_id) < (?, ?)", *before)
+    rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE {where} ORDER BY created_us DESC, key_id DESC LIMIT ?", (*where.params, limit))
     return [key_of(row) for row in rows]
 
 
-@executes(AnyKey, scope=ALL_CLIENTS)
-def any_key(query: AnyKey) -> Plan[bool]:
-    """Return whether there is any key."""
+@query(scope=ALL_CLIENTS)
+def any_key() -> Plan[bool]:
+    """Whether any API key is stored."""
     rows = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
     return bool(rows)

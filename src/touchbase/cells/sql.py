@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Select, Statement
@@ -183,16 +182,16 @@ def raise_ids(first: int) -> Plan[None]:
     yield Execute(RAISE, [(first,)])
 
 
-@executes(ReadDirectory, cipher=True, scope=CLIENT_LIST)
-def read_directory(query: ReadDirectory, cipher: Cipher) -> Plan[Directory]:
-    """Return what was written since a revision."""
+@query(cipher=True, scope=CLIENT_LIST)
+def read_directory(cipher: Cipher, after: int = 0) -> Plan[Directory]:
+    """What was written since a revision; with 0 the whole directory."""
     rows = yield Select("SELECT next FROM id_block WHERE name = ?", (_REVISION,))
     revision: int = rows[0][0]
-    if revision <= query.after:
+    if revision <= after:
         return Directory(revision)
-    cells = yield from _cells(cipher, "revision > ?", query.after)
-    places = yield Select("SELECT client_id, number, cell FROM client_place WHERE revision > ?", (query.after,))
-    keys = yield Select("SELECT key_id, number FROM key_place WHERE revision > ?", (query.after,))
+    cells = yield from _cells(cipher, "revision > ?", after)
+    places = yield Select("SELECT client_id, number, cell FROM client_place WHERE revision > ?", (after,))
+    keys = yield Select("SELECT key_id, number FROM key_place WHERE revision > ?", (after,))
     counted = yield Select("SELECT count(*) FROM client", ())
     return Directory(revision, cells, [Place(*row) for row in places], [(row[0], row[1]) for row in keys], counted[0][0])
 

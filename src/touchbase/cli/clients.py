@@ -198,9 +198,9 @@ def _delete(tb: Touchbase, client_id: str, yes: bool) -> int | None:
 
 
 async def _count(store: CellRouter, client_id: str) -> int:
-    from touchbase.clients.commands import CountClientRows
+    from touchbase.clients.sql.queries import count_client_rows
 
-    return await store.read(CountClientRows((await find_client(store, client_id)).number))
+    return await store.read(count_client_rows((await find_client(store, client_id)).number))
 
 
 async def _remove(store: CellRouter, client_id: str) -> int:

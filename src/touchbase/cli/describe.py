@@ -72,10 +72,10 @@ def preview(
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
-    from touchbase.connections.commands import ListConnections
+    from touchbase.connections.sql.commands import list_connections
 
     async with opened(database) as store:
-        return await store.read(ListConnections((await find_client(store, client_id)).number))
+        return await store.read(list_connections((await find_client(store, client_id)).number))
 
 
 def _parse_header(text: str) -> tuple[str, str]:

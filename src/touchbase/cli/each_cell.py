@@ -47,12 +47,12 @@ class Cells:
 @asynccontextmanager
 async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
     """Open the cells of a home store without changing their schema, also one whose encryption key is missing, and close them at the end."""
-    from touchbase.cells.commands import ReadDirectory
     from touchbase.cells.models import REMOVED
+    from touchbase.cells.sql import read_directory
     from touchbase.routing.cell_store import refuse_former_kind
     from touchbase.storage import open_store
 
-    directory = await home.read(ReadDirectory())
+    directory = await home.read(read_directory())
     found = Cells(places=directory.places)
     async with AsyncExitStack() as stack:
         for cell in directory.cells:
@@ -75,11 +75,11 @@ def address_of_cell(database: str | None, name: str) -> str:
 
 
 async def _address_of_cell(database: str | None, name: str) -> str:
-    from touchbase.cells.commands import ReadDirectory
     from touchbase.cells.models import REMOVED
+    from touchbase.cells.sql import read_directory
 
     async with opened(database, as_is=True) as home:
-        for cell in (await home.read(ReadDirectory())).cells:
+        for cell in (await home.read(read_directory())).cells:
             if cell.name == name and cell.state != REMOVED:
                 return cell.address
     raise click.ClickException(f"there is no cell {name!r}: `touchbase cells list` shows all")

@@ -160,14 +160,14 @@ async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[s
 
 async def _describe(store: Store, place: SecretLocation) -> str:
     """Return a text that names a secret by the options of `touchbase connections add`."""
-    from touchbase.clients.commands import FindClientByNumber
+    from touchbase.clients.sql.queries import find_client_by_number
 
     table, column, *key = place
     if table != "connection":
         return f"the check value of encryption key {key[0]}"
     number, channel, tool = key
     assert isinstance(number, int)
-    client = await store.read(FindClientByNumber(number))
+    client = await store.read(find_client_by_number(number))
     return f"the {WORDS[str(column)]} of {tool} ({channel}) of client {(client.client_id if client else number)!r}"
 
 

@@ -69,32 +69,6 @@ class RemoveClientRows(Command[Removal]):
 
 
 @dataclass(slots=True)
-class FindClientByNumber(Query[Client | None]):
-    """The client of this number."""
-
-    number: int
-
-
-@dataclass(slots=True)
-class ListClientPage(Query[list[Client]]):
-    """Clients by `client_id`, after `after`, whose name or id contains `text`, case ignored."""
-
-    limit: int
-    after: str | None = None
-    state: str | None = None
-    text: str | None = None
-    only: int | None = None
-    """The number of the only client that may be shown."""
-
-
-@dataclass(slots=True)
-class CountClientRows(Query[int]):
-    """The number of a client's rows in all tables."""
-
-    client: int
-
-
-@dataclass(slots=True)
 class EnsureClient(Command[Client]):
     """Return the client of this `client_id`; create it if there is none.
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from touchbase.clients.commands import CountClientRows, Position, Removal, RemoveClientRows
+from touchbase.clients.commands import Position, Removal, RemoveClientRows
 from touchbase.clients.models import Client
+from touchbase.clients.sql.queries import count_client_rows
 from touchbase.common.timestamps import Clock
 from touchbase.errors import Overloaded
 from touchbase.sql.store import Store
@@ -36,6 +37,6 @@ async def _total(store: Store, client: Client) -> int | None:
     if client.deletion is None or client.deletion.total is not None:
         return None
     try:
-        return client.deletion.removed + await store.read(CountClientRows(client.number))
+        return client.deletion.removed + await store.read(count_client_rows(client.number))
     except Overloaded:
         return None  # too many to count: the total stays unknown

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from secrets import token_hex
 
-from touchbase.clients.commands import EnsureClient, FindClient, FindClientByNumber, ListClientPage, SetClientSettings
+from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
-from touchbase.clients.sql.queries import find_client_by_handle, list_clients
+from touchbase.clients.sql.queries import find_client_by_handle, find_client_by_number, list_client_page, list_clients
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
@@ -107,7 +107,7 @@ class Clients:
         """Return the client of this number; raise `NotFound`."""
         found = self._by_number.get(number, self._clock())
         if found is None:
-            found = await self._by_number.read(number, lambda: self._store.read(FindClientByNumber(number)))
+            found = await self._by_number.read(number, lambda: self._store.read(find_client_by_number(number)))
         if found is None:
             raise NotFound("this client no longer exists")
         return found
@@ -119,8 +119,8 @@ class Clients:
     async def page(
         self, limit: int, after: str | None, *, state: str | None = None, text: str | None = None, only: int | None = None
     ) -> tuple[list[Client], str | None]:
-        """Return a page of clients by `client_id`, and the cursor of the next; see `ListClientPage`."""
-        found = await self._store.read(ListClientPage(limit + 1, after, state, text, only))
+        """Return a page of clients by `client_id`, and the cursor of the next; see `list_client_page`."""
+        found = await self._store.read(list_client_page(limit + 1, after, state, text, only))
         return found[:limit], found[limit - 1].client_id if len(found) > limit else None
 
     async def put(self, client_id: str, settings: ClientSettings, *, keep_limits: bool = False) -> tuple[Client, bool]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded, StorageFull
-from touchbase.sql.operation import Query
 
 LOG = logging.getLogger("touchbase.clients")
 WARNING_PERCENT = 80
@@ -57,11 +56,6 @@ class StoredTotals:
 
     def __add__(self, other: StoredTotals) -> StoredTotals:
         return StoredTotals(self.total + other.total, max(self.largest, other.largest), self.near + other.near, self.over + other.over)
-
-
-@dataclass(slots=True)
-class CountStored(Query[StoredTotals]):
-    """Stored bytes of all clients."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.connections.fetch_state import FetchRequest
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.sql.operation import Command, Query
-
-
-@dataclass(slots=True)
-class AddConnection(Command[Connection]):
-    """Connect a tool. `Conflict` when the client has already connected it on that channel."""
-
-    connection: Connection
+from touchbase.sql.operation import Command
 
 
 @dataclass(slots=True)
@@ -69,20 +62,3 @@ class FinishFetch(Command[bool]):
     done: list[FetchRequest] = field(default_factory=list)
     not_found: list[FetchRequest] = field(default_factory=list)
     retries: list[tuple[FetchRequest, Micros]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ListConnections(Query[list[Connection]]):
-    """List all connections of one client, by channel and tool."""
-
-    client: int
-
-
-@dataclass(slots=True)
-class DueFetches(Query[list[tuple[int, str]]]):
-    """List fetch queues (client number, tool) of active clients that have an access token and records due by `now_us`.
-
-    The queue that has been due longest comes first.
-    """
-
-    now_us: Micros

@@ -7,10 +7,11 @@ from secrets import token_urlsafe
 
 from touchbase.common.cache import Cache
 from touchbase.common.timestamps import Clock, Micros
-from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
+from touchbase.connections.commands import ChangeConnection, RemoveConnection
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import CACHE_TTL, GENERATED_PREFIX, Connection, ConnectionSettings
 from touchbase.connections.rhythm import CallStatistics
+from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.errors import NotFound, Overloaded, PreconditionFailed
@@ -44,7 +45,7 @@ class Connections:
 
     async def all(self, client: int) -> list[Connection]:
         """Return the client's connections from the store, by channel and tool."""
-        return await self._store.read(ListConnections(client))
+        return await self._store.read(list_connections(client))
 
     async def get(self, client: int, channel: str, tool: str) -> Connection:
         """Return one connection from the store. Raises `NotFound`."""
@@ -55,7 +56,7 @@ class Connections:
 
     async def connect(self, connection: Connection, writes: Writes | None = None) -> Connection:
         """Connect a tool, through `writes` if given. Raises `Conflict` when it is already connected on that channel."""
-        made = await (writes or self._store).write(AddConnection(connection))
+        made = await (writes or self._store).write(add_connection(connection))
         self._cache.forget(connection.client)
         return made
 

@@ -10,14 +10,14 @@ import asyncio
 
 import msgspec
 
-from touchbase.clients.commands import FindClientByNumber
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.custom_fields.changes import MERGE, RENAME, FieldChange
 from touchbase.custom_fields.commands import ChangePage, CountValues, ReadValues
 from touchbase.custom_fields.sql import job_kind
 from touchbase.history.events import COMPANY, CONTACT, Author
-from touchbase.jobs.commands import ListJobs
 from touchbase.jobs.models import RUNNING, Checkpoint
 from touchbase.jobs.runner import JobRun
+from touchbase.jobs.sql import list_jobs
 from touchbase.records.record_type import RECORD_TYPES
 
 PAGE = 200
@@ -64,7 +64,7 @@ class FieldChangeKind:
     async def _change(self, run: JobRun) -> FieldChange:
         """Return the change; a field that was renamed since has its present name in it."""
         what = msgspec.convert(run.job.settings, FieldChange)
-        found = await run.store.read(FindClientByNumber(run.job.client))
+        found = await run.store.read(find_client_by_number(run.job.client))
         names = RECORD_TYPES[self._kind].field_names(run.client.settings if found is None else found.settings)
         if what.action not in (RENAME, MERGE):
             return msgspec.structs.replace(what, field=names.get(what.field, what.field))
@@ -97,7 +97,7 @@ class FieldChangeKind:
         while True:
             run.check()
             await asyncio.sleep(SETTLING_SECONDS)
-            running = await run.store.read(ListJobs(run.job.client, 50, kind=imports, state=RUNNING))
+            running = await run.store.read(list_jobs(run.job.client, 50, kind=imports, state=RUNNING))
             if not any(job.lease_until_us > run.clock() for job in running):
                 return
 

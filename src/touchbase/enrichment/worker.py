@@ -13,15 +13,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from touchbase.clients.commands import FindClientByNumber
 from touchbase.clients.models import DELETING
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.backoff import Backoff
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.commands import DueFetches, FinishFetch, ListConnections
+from touchbase.connections.commands import FinishFetch
 from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
 from touchbase.connections.models import CRM, Connection
-from touchbase.connections.sql.fetching import claim_fetch
+from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.fetching import claim_fetch, due_fetches
 from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
 from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
@@ -141,8 +142,8 @@ class FetchWorker:
         A queue whose request failed is skipped; its records stay queued.
         """
         requests, skipped = 0, set[tuple[int, str]]()
-        while set(await self._store.read(DueFetches(self._clock() + DRAIN_WAIT))) - skipped:
-            due = set(await self._store.read(DueFetches(self._clock()))) - skipped
+        while set(await self._store.read(due_fetches(self._clock() + DRAIN_WAIT))) - skipped:
+            due = set(await self._store.read(due_fetches(self._clock()))) - skipped
             for client, tool in sorted(due):
                 outcome = await self._try_batch(client, tool)
                 requests += outcome is not None
@@ -180,7 +181,7 @@ class FetchWorker:
         return outcome.outcome
 
     async def _start_due(self) -> bool:
-        due = [one for one in await self._store.read(DueFetches(self._clock())) if one not in self._backoff]
+        due = [one for one in await self._store.read(due_fetches(self._clock())) if one not in self._backoff]
         for client, tool in due:
             if (client, tool) not in self._running and len(self._running) < CONCURRENCY:
                 task = asyncio.create_task(self._try_batch(client, tool), name=f"fetch {tool}")
@@ -213,7 +214,7 @@ class FetchWorker:
             return
 
     async def _begin(self, client: int, tool: str) -> _Batch | None:
-        connections = await self._store.read(ListConnections(client))
+        connections = await self._store.read(list_connections(client))
         connection = next((one for one in connections if (one.channel, one.tool) == (CRM, tool)), None)
         fetcher = self._tools.fetcher(CRM, tool)
         if fetcher is None:
@@ -286,7 +287,7 @@ class FetchWorker:
 
     async def _is_active(self, number: int) -> bool:
         """Return whether a client exists and is not being deleted: a record stored then would never be deleted."""
-        client = await self._store.read(FindClientByNumber(number))
+        client = await self._store.read(find_client_by_number(number))
         return client is not None and client.state != DELETING
 
     def _failed(self, batch: _Batch, error: FetchFailed) -> tuple[str, int]:

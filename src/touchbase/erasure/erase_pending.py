@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from touchbase.clients.commands import FindClientByNumber
 from touchbase.clients.models import DELETING
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import Clock
 from touchbase.erasure.sql.queries import find_erased, read_bodies
 from touchbase.events.identity_scan import scan_deliveries
@@ -54,7 +54,7 @@ class PendingDeliveries:
 
     async def page(self, client: int, search: int, translate: Translate, until: int | None = None) -> PendingPage:
         """Search the next page of the deliveries up to the id `until`."""
-        found = await self._store.read(FindClientByNumber(client))
+        found = await self._store.read(find_client_by_number(client))
         if found is None or found.state == DELETING:
             self._passes.pop((client, search), None)
             return PendingPage(0, done=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from touchbase.event_log.models import LoggedEvent
-from touchbase.sql.operation import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,29 +25,8 @@ class Page:
         return self.last < self.newest
 
 
-@dataclass(frozen=True, slots=True)
-class ListLoggedEvents(Query[Page]):
-    """The client's events after a sequence, oldest first; None: after the newest one, of which the page then says the sequence."""
-
-    client: int
-    after_sequence: int | None
-    limit: int
-    types: list[str] | None = None
-    """None: all types."""
-    page_bytes: int = 0
-    """Bytes after which the page ends; 0: no limit."""
-
-
 LOOKED_AT = 10_000
 """Events of the end of the log among which samples are looked for: a rare type must not make a request read all of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class FindNewEvents(Query[dict[int, int]]):
-    """Of these clients, the ones with events after the given sequences: client -> its newest sequence."""
-
-    since: Mapping[int, int]
-    """Client -> sequence."""
 
 
 @dataclass(frozen=True, slots=True)

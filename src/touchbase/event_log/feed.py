@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from touchbase.common.fair_quota import FairQuota
 from touchbase.common.seldom import Seldom
 from touchbase.errors import Overloaded, RateLimited, TouchbaseError
-from touchbase.event_log.commands import FindNewEvents
 from touchbase.event_log.signal import LOGGED
+from touchbase.event_log.sql.queries import find_new_events
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.events")
@@ -104,7 +104,7 @@ class Feed:
         if not since:
             return
         try:
-            newest = await self._store.read(FindNewEvents(since))
+            newest = await self._store.read(find_new_events(since))
         except TouchbaseError as error:
             if self._seldom.is_due(error.detail):
                 LOG.warning("readers of events wait: %s", error.detail)

@@ -6,8 +6,9 @@ import re
 
 from touchbase.common.misspelt import suggest
 from touchbase.errors import COUNTED, MOST_FAULTS, CursorExpired, Fault
-from touchbase.event_log.commands import ListLoggedEvents, Page
+from touchbase.event_log.commands import Page
 from touchbase.event_log.models import EVENT_TYPES, event_id
+from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.sql.store import Store
 
 LATEST = "latest"
@@ -49,7 +50,7 @@ def types_of(given: str | None, pointer: str, faults: list[Fault]) -> list[str] 
 
 async def read_page(store: Store, client: int, after: int | None, limit: int, types: list[str] | None = None, page_bytes: int = 0) -> Page:
     """Return the events after a sequence; raises `CursorExpired` if some of them are not stored any more, or if it never existed."""
-    page = await store.read(ListLoggedEvents(client, after, limit, types, page_bytes))
+    page = await store.read(list_logged_events(client, after, limit, types, page_bytes))
     if after is None or after == START:
         return page
     if after > page.newest:

@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 from touchbase.clients.models import Client
 from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import Clock, Micros
-from touchbase.connections.commands import ListConnections
 from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.sql.commands import list_connections
 from touchbase.errors import Overloaded
 from touchbase.events.work import DryRunDelivery, DryRunResult, ProcessingStore, TooManyEvents
 from touchbase.events.worker import Read, translator
-from touchbase.inbox.commands import ReplayMany
 from touchbase.inbox.delivery import FAILED, RECEIVED, Delivery
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.inbox.service import DeliveryFilter, list_deliveries
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, replay_many
 from touchbase.sql.store import Writes
 
 PAGE = 500
@@ -73,7 +72,7 @@ async def replay_page(store: ProcessingStore, page: Page, now: Micros) -> int:
 
 async def replay_pages(store: Writes, chosen: Sequence[Page], now: Micros) -> int:
     """Set the deliveries of several pages to be applied again, all or none; return how many could be."""
-    return await store.write(ReplayMany([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries], now))
+    return await store.write(replay_many([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries], now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class DryRunner:
 
     async def dry_run(self, client: int, ids: Sequence[int], proposed: Proposed | None = None) -> DryRunResult:
         """Return what applying these deliveries again would change; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
-        connections: Sequence[Connection] = await self._store.read(ListConnections(client))
+        connections: Sequence[Connection] = await self._store.read(list_connections(client))
         if proposed is not None:
             connections = _under(connections, proposed, client, self._clock())
         translate = translator(self._read, connections)

@@ -24,7 +24,7 @@ from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import ProcessingStore, WorkReport
 from touchbase.history.events import Translation
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import BusyClients
+from touchbase.inbox.sql.queries import busy_clients
 from touchbase.inbox.webhook_request import request_of_delivery
 from touchbase.metrics import DELIVERIES_PROCESSED, DELIVERY_APPLY_DELAY, DELIVERY_PROBLEMS, RECORDS_CREATED, Metrics
 from touchbase.sql.outage import Outage
@@ -128,7 +128,7 @@ class InboxWorker:
     async def drain(self) -> WorkReport:
         """Process all due deliveries not locked by another worker; `failing` of the report counts clients whose batches failed."""
         total, failing, taken = WorkReport(), set[int](), -1
-        while total.taken > taken and (busy := [one for one in await self._store.read(BusyClients(self._clock())) if one not in failing]):
+        while total.taken > taken and (busy := [one for one in await self._store.read(busy_clients(self._clock())) if one not in failing]):
             taken = total.taken
             for client in busy:
                 try:
@@ -230,7 +230,7 @@ class InboxWorker:
 
     async def _poll(self) -> None:
         self._polled_us = self._clock()
-        for client in await self._store.read(BusyClients(self._polled_us)):
+        for client in await self._store.read(busy_clients(self._polled_us)):
             self._scheduler.add(client)
         await self._run_periodic_tasks()
 

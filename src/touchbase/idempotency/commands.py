@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic
 
-from touchbase.idempotency.models import KnownResponse, RequestKey, StoredResponse
-from touchbase.sql.operation import Command, Query, T
+from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.sql.operation import Command, T
 
 
 @dataclass(slots=True)
@@ -30,10 +30,3 @@ class Idempotent(Command[T | StoredResponse], Generic[T]):
     def client(self) -> int:
         """The client that the key belongs to."""
         return self.request.client
-
-
-@dataclass(slots=True)
-class FindResponse(Query[KnownResponse | None]):
-    """The stored response of a request's key, whichever request it belongs to; None when it has expired."""
-
-    request: RequestKey

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from touchbase.common.timestamps import SECOND, Micros, has_passed
 from touchbase.errors import Conflict, KeyReused, RequestInProgress, TouchbaseError
-from touchbase.idempotency.commands import FindResponse, Idempotent
+from touchbase.idempotency import sql as idempotency_sql
+from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import delete_responses, expired_responses
 from touchbase.sql.operation import Command
@@ -65,7 +66,7 @@ class InFlightKeys:
 
 async def find_response(store: Store, request: RequestKey) -> StoredResponse | None:
     """Return the stored response of this request, or None. Raises `KeyReused` when its key belongs to another request."""
-    known = await store.read(FindResponse(request))
+    known = await store.read(idempotency_sql.find_response(request))
     found = None if known is None else known.to(request)
     if isinstance(found, KeyReused):
         raise found

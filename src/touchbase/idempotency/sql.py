@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import LIFETIME, KnownResponse, RequestKey, StoredResponse
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -62,11 +61,11 @@ def known_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str]
     return {(row[0], row[1]): KnownResponse(row[2], StoredResponse(row[5], row[3], row[4])) for row in rows}
 
 
-@executes(FindResponse, clients=lambda call: (call.request.client,))
-def find(query: FindResponse) -> Plan[KnownResponse | None]:
-    """Return the stored response of one request's key, or None."""
-    known = yield from known_responses([query.request])
-    return known.get((query.request.client, query.request.key))
+@query(clients=lambda call: (call.request.client,))
+def find_response(request: RequestKey) -> Plan[KnownResponse | None]:
+    """The stored response of a request's key, whichever request it belongs to; None when it has expired."""
+    known = yield from known_responses([request])
+    return known.get((request.client, request.key))
 
 
 @query(scope=ALL_CLIENTS)

@@ -44,24 +44,6 @@ class CountRepeat(Command[None]):
 
 
 @dataclass(slots=True)
-class ReplayMany(Command[int]):
-    """Replay deliveries (client, id) of several clients in one transaction; return how many were."""
-
-    deliveries: list[tuple[int, int]]
-    at: Micros
-
-
-@dataclass(slots=True)
-class PruneBodies(Command[int]):
-    """Remove up to `limit` bodies of deliveries applied or ignored before `before_us`; return how many."""
-
-    client: int
-    before_us: Micros
-    limit: int
-    at: Micros
-
-
-@dataclass(slots=True)
 class DroppedBodies:
     """How many bodies were removed, and their total size in bytes."""
 

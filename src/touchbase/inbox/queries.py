@@ -26,7 +26,7 @@ class ListDeliveries(Query[list[Delivery]]):
     received_until_us: Micros | None = None
     """Only deliveries received before this time."""
     like: int | None = None
-    """Only deliveries of the group of this one, as `GroupDeliveries` groups them."""
+    """Only deliveries of the group of this one, as `group_deliveries` groups them."""
 
 
 @dataclass(slots=True)
@@ -84,32 +84,9 @@ class DeliveryGroup:
 
 
 @dataclass(slots=True)
-class GroupDeliveries(Query[list[DeliveryGroup]]):
-    """Group deliveries in a state that changed nothing, largest group first."""
-
-    state: str
-    limit: int
-    client: int | None = None
-    channel: str | None = None
-    tool: str | None = None
-
-
-@dataclass(slots=True)
-class BusyClients(Query[list[int]]):
-    """List the numbers of active clients with deliveries due by `now_us`."""
-
-    now_us: Micros
-
-
-@dataclass(slots=True)
 class InboxCounts:
     """The number of deliveries in each state, and the receipt of the oldest."""
 
     by_state: dict[str, int]
     oldest_us: dict[str, Micros]
     """Without empty states."""
-
-
-@dataclass(slots=True)
-class CountInbox(Query[InboxCounts]):
-    """Count deliveries of all clients by state, except `applied` and `ignored`, of which there may be millions."""

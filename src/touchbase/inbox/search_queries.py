@@ -73,10 +73,3 @@ class DeliveryEffects:
     events: list[str] = field(default_factory=list)
     more: bool = False
     """Whether it made more events."""
-
-
-@dataclass(frozen=True, slots=True)
-class GetEffects(Query[dict[int, DeliveryEffects]]):
-    """Get the effects of deliveries (client, id) by id; one without events is left out."""
-
-    deliveries: list[tuple[int, int]]

@@ -8,8 +8,9 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNRECOGNISED, Delivery
-from touchbase.inbox.queries import DeliveryGroup, GroupDeliveries, ListDeliveries
+from touchbase.inbox.queries import DeliveryGroup, ListDeliveries
 from touchbase.inbox.sql import queries as inbox_queries
+from touchbase.inbox.sql import queries as sql_queries
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import delivery_events
 from touchbase.sql.cell_answers import Before, end_of
@@ -56,7 +57,7 @@ async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) ->
     states = GROUPED if filters.state is None else (filters.state,)
     groups: list[DeliveryGroup] = []
     for state in states:
-        groups += await store.read(GroupDeliveries(state, limit, filters.client, filters.channel, filters.tool))
+        groups += await store.read(sql_queries.group_deliveries(state, limit, filters.client, filters.channel, filters.tool))
     return sorted(groups, key=lambda group: (-group.count, -group.example_id))[:limit]
 
 

@@ -17,7 +17,6 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, Time, encode, example, named_enum
 from touchbase.jobs import sql as jobs_sql
-from touchbase.jobs.commands import ListJobs
 from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
 from touchbase.jobs.runner import pieces_of
 from touchbase.jobs.sql import change_job, file_sizes, no_such_job, read_piece
@@ -106,7 +105,7 @@ async def list_jobs(call: Call) -> Response:
     asked = call.parameters()
     before = asked.cursor("jobs", int)
     asked.done()
-    found = await call.api.dependencies.store.read(ListJobs(client.number, asked[LIMIT] + 1, before, **asked.filters))
+    found = await call.api.dependencies.store.read(jobs_sql.list_jobs(client.number, asked[LIMIT] + 1, before, **asked.filters))
     page = found[: asked[LIMIT]]
     data = [job_out(call, job, await _sizes(call, job)) for job in page]
     return Response(body=encode(JobPage(data, cursor_text("jobs", page[-1].id) if len(found) > len(page) else None)))

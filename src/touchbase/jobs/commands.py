@@ -8,8 +8,7 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.jobs.models import Checkpoint, Job
-from touchbase.sql.cell_answers import Before
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 
 @dataclass(slots=True)
@@ -42,14 +41,3 @@ class JobStep(Command[list[Any]]):
     lease_until_us: Micros
     commands: Sequence[Command[Any]]
     checkpoint: Callable[[list[Any]], Checkpoint]
-
-
-@dataclass(slots=True)
-class ListJobs(Query[list[Job]]):
-    """Jobs, newest first, before the id `before`; None: no filter. Without a client those of all, for an operator."""
-
-    client: int | None
-    limit: int
-    before: Before | None = None
-    kind: str | None = None
-    state: str | None = None

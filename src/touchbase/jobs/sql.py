@@ -9,10 +9,10 @@ import msgspec
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
-from touchbase.jobs.commands import CreateJob, JobStep, ListJobs
+from touchbase.jobs.commands import CreateJob, JobStep
 from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job, Json
 from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
-from touchbase.sql.cell_answers import FIRST, page_by_id
+from touchbase.sql.cell_answers import FIRST, Before, page_by_id
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes, query
@@ -224,15 +224,17 @@ def get_job(client: int | None, id: int) -> Plan[Job | None]:
     return job_of(rows[0]) if rows else None
 
 
-@executes(ListJobs, unnamed=ALL_CLIENTS, merge=page_by_id(lambda job: job.created_us))
-def list_jobs(query: ListJobs) -> Plan[list[Job]]:
-    """Return a page of jobs, newest first."""
+@query(unnamed=ALL_CLIENTS, merge=page_by_id(lambda job: job.created_us))
+def list_jobs(
+    client: int | None, limit: int, before: Before | None = None, kind: str | None = None, state: str | None = None
+) -> Plan[list[Job]]:
+    """Jobs, newest first, before the id `before`; None: no filter. Without a client those of all, for an operator."""
     where = Where()
-    where.equal("c.id", query.client)
-    where.less("j.id", query.before)
-    where.equal("j.kind", query.kind)
-    where.equal("j.state", query.state)
-    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where} ORDER BY j.id DESC LIMIT ?", (*where.params, query.limit))
+    where.equal("c.id", client)
+    where.less("j.id", before)
+    where.equal("j.kind", kind)
+    where.equal("j.state", state)
+    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where} ORDER BY j.id DESC LIMIT ?", (*where.params, limit))
     return [job_of(row) for row in rows]
 
 

@@ -11,8 +11,8 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
-from touchbase.clients.commands import FindClientByNumber
 from touchbase.clients.models import Client
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import Conflict, Overloaded, TouchbaseError
@@ -123,7 +123,7 @@ class JobWorker:
         job = await self._store.write(claim_job(client, job_id, f"{process}{number:x}", at, at + LEASE))
         if job is None:
             return False
-        found = await self._store.read(FindClientByNumber(client))
+        found = await self._store.read(find_client_by_number(client))
         if found is not None:
             await self._run(job, found)
         return True

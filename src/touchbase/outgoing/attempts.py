@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 
-from touchbase.clients.commands import FindClientByNumber
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.enrichment.retry_policy import retry_after_of
-from touchbase.event_log.commands import ListLoggedEvents
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
+from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.inbox.sql.queries import find_traces
 from touchbase.outgoing.content import Message, message_of, test_message
@@ -201,7 +201,7 @@ class Outbox:
         """Return the installation with the handle of the client for links, which only messages to people have."""
         if endpoint.kind == WEBHOOK or not self._place.public_url:
             return self._place
-        client = await self._store.read(FindClientByNumber(endpoint.client))
+        client = await self._store.read(find_client_by_number(endpoint.client))
         return self._place if client is None else replace(self._place, client_handle=client.handle)
 
     async def why_not(self, endpoint: Endpoint, sequence: int) -> str:
@@ -237,7 +237,7 @@ class Outbox:
         if endpoint.kind == WEBHOOK or event.type != EventType.CONTACT_REPLIED or EventType.MESSAGE_RECEIVED not in endpoint.types:
             return False
         page = await self._store.read(
-            ListLoggedEvents(endpoint.client, max(0, event.sequence - NEAR), 2 * NEAR, [EventType.MESSAGE_RECEIVED])
+            list_logged_events(endpoint.client, max(0, event.sequence - NEAR), 2 * NEAR, [EventType.MESSAGE_RECEIVED])
         )
         return any(one.record_id == event.record_id and one.at == event.at for one in page.events)
 
@@ -266,5 +266,5 @@ class Outbox:
         return attempt_from(endpoint, message, answer, at, sequence, number), answer
 
     async def _event(self, client: int, sequence: int) -> LoggedEvent | None:
-        page = await self._store.read(ListLoggedEvents(client, sequence - 1, 1))
+        page = await self._store.read(list_logged_events(client, sequence - 1, 1))
         return page.events[0] if page.events and page.events[0].sequence == sequence else None

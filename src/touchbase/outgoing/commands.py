@@ -6,25 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending
-from touchbase.sql.operation import Command, Query
-
-
-@dataclass(slots=True)
-class AddEndpoint(Command[Endpoint]):
-    """Store an endpoint; the store assigns its id. It gets the events that are logged from now on. `Conflict` above `MAX_ENDPOINTS`."""
-
-    endpoint: Endpoint
-
-
-@dataclass(slots=True)
-class ChangeEndpoint(Command[Endpoint]):
-    """Replace the values of an endpoint, decided on `known`; `NotFound`, and `PreconditionFailed` if it has changed since."""
-
-    endpoint: Endpoint
-    """With the new values."""
-    known: int
-    """The version that the change was decided on."""
+from touchbase.outgoing.models import ACTIVE, Attempt, Pending
+from touchbase.sql.operation import Command
 
 
 @dataclass(slots=True)
@@ -72,13 +55,6 @@ class StoreProgress(Command[bool]):
     reason: str | None = None
 
 
-@dataclass(slots=True)
-class StoreAttempt(Command[None]):
-    """Store one attempt, of a test."""
-
-    attempt: Attempt
-
-
 @dataclass(frozen=True, slots=True)
 class Backlog:
     """Events that endpoints that are not disabled will be sent, of all active clients, and endpoints by state."""
@@ -87,14 +63,6 @@ class Backlog:
     oldest_us: Micros | None
     endpoints: dict[str, int]
     failing: int
-
-
-@dataclass(slots=True)
-class CountOutgoing(Query[Backlog]):
-    """The backlog of all clients."""
-
-    at: Micros
-    """Now, for filters on times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +76,6 @@ class Trouble:
     reason: str | None
     failing_since_us: Micros | None
     state_us: Micros
-
-
-@dataclass(slots=True)
-class ListTroubles(Query[list[Trouble]]):
-    """Endpoints that are paused, were disabled because of a response, or have been failing since a time before `failing_before_us`."""
-
-    failing_before_us: Micros
-    limit: int = 100
 
 
 @dataclass(frozen=True, slots=True)

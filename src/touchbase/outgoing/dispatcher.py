@@ -15,8 +15,7 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
-from touchbase.event_log.commands import FindNewEvents
-from touchbase.event_log.sql.queries import list_newest_events
+from touchbase.event_log.sql.queries import find_new_events, list_newest_events
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import Fault, Outbox, Sends, judged, warn_of_trimmed
 from touchbase.outgoing.filters import UnreadableFilter
@@ -203,7 +202,7 @@ class Dispatcher:
     async def _look(self) -> None:
         """Find clients with new events."""
         if len(self._newest) <= FEW_CLIENTS:
-            found = await self._store.read(FindNewEvents(dict(self._newest)))
+            found = await self._store.read(find_new_events(dict(self._newest)))
         else:
             every = await self._store.read(list_newest_events())
             found = {client: newest for client, newest in every.items() if newest > self._newest.get(client, newest)}

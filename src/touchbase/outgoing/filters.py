@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from touchbase.clients.commands import FindClientByNumber
 from touchbase.clients.models import Client, ClientSettings
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
 from touchbase.outgoing.models import Endpoint, Record
@@ -43,7 +43,7 @@ async def wants(store: Store, endpoint: Endpoint, record: Record, now: Micros) -
     tree = endpoint.filter.get(RECORD_TYPES[kind].name)
     if tree is None:
         return True
-    client: Client | None = await store.read(FindClientByNumber(endpoint.client))
+    client: Client | None = await store.read(find_client_by_number(endpoint.client))
     settings = ClientSettings() if client is None else client.settings
     faults: list[Fault] = []
     node = filter_parser(kind, settings, now, faults).json(tree, f"/filter/{RECORD_TYPES[kind].name}")

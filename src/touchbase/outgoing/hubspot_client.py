@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 
-from touchbase.connections.commands import ListConnections
 from touchbase.connections.models import CRM, Connection
+from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
 from touchbase.outgoing import hubspot
 from touchbase.outgoing.http_client import Answer
@@ -23,7 +23,7 @@ GONE = "HubSpot does not have this contact any more"
 
 async def hubspot_of(store: Store, client: int) -> Connection | None:
     """Return the client's connection of HubSpot, or None."""
-    found: list[Connection] = await store.read(ListConnections(client))
+    found: list[Connection] = await store.read(list_connections(client))
     return next((one for one in found if (one.channel, one.tool) == (CRM, hubspot.TOOL)), None)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from touchbase.event_log.commands import ListLoggedEvents, Page
+from touchbase.event_log.commands import Page
+from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.outgoing.line import BUFFER
 from touchbase.outgoing.models import Endpoint
 from touchbase.sql.store import Store
@@ -31,6 +32,6 @@ class LogReader:
     async def _read(self, part: Part) -> Page:
         client, sequence, types = part
         try:
-            return await self._store.read(ListLoggedEvents(client, sequence, BUFFER, [*types] or None))
+            return await self._store.read(list_logged_events(client, sequence, BUFFER, [*types] or None))
         finally:
             del self._reads[part]

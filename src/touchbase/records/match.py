@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.sql.operation import Query
 
 Key = tuple[str, str]
 """Key column and key."""
@@ -27,12 +25,3 @@ class Match:
     email_key: str | None = None
     linkedin_key: str | None = None
     company_domain: str | None = None
-
-
-@dataclass(slots=True)
-class MatchEverywhere(Query[Mapping[Key, list[Match]] | None]):
-    """The records of all clients, or of one, that have these keys, by key; None if there are too many clients for so many keys."""
-
-    client: int | None
-    kind: int
-    keys: list[Key]

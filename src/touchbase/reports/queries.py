@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
-from touchbase.reports.models import CampaignCounts, StatusCounts
+from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import Part
 from touchbase.sql.operation import Query
 
@@ -28,16 +28,6 @@ class ReportTooLarge(Invalid):
     def __init__(self) -> None:
         detail = f"the report would have more than {MOST_ROWS:,} rows: send a later time, longer intervals or fewer groups"
         super().__init__([Fault("?since", "too_many", detail)])
-
-
-@dataclass(slots=True)
-class ReportStatuses(Query[list[StatusCounts] | ReportTooLarge]):
-    """Records of one kind by status: a row for each interval and each status that one of them has, by interval and status."""
-
-    client: int
-    kind: int
-    edges: Sequence[Micros]
-    """Beginnings of the intervals, and the end of the last."""
 
 
 @dataclass(slots=True)

@@ -11,14 +11,15 @@ from weakref import WeakValueDictionary
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.queries import CountedPart, ReportCampaigns, Reported, ReportStatuses, ReportTooLarge, Stretch
+from touchbase.reports.queries import CountedPart, ReportCampaigns, Reported, ReportTooLarge, Stretch
+from touchbase.reports.sql import statuses as sql_statuses
 from touchbase.reports.sql.parts import store_parts
 from touchbase.sql.store import Store
 
 
 async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[Micros]) -> list[StatusCounts]:
     """Return the report by status of one kind of record; raises `ReportTooLarge`."""
-    rows = await store.read(ReportStatuses(client, kind, edges))
+    rows = await store.read(sql_statuses.report_statuses(client, kind, edges))
     if isinstance(rows, ReportTooLarge):
         raise rows
     return rows

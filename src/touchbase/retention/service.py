@@ -22,8 +22,7 @@ from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.queries import trim_log
-from touchbase.inbox.commands import PruneBodies
-from touchbase.inbox.sql.body_retention import count_prunable, drop_unrecognised, size_unrecognised
+from touchbase.inbox.sql.body_retention import count_prunable, drop_unrecognised, prune_bodies, size_unrecognised
 from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import prune_messages
@@ -62,7 +61,7 @@ async def count_due(store: Store, client: Client, now: Micros) -> int:
 async def prune(store: Store, client: Client, now: Micros, page: int = PAGE) -> int:
     """Remove one page of a client's due bodies; return how many."""
     before = prune_cutoff(client, now)
-    return 0 if before is None else await store.write(PruneBodies(client.number, before, page, now))
+    return 0 if before is None else await store.write(prune_bodies(client.number, before, page, now))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.records.models import Record
 from touchbase.search.across_clients import Place, SearchFor, records_across
-from touchbase.search.queries import CountFound, FindPosition
+from touchbase.search.queries import CountFound
 from touchbase.search.sorting import Position
+from touchbase.search.sql.plans import find_position
 from touchbase.sql.store import Store
 
 LONGEST_PAGE = 100
@@ -130,7 +131,7 @@ class _Reader:
             return Place(client.number, after)
         search = self.search_for(client)
         search.after = after
-        found = await self.store.read(FindPosition(client.number, search, skip))
+        found = await self.store.read(find_position(client.number, search, skip))
         return None if found is None else Place(client.number, found)
 
 

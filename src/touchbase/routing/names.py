@@ -13,7 +13,8 @@ from touchbase.clients.models import Client
 from touchbase.clients.service import SINCE_EVER
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
 from touchbase.events.work import ProcessingStore
-from touchbase.idempotency.commands import FindResponse, Idempotent
+from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.sql import find_response
 from touchbase.routing.placement import Placement
 from touchbase.sql.operation import Command
 
@@ -91,7 +92,7 @@ async def create_client(cells: Cells, command: Command[Any], inner: CreateClient
     """Create a client in the cell that it names, or in the one with the fewest."""
     if isinstance(command, Idempotent):
         for store in cells.stores().values():  # a repeated request may name no id, and would get another one
-            if await store.read(FindResponse(command.request)) is not None:
+            if await store.read(find_response(command.request)) is not None:
                 return await store.write(command)
     return await _create(cells, command, inner.client_id, cells.cell_for_new_client(inner.cell))
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, REMOVED
+from touchbase.cells.sql import read_directory
 from touchbase.cells.unanswered import is_missing
 from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import INSTALLATION
@@ -72,7 +72,7 @@ class CellRouter:
     async def refresh(self) -> None:
         """Take over what has changed in the directory."""
         async with self._reading:  # else an earlier answer could be taken over after a later one
-            changes = await self.home.read(ReadDirectory(self.placement.revision))
+            changes = await self.home.read(read_directory(self.placement.revision))
             self.placement.apply(changes)
         for cell in changes.cells:
             known = self.cells.get(cell.number)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from touchbase.cells import sql as cells_sql
-from touchbase.cells.commands import ReadDirectory
 from touchbase.cells.models import Cell
-from touchbase.cells.sql import adopt_erasure_key, raise_ids, share_erasure_key
+from touchbase.cells.sql import adopt_erasure_key, raise_ids, read_directory, share_erasure_key
 from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import Micros
 from touchbase.errors import UnusableStore
@@ -29,7 +28,7 @@ async def add_cell(home: ProcessingStore, name: str, address: str, open_store: O
     try:
         if await store.read(list_clients()):
             raise UnusableStore("this store has clients: name an empty database")
-        if (await store.read(ReadDirectory())).cells:
+        if (await store.read(read_directory())).cells:
             raise UnusableStore("this store has cells of its own: it is the home store of an installation; name an empty database")
         await store.write(adopt_erasure_key(await home.write(share_erasure_key())))
         cell = await home.write(cells_sql.add_cell(name, address, at))

@@ -70,15 +70,3 @@ class CountFound(Query[int]):
 
     client: int
     search: SearchRecords[Any]
-
-
-@dataclass(slots=True)
-class FindPosition(Query[Position | None]):
-    """The position of the `skip`th record that a search finds after its own position; None if it finds fewer.
-
-    The search is in the order of creation: then its index is enough to skip records.
-    """
-
-    client: int
-    search: SearchRecords[Any]
-    skip: int

@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients.stored_bytes import CountStored
+from touchbase.clients.sql.stored_bytes import count_stored
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.connections.sql.silence import count_silent
 from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import TouchbaseError
-from touchbase.inbox.queries import CountInbox
+from touchbase.inbox.sql.queries import count_inbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
-from touchbase.outgoing.commands import CountOutgoing
+from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.exposition import Exposition, SharedMetrics, spool_metrics, storage_metrics, store_metrics
 from touchbase.server.logs import LineWriter
@@ -87,8 +87,8 @@ class Operations:
     async def _metrics(self, scope: Any) -> Result:
         self.publish()
         try:
-            inbox, silent = await self.store.read(CountInbox()), await self.store.read(count_silent())
-            outgoing, stored = await self.store.read(CountOutgoing(self.clock())), await self.store.read(CountStored())
+            inbox, silent = await self.store.read(count_inbox()), await self.store.read(count_silent())
+            outgoing, stored = await self.store.read(count_outgoing(self.clock())), await self.store.read(count_stored())
             erasures = {"searching": 0, "cleaning": 0}
             for erasure in await self.store.read(open_erasures()):
                 erasures["searching" if erasure.searched_us is None else "cleaning"] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.clients.commands import CountClientRows, FindClient, FindClientByNumber, ListClientPage
+from touchbase.clients.commands import FindClient
 from touchbase.clients.models import Client, ClientSettings, FormerId
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.removal import CLIENT_TABLES
@@ -45,15 +45,16 @@ def list_clients() -> Plan[list[Client]]:
     return sorted((clients_sql.client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
-@executes(FindClientByNumber, clients=lambda call: (call.number,))
-def _by_number(query: FindClientByNumber) -> Plan[Client | None]:
-    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (query.number,))
+@query(clients=lambda call: (call.number,))
+def find_client_by_number(number: int) -> Plan[Client | None]:
+    """The client of this number."""
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (number,))
     return clients_sql.client_of(rows[0]) if rows else None
 
 
 def settings_of(number: int) -> Plan[ClientSettings | None]:
     """Return a client's settings, without a lock."""
-    found = yield from _by_number(FindClientByNumber(number))
+    found: Client | None = yield from find_client_by_number.plan(number)
     return None if found is None else found.settings
 
 
@@ -64,20 +65,25 @@ def find_client_by_handle(handle: str) -> Plan[Client | None]:
     return clients_sql.client_of(rows[0]) if rows else None
 
 
-@executes(ListClientPage, unnamed=CLIENT_LIST, clients=lambda call: (call.only,), merge=sorted_page(lambda client: client.client_id))
-def _page(query: ListClientPage) -> Plan[list[Client]]:
-    """Return a page; names are searched in Python, because the engines fold case and collate differently."""
+@query(unnamed=CLIENT_LIST, clients=lambda call: (call.only,), merge=sorted_page(lambda client: client.client_id))
+def list_client_page(
+    limit: int, after: str | None = None, state: str | None = None, text: str | None = None, only: int | None = None
+) -> Plan[list[Client]]:
+    """Clients by `client_id`, after `after`, whose name or id contains `text`, case ignored.
+
+    `only`: The number of the only client that may be shown.
+    """
     where = Where()
-    where.equal("id", query.only)
-    where.equal("state", query.state)
+    where.equal("id", only)
+    where.equal("state", state)
     rows = yield Select(f"SELECT id, client_id, name FROM client WHERE {where}", where.params)
-    text = (query.text or "").casefold()
+    current_text = (text or "").casefold()
     fitting = sorted(
         (client_id, number)
         for number, client_id, name in rows
-        if (query.after is None or client_id > query.after) and (text in client_id.casefold() or text in name.casefold())
+        if (after is None or client_id > after) and (current_text in client_id.casefold() or current_text in name.casefold())
     )
-    found = yield Execute(CLIENTS_OF, [(number,) for _, number in fitting[: query.limit]])
+    found = yield Execute(CLIENTS_OF, [(number,) for _, number in fitting[:limit]])
     return sorted((clients_sql.client_of(row) for row in found), key=lambda client: client.client_id)
 
 
@@ -95,10 +101,11 @@ def deleting_clients() -> Plan[list[Client]]:
     return [clients_sql.client_of(row) for row in rows]
 
 
-@executes(CountClientRows)
-def _count(query: CountClientRows) -> Plan[int]:
+@query
+def count_client_rows(client: int) -> Plan[int]:
+    """The number of a client's rows in all tables."""
     total = 0
     for table in CLIENT_TABLES:
-        rows = yield Select(f"SELECT count(*) FROM {table.name} WHERE client = ?", (query.client,))
+        rows = yield Select(f"SELECT count(*) FROM {table.name} WHERE client = ?", (client,))
         total += rows[0][0]
     return total

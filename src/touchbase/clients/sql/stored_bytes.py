@@ -13,7 +13,6 @@ from touchbase.clients.stored_bytes import (
     PAGE,
     UNLIMITED_INTERVAL,
     WARNING_PERCENT,
-    CountStored,
     MeasuredPage,
     Place,
     StorageShare,
@@ -26,7 +25,7 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.sql.cell_answers import CONCATENATED, Merge
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -150,9 +149,9 @@ def _above(percent: int) -> str:
     return f"limit_bytes > 0 AND stored_bytes * 100.0 > limit_bytes * {percent}.0"
 
 
-@executes(CountStored, scope=ALL_CLIENTS, merge=Merge(lambda query, answers: sum(answers.values(), StoredTotals())))
-def count_stored(query: CountStored) -> Plan[StoredTotals]:
-    """Add up the last counts of all clients."""
+@query(scope=ALL_CLIENTS, merge=Merge(lambda query, answers: sum(answers.values(), StoredTotals())))
+def count_stored() -> Plan[StoredTotals]:
+    """Stored bytes of all clients."""
     near, over = (f"sum(CASE WHEN {_above(percent)} THEN 1 ELSE 0 END)" for percent in (WARNING_PERCENT, 100))
     rows = yield Select(f"SELECT sum(stored_bytes), max(stored_bytes), {near}, {over} FROM client_storage", ())
     return StoredTotals(*(int(value or 0) for value in rows[0]))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from touchbase.common.cipher import Cipher
-from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
+from touchbase.connections.commands import ChangeConnection, RemoveConnection
 from touchbase.connections.models import CRM, Connection
 from touchbase.connections.sql.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.connections.sql.silence import forget_calls, settings_changed
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -43,10 +43,10 @@ LOCK_CONNECTION = Statement(
 DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 
 
-@executes(AddConnection, cipher=True, clients=lambda call: (call.connection.client,))
-def add_connection(command: AddConnection, cipher: Cipher) -> Plan[Connection | Conflict]:
-    """Store a connection, unless the tool is connected on that channel already."""
-    made = command.connection
+@command(cipher=True, clients=lambda call: (call.connection.client,))
+def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | Conflict]:
+    """Connect a tool. `Conflict` when the client has already connected it on that channel."""
+    made = connection
     row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(made))
     if not (yield Execute(INSERT_CONNECTION, [row])):
         return Conflict(f"{made.tool} is already connected on the channel {made.channel}; change that connection")
@@ -91,10 +91,10 @@ def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
     return None if rows else _missing(command)
 
 
-@executes(ListConnections, cipher=True)
-def list_connections(query: ListConnections, cipher: Cipher) -> Plan[list[Connection]]:
-    """Return the client's connections, by channel and tool."""
-    rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (query.client,))
+@query(cipher=True)
+def list_connections(cipher: Cipher, client: int) -> Plan[list[Connection]]:
+    """List all connections of one client, by channel and tool."""
+    rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (client,))
     return sorted((_decrypted(row, cipher) for row in rows), key=lambda one: (one.channel, one.tool))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
-from touchbase.connections.commands import DueFetches, FinishFetch
+from touchbase.connections.commands import FinishFetch
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns
@@ -112,16 +112,19 @@ def resume_fetching(client: int, tool: str, at: Micros, *, new_token: bool) -> P
         yield Execute(RETRY_NOT_FOUND, [(client, tool, at)])
 
 
-@executes(DueFetches, scope=ALL_CLIENTS)
-def due_fetches(query: DueFetches) -> Plan[list[tuple[int, str]]]:
-    """Return the due queues, the one that has been due longest first."""
+@query(scope=ALL_CLIENTS)
+def due_fetches(now_us: Micros) -> Plan[list[tuple[int, str]]]:
+    """List fetch queues (client number, tool) of active clients that have an access token and records due by `now_us`.
+
+    The queue that has been due longest comes first.
+    """
     rows = yield Select(
         "SELECT c.client, c.tool FROM connection c JOIN client k ON k.id = c.client AND k.state = 'active' "
         "LEFT JOIN fetch_state s ON s.client = c.client AND s.tool = c.tool "
         "WHERE c.channel = 'crm' AND c.access_token <> '' AND COALESCE(s.stopped, 0) = 0 AND COALESCE(s.next_us, 0) <= ? "
         "AND EXISTS (SELECT 1 FROM fetch_queue w WHERE w.client = c.client AND w.tool = c.tool AND w.next_us <= ?) "
         "ORDER BY COALESCE(s.next_us, 0), c.client, c.tool",
-        (query.now_us, query.now_us),
+        (now_us, now_us),
     )
     return [(row[0], row[1]) for row in rows]
 

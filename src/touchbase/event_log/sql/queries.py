@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.event_log.commands import LOOKED_AT, FindNewEvents, ListLoggedEvents, Page, Subjects
+from touchbase.event_log.commands import LOOKED_AT, Page, Subjects
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.cell_answers import UNITED, CellOf, Division, divided, union
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
 from touchbase.sql.scope import ALL_CLIENTS
@@ -19,26 +21,32 @@ from touchbase.sql.statement import Execute, Plan, Select
 _LONG = [place for place, (name, _) in enumerate(LOGGED_EVENT) if name in ("changed", "cause", "data")]
 
 
-@executes(ListLoggedEvents)
-def list_logged_events(query: ListLoggedEvents) -> Plan[Page]:
-    """Run `ListLoggedEvents`."""
+@query
+def list_logged_events(
+    client: int, after_sequence: int | None, limit: int, types: list[str] | None = None, page_bytes: int = 0
+) -> Plan[Page]:
+    """The client's events after a sequence, oldest first; None: after the newest one, of which the page then says the sequence.
+
+    `types`: None: all types.
+    `page_bytes`: Bytes after which the page ends; 0: no limit.
+    """
     # The counter first: all events up to it are visible to the next statement, also where each statement sees later commits.
-    counters = yield Execute(NEWEST_OF, [(query.client,)])
+    counters = yield Execute(NEWEST_OF, [(client,)])
     newest = counters[0][1] if counters else 0
-    first = yield Select("SELECT min(sequence) FROM logged_event WHERE client = ?", (query.client,))
+    first = yield Select("SELECT min(sequence) FROM logged_event WHERE client = ?", (client,))
     oldest = first[0][0] or newest + 1
-    after = newest if query.after_sequence is None else query.after_sequence
+    after = newest if after_sequence is None else after_sequence
     if after >= newest:
         return Page([], after, newest, oldest)
-    where = Where("client = ?", query.client)
+    where = Where("client = ?", client)
     where.add("sequence > ?", after)
     where.add("sequence <= ?", newest)
-    if query.types is not None:
-        where.add(f"type IN ({', '.join('?' * len(query.types))})", *query.types)
+    if types is not None:
+        where.add(f"type IN ({', '.join('?' * len(types))})", *types)
     sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
-    budget = ByteBudget(query.page_bytes, _LONG) if query.page_bytes else None
-    events = [event_of(row) for row in (yield Select(sql, (*where.params, query.limit), budget=budget))]
-    is_full = len(events) == query.limit or (budget is not None and budget.is_spent)
+    budget = ByteBudget(page_bytes, _LONG) if page_bytes else None
+    events = [event_of(row) for row in (yield Select(sql, (*where.params, limit), budget=budget))]
+    is_full = len(events) == limit or (budget is not None and budget.is_spent)
     return Page(events, events[-1].sequence if is_full else newest, newest, oldest)
 
 
@@ -58,15 +66,18 @@ def list_latest_events(client: int, limit: int, types: list[str] | None = None) 
     return [event_of(row) for row in (yield Select(sql, (*where.params, limit)))]
 
 
-def _by_cell(query: FindNewEvents, cell_of: CellOf) -> dict[int, FindNewEvents]:
+def _by_cell(query: Any, cell_of: CellOf) -> dict[int, Any]:
     return {cell: replace(query, since=dict(part)) for cell, part in divided(query.since.items(), cell_of).items()}
 
 
-@executes(FindNewEvents, clients=lambda call: call.since, divide=Division(_by_cell, union, partial=True))
-def find_new_events(query: FindNewEvents) -> Plan[dict[int, int]]:
-    """Run `FindNewEvents`."""
-    rows = yield Execute(NEWEST_OF, sorted((client,) for client in query.since))
-    return {client: newest for client, newest in rows if newest > query.since[client]}
+@query(clients=lambda call: call.since, divide=Division(_by_cell, union, partial=True))
+def find_new_events(since: Mapping[int, int]) -> Plan[dict[int, int]]:
+    """Of these clients, the ones with events after the given sequences: client -> its newest sequence.
+
+    `since`: Client -> sequence.
+    """
+    rows = yield Execute(NEWEST_OF, sorted((client,) for client in since))
+    return {client: newest for client, newest in rows if newest > since[client]}
 
 
 @query(scope=ALL_CLIENTS, merge=UNITED)

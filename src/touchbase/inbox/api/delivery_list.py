@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.clients.commands import ListClientPage
+from touchbase.clients.sql.queries import list_client_page
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid
@@ -25,8 +25,9 @@ from touchbase.http.schemas import Time, encode, example, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
-from touchbase.inbox.search_queries import DeliveryEffects, GetEffects
+from touchbase.inbox.search_queries import DeliveryEffects
 from touchbase.inbox.service import DeliveryFilter, read_deliveries
+from touchbase.inbox.sql.search import get_effects
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.cell_answers import end_of
 from touchbase.sql.store import Store
@@ -131,7 +132,7 @@ FILTERS: tuple[Parameter[Any], ...] = (
 
 async def rows_of(store: Store, deliveries: Sequence[Delivery], found_in: Mapping[int, str]) -> Iterator[DeliveryRow]:
     """Return deliveries as listed, with their events and people, which are read at once."""
-    effects = await store.read(GetEffects([(each.client, each.id) for each in deliveries])) if deliveries else {}
+    effects = await store.read(get_effects([(each.client, each.id) for each in deliveries])) if deliveries else {}
     return (_row(each, effects.get(each.id, DeliveryEffects()), found_in.get(each.id)) for each in deliveries)
 
 
@@ -164,7 +165,7 @@ def address_of(email: str | None, linkedin_url: str | None) -> Ref | None:
 
 async def only_client(store: Store) -> int:
     """Return the number of the store's only client. Raises `Invalid` if there are several."""
-    clients = await store.read(ListClientPage(2))
+    clients = await store.read(list_client_page(2))
     if len(clients) != 1:
         raise Invalid([Fault("?client", "required", "must name the client whose deliveries are meant: there is not exactly one")])
     return clients[0].number

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.inbox.commands import DroppedBodies, PruneBodies
+from touchbase.inbox.commands import DroppedBodies
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNSEARCHABLE
 from touchbase.inbox.sql.commands import FORGET_CLEARED
 from touchbase.sql.builders import ONE
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
 from touchbase.suppression.suppression_keys import WHY_IGNORED, delivery_key
@@ -72,19 +72,19 @@ def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros, *,
     return (yield from _delete_bodies(client, [row[0] for row in cleared]))
 
 
-@executes(PruneBodies, background=True)
-def prune_bodies(command: PruneBodies) -> Plan[int]:
-    """Remove the oldest bodies past the retention period."""
-    old = yield Select(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (command.client, command.before_us, command.limit))
-    rows = [(command.client, row[0], command.before_us, command.at) for row in sorted(old)]
+@command(background=True)
+def prune_bodies(client: int, before_us: Micros, limit: int, at: Micros) -> Plan[int]:
+    """Remove up to `limit` bodies of deliveries applied or ignored before `before_us`; return how many."""
+    old = yield Select(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (client, before_us, limit))
+    rows = [(client, row[0], before_us, at) for row in sorted(old)]
     pruned = (yield Execute(PRUNE_DELIVERY, rows)) if rows else []
-    yield from _delete_bodies(command.client, [row[0] for row in pruned])
+    yield from _delete_bodies(client, [row[0] for row in pruned])
     return len(pruned)
 
 
 @query
 def count_prunable(client: int, before_us: Micros) -> Plan[int]:
-    """Count the bodies that `PruneBodies` would remove without a limit."""
+    """Count the bodies that `prune_bodies` would remove without a limit."""
     rows = yield Select(f"SELECT count(*) {_OLD}", (client, before_us))
     total: int = rows[0][0]
     return total

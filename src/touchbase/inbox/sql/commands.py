@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import CountRepeat, ReplayMany, StoredDelivery, StoreDelivery
+from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.statements import DEDUPE_KEY
@@ -110,18 +110,15 @@ def _delivery_row(c: StoreDelivery, number: int, duplicate_of: int | None) -> Ro
 @command
 def replay_deliveries(client: int, ids: list[int], at: Micros) -> Plan[int]:
     """Set deliveries back to `received`, with no attempts, queued at `at`; return how many were."""
-    return (yield from replay_many(ReplayMany([(client, number) for number in ids], at)))
+    changed: int = yield from replay_many.plan([(client, number) for number in ids], at)
+    return changed
 
 
-@executes(
-    ReplayMany,
-    clients=clients_of_deliveries,
-    divide=divided_deliveries(lambda _, counts: sum(counts.values())),
-)
-def replay_many(command: ReplayMany) -> Plan[int]:
-    """Replay deliveries of several clients; those without a body are skipped and not counted."""
-    next_attempt_us = replay_attempt_us(command.at)
-    rows = yield Execute(inbox_sql.REPLAY_DELIVERY, [(*one, next_attempt_us) for one in sorted(command.deliveries)])
+@command(clients=clients_of_deliveries, divide=divided_deliveries(lambda _, counts: sum(counts.values())))
+def replay_many(deliveries: list[tuple[int, int]], at: Micros) -> Plan[int]:
+    """Replay deliveries (client, id) of several clients in one transaction; return how many were."""
+    next_attempt_us = replay_attempt_us(at)
+    rows = yield Execute(inbox_sql.REPLAY_DELIVERY, [(*one, next_attempt_us) for one in sorted(deliveries)])
     return len(rows)
 
 

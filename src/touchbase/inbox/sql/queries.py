@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.history import sql as history_sql
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
-from touchbase.inbox.queries import (
-    MOST_COUNTED,
-    BusyClients,
-    CountDeliveries,
-    CountInbox,
-    DeliveryGroup,
-    GroupDeliveries,
-    InboxCounts,
-    ListDeliveries,
-    StateCount,
-    StateCounts,
-)
+from touchbase.inbox.queries import MOST_COUNTED, CountDeliveries, DeliveryGroup, InboxCounts, ListDeliveries, StateCount, StateCounts
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.cell_answers import FIRST, Answers, Merge, page_by_id, sorted_page, sum_of
@@ -104,14 +94,16 @@ def _where(query: ListDeliveries | CountDeliveries) -> Where:
     return where
 
 
-@executes(GroupDeliveries, unnamed=ALL_CLIENTS, merge=sorted_page(lambda group: (-group.count, -group.example_id)))
-def group_deliveries(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
-    """Return deliveries grouped by fingerprint, largest group first."""
-    assert query.state in STATES
-    where = Where(f"d.state = '{query.state}'")
-    where.equal("d.client", query.client)
-    where.equal("d.channel", query.channel)
-    where.equal("d.tool", query.tool)
+@query(unnamed=ALL_CLIENTS, merge=sorted_page(lambda group: (-group.count, -group.example_id)))
+def group_deliveries(
+    state: str, limit: int, client: int | None = None, channel: str | None = None, tool: str | None = None
+) -> Plan[list[DeliveryGroup]]:
+    """Group deliveries in a state that changed nothing, largest group first."""
+    assert state in STATES
+    where = Where(f"d.state = '{state}'")
+    where.equal("d.client", client)
+    where.equal("d.channel", channel)
+    where.equal("d.tool", tool)
     alike = "d.client, d.channel, d.tool, d.shape"
     found = (
         f"SELECT {alike}, count(*) AS many, min(d.received_us) AS first_us, max(d.received_us) AS last_us, max(d.id) AS example "
@@ -120,9 +112,9 @@ def group_deliveries(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
     rows = yield Select(
         f"WITH g AS ({found}) SELECT c.client_id, g.channel, g.tool, g.shape, g.many, g.first_us, g.last_us, g.example, e.error "
         "FROM g JOIN client c ON c.id = g.client JOIN delivery e ON e.client = g.client AND e.id = g.example",
-        (*where.params, query.limit),
+        (*where.params, limit),
     )
-    made = [DeliveryGroup(row[0], row[1], row[2], query.state, *row[3:]) for row in rows]
+    made = [DeliveryGroup(row[0], row[1], row[2], state, *row[3:]) for row in rows]
     return sorted(made, key=lambda group: (-group.count, -group.example_id))
 
 
@@ -146,12 +138,12 @@ _BUSY = (
 _ACTIVE = "JOIN client c ON c.id = b.client AND c.state = 'active'"
 
 
-@executes(BusyClients, scope=ALL_CLIENTS)
-def busy_clients(query: BusyClients) -> Plan[list[int]]:
-    """Return the active clients with due deliveries."""
+@query(scope=ALL_CLIENTS)
+def busy_clients(now_us: Micros) -> Plan[list[int]]:
+    """List the numbers of active clients with deliveries due by `now_us`."""
     due = "d.client = b.client AND d.state = 'received' AND d.next_attempt_us <= ?"
     sql = f"{_BUSY} SELECT b.client FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL AND EXISTS (SELECT 1 FROM delivery d WHERE {due})"
-    rows = yield Select(sql, (query.now_us,))
+    rows = yield Select(sql, (now_us,))
     return [row[0] for row in rows]
 
 
@@ -170,7 +162,7 @@ def _oldest_waiting() -> Plan[Micros | None]:
     return min((at for at in since if at is not None), default=None)
 
 
-def _added(query: CountInbox, answers: Answers) -> InboxCounts:
+def _added(query: Any, answers: Answers) -> InboxCounts:
     oldest: dict[str, int] = {}
     for counts in answers.values():
         for state, at in counts.oldest_us.items():
@@ -178,9 +170,9 @@ def _added(query: CountInbox, answers: Answers) -> InboxCounts:
     return InboxCounts(sum_of(query, {cell: counts.by_state for cell, counts in answers.items()}), oldest)
 
 
-@executes(CountInbox, scope=ALL_CLIENTS, merge=Merge(_added))
-def count_inbox(query: CountInbox) -> Plan[InboxCounts]:
-    """Return the number and the oldest of the deliveries in each state that may still change."""
+@query(scope=ALL_CLIENTS, merge=Merge(_added))
+def count_inbox() -> Plan[InboxCounts]:
+    """Count deliveries of all clients by state, except `applied` and `ignored`, of which there may be millions."""
     by_state: dict[str, int] = {}
     oldest: dict[str, int | None] = {}
     for state in STUCK:

@@ -8,14 +8,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import APPLIED, STATES
-from touchbase.inbox.search_queries import (
-    DeliveryEffects,
-    DeliveryPerson,
-    DeliveryStep,
-    GetEffects,
-    SoughtPerson,
-    StepThroughDeliveries,
-)
+from touchbase.inbox.search_queries import DeliveryEffects, DeliveryPerson, DeliveryStep, SoughtPerson, StepThroughDeliveries
 from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE, parameter_table
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries, union
@@ -194,10 +187,10 @@ def _within(rows: Sequence[Row]) -> tuple[int, list[int]]:
     return len(rows), ids
 
 
-@executes(GetEffects, clients=clients_of_deliveries, divide=divided_deliveries(union))
-def get_effects(query: GetEffects) -> Plan[dict[int, DeliveryEffects]]:
-    """Return the events and people of deliveries, in alphabetical order and in order of ids."""
-    rows = (yield Execute(EFFECTS_OF_DELIVERY, sorted(set(query.deliveries)))) if query.deliveries else []
+@query(clients=clients_of_deliveries, divide=divided_deliveries(union))
+def get_effects(deliveries: list[tuple[int, int]]) -> Plan[dict[int, DeliveryEffects]]:
+    """Get the effects of deliveries (client, id) by id; one without events is left out."""
+    rows = (yield Execute(EFFECTS_OF_DELIVERY, sorted(set(deliveries)))) if deliveries else []
     by_delivery: dict[int, list[Row]] = {}
     for row in rows:
         by_delivery.setdefault(row[0], []).append(row)

@@ -42,11 +42,12 @@ from touchbase.outgoing.api.schemas import (
     attempt_out,
     endpoint_out,
 )
-from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, Replay, StoreAttempt
+from touchbase.outgoing.commands import Replay
 from touchbase.outgoing.models import OUTCOMES, WEBHOOK, Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret
 from touchbase.outgoing.sql import dispatch as sql_dispatch
 from touchbase.outgoing.sql import endpoints as sql_endpoints
+from touchbase.outgoing.sql.dispatch import store_attempt
 from touchbase.outgoing.sql.endpoints import no_such_endpoint
 
 PATH, ATTEMPTS = "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts"
@@ -103,7 +104,7 @@ async def add_endpoint(call: Call) -> Response:
         hidden = encode(endpoint_out(made))
         return Response(201, encode(endpoint_out(made, secret=secret)), headers=[(b"location", location)], stored_body=hidden)
 
-    response = await call.write_and_respond(lambda writes: writes.write(AddEndpoint(new)), respond)
+    response = await call.write_and_respond(lambda writes: writes.write(sql_endpoints.add_endpoint(new)), respond)
     parts.on_endpoint()
     return response
 
@@ -134,7 +135,7 @@ async def change_endpoint(call: Call) -> Response:
         new = changed_endpoint(known, given, parts.clock())
         check(new, given)
         try:
-            changed = await parts.store.write(ChangeEndpoint(new, known.version))
+            changed = await parts.store.write(sql_endpoints.change_endpoint(new, known.version))
         except PreconditionFailed:
             known = await _find(call, client, number)
             continue
@@ -200,7 +201,7 @@ async def test_endpoint(call: Call) -> Response:
     def respond(_: None) -> Response:
         return Response(body=encode(attempt_out(attempt)))
 
-    return await call.write_and_respond(lambda writes: writes.write(StoreAttempt(attempt)), respond)
+    return await call.write_and_respond(lambda writes: writes.write(store_attempt(attempt)), respond)
 
 
 async def replay(call: Call) -> Response:

@@ -14,13 +14,13 @@ import msgspec
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.queries import settings_of
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing.commands import Backlog, CountOutgoing
+from touchbase.outgoing.commands import Backlog
 from touchbase.outgoing.filters import NAMES
 from touchbase.search.service import filter_parser
 from touchbase.search.sql.plans import without_match
 from touchbase.sql.cell_answers import Answers, Merge, sum_of
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Row, Select
 
@@ -64,7 +64,7 @@ _list: Callable[[str], list[str]] = msgspec.json.Decoder(list[str]).decode
 _dict: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def _added(query: CountOutgoing, answers: Answers) -> Backlog:
+def _added(query: Any, answers: Answers) -> Backlog:
     backlogs: list[Backlog] = list(answers.values())
     return Backlog(
         sum(backlog.waiting for backlog in backlogs),
@@ -74,9 +74,12 @@ def _added(query: CountOutgoing, answers: Answers) -> Backlog:
     )
 
 
-@executes(CountOutgoing, scope=ALL_CLIENTS, merge=Merge(_added))
-def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
-    """Run `CountOutgoing`."""
+@query(scope=ALL_CLIENTS, merge=Merge(_added))
+def count_outgoing(at: Micros) -> Plan[Backlog]:
+    """The backlog of all clients.
+
+    `at`: Now, for filters on times.
+    """
     states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))
     [(failing,)] = yield Select(f"SELECT count(*) {_FROM}{_SERVED}AND s.failing_since_us IS NOT NULL", ())
     filtered = yield Select(_EVALUATED, (FILTERED,))
@@ -93,11 +96,11 @@ def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
     for client, number, types, trees, position, newest in filtered:
         if client not in settings:
             settings[client] = (yield from settings_of(client)) or ClientSettings()
-        conditions = filter_conditions(_dict(trees), settings[client], query.at)
+        conditions = filter_conditions(_dict(trees), settings[client], at)
         count, oldest = yield from count_waiting(client, number, _list(types), conditions, position, newest)
         total += count
         times.append(oldest)
-    return Backlog(total, min((at for at in times if at is not None), default=None), states, failing)
+    return Backlog(total, min((current_at for current_at in times if current_at is not None), default=None), states, failing)
 
 
 @dataclass(frozen=True, slots=True)

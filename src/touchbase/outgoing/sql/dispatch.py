@@ -9,15 +9,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.connections.models import CRM
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
 from touchbase.history.events import CONTACT
-from touchbase.outgoing.commands import (
-    Leadership,
-    ListTroubles,
-    MailEndpoint,
-    StoreAttempt,
-    StoreProgress,
-    Trouble,
-    WriteBack,
-)
+from touchbase.outgoing.commands import Leadership, MailEndpoint, StoreProgress, Trouble, WriteBack
 from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt, Pending, Progress, Served
 from touchbase.outgoing.sql.statements import (
     ADVANCE,
@@ -118,10 +110,10 @@ def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
     yield from _insert([attempt for each in commands for attempt in each.attempts], ids)
 
 
-@executes(StoreAttempt, ids="webhook_attempt", clients=lambda call: (call.attempt.client,), background=True)
-def store_attempt(command: StoreAttempt, ids: Ids) -> Plan[None]:
-    """Run `StoreAttempt`."""
-    yield from _insert([command.attempt], ids)
+@command(ids="webhook_attempt", clients=lambda call: (call.attempt.client,), background=True)
+def store_attempt(ids: Ids, attempt: Attempt) -> Plan[None]:
+    """Store one attempt, of a test."""
+    yield from _insert([attempt], ids)
 
 
 def _insert(attempts: Sequence[Attempt], ids: Ids) -> Plan[None]:
@@ -190,15 +182,15 @@ def read_served(cipher: Cipher, client: int, ids: list[int]) -> Plan[list[Served
     return found
 
 
-@executes(ListTroubles, scope=ALL_CLIENTS, merge=sorted_page(lambda trouble: (trouble.client_id, trouble.endpoint_id)))
-def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:
-    """Run `ListTroubles`."""
+@query(scope=ALL_CLIENTS, merge=sorted_page(lambda trouble: (trouble.client_id, trouble.endpoint_id)))
+def list_troubles(failing_before_us: Micros, limit: int = 100) -> Plan[list[Trouble]]:
+    """Endpoints that are paused, were disabled because of a response, or have been failing since a time before `failing_before_us`."""
     rows = yield Select(
         "SELECT c.client_id, e.id, e.url, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e "
         "JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id JOIN client c ON c.id = e.client "
         "WHERE e.state = 'paused' OR (e.state = 'disabled' AND e.reason IS NOT NULL) OR (e.state = 'active' AND s.failing_since_us < ?) "
         "ORDER BY c.client_id, e.id LIMIT ?",
-        (query.failing_before_us, query.limit),
+        (failing_before_us, limit),
     )
     return [Trouble(*row) for row in rows]
 

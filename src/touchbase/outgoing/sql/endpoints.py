@@ -10,7 +10,7 @@ from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.outgoing.commands import AddEndpoint, ChangeEndpoint, Replay
+from touchbase.outgoing.commands import Replay
 from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, Pending, Progress, Secret
 from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
 from touchbase.outgoing.sql.statements import (
@@ -44,10 +44,10 @@ def no_such_endpoint(endpoint_id: int) -> NotFound:
     return NotFound(f"there is no webhook endpoint with id {endpoint_id}")
 
 
-@executes(AddEndpoint, ids="webhook_endpoint", cipher=True, clients=lambda call: (call.endpoint.client,))
-def add_endpoint(command: AddEndpoint, ids: Ids, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
-    """Run `AddEndpoint`."""
-    made = command.endpoint
+@command(ids="webhook_endpoint", cipher=True, clients=lambda call: (call.endpoint.client,))
+def add_endpoint(ids: Ids, cipher: Cipher, endpoint: Endpoint) -> Plan[Endpoint | TouchbaseError]:
+    """Store an endpoint; the store assigns its id. It gets the events that are logged from now on. `Conflict` above `MAX_ENDPOINTS`."""
+    made = endpoint
     there = yield Select("SELECT count(*) FROM webhook_endpoint WHERE client = ?", (made.client,))
     if there[0][0] >= MAX_ENDPOINTS:
         return Conflict(f"a client has at most {MAX_ENDPOINTS} webhook endpoints; remove one, or read the change feed")
@@ -63,15 +63,19 @@ def _newest(client: int) -> Plan[int]:
     return rows[0][0] if rows else 0
 
 
-@executes(ChangeEndpoint, cipher=True, clients=lambda call: (call.endpoint.client,))
-def change_endpoint(command: ChangeEndpoint, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
-    """Run `ChangeEndpoint`."""
-    known = yield from _locked(command.endpoint.client, command.endpoint.id, cipher)
-    if known is None:
-        return no_such_endpoint(command.endpoint.id)
-    if known.version != command.known:
+@command(cipher=True, clients=lambda call: (call.endpoint.client,))
+def change_endpoint(cipher: Cipher, endpoint: Endpoint, known: int) -> Plan[Endpoint | TouchbaseError]:
+    """Replace the values of an endpoint, decided on `known`; `NotFound`, and `PreconditionFailed` if it has changed since.
+
+    `endpoint`: With the new values.
+    `known`: The version that the change was decided on.
+    """
+    current_known = yield from _locked(endpoint.client, endpoint.id, cipher)
+    if current_known is None:
+        return no_such_endpoint(endpoint.id)
+    if current_known.version != known:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
-    return (yield from _save(command.endpoint, cipher))
+    return (yield from _save(endpoint, cipher))
 
 
 @command(cipher=True)

@@ -42,8 +42,9 @@ from touchbase.records.api.match_schemas import (
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.serializers import to_text
 from touchbase.records.api.upsert import match_fields
-from touchbase.records.match import Key, Match, MatchEverywhere
+from touchbase.records.match import Key, Match
 from touchbase.records.record_type import Field
+from touchbase.records.sql import lookup as sql_lookup
 from touchbase.records.sql.lookup import match_records
 from touchbase.sql.store import Store
 
@@ -149,7 +150,7 @@ class MatchResource:
         only = await call.administrator()
         call.parameters().done()
         keys = await self._keys(call)
-        found = await call.api.dependencies.store.read(MatchEverywhere(only, self._kind, _all(keys)))
+        found = await call.api.dependencies.store.read(sql_lookup.match_everywhere(only, self._kind, _all(keys)))
         if found is None:
             raise Invalid([Fault("/items", "too_many", "are too many for the number of clients; send fewer at once")])
         return Response(body=encode({"data": [self._clients(each, found) for each in keys]}))

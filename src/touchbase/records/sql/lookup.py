@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere
+from touchbase.records.match import MAX_LOOKUPS, Key, Match
 from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.cell_answers import FIRST, Answers, Merge
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import executes, query
+from touchbase.sql.operation import query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -86,7 +87,7 @@ def _match_of(row: Row) -> Match:
     return Match(number, status, sent, replied, "", email_key, linkedin_key, company_domain)
 
 
-def _joined(query: MatchEverywhere, answers: Answers) -> Mapping[Key, list[Match]] | None:
+def _joined(query: Any, answers: Answers) -> Mapping[Key, list[Match]] | None:
     if any(answer is None for answer in answers.values()):
         return None
     joined: dict[Key, list[Match]] = {}
@@ -96,20 +97,20 @@ def _joined(query: MatchEverywhere, answers: Answers) -> Mapping[Key, list[Match
     return joined
 
 
-@executes(MatchEverywhere, unnamed=ALL_CLIENTS, merge=Merge(_joined))
-def match_everywhere(query: MatchEverywhere) -> Plan[Mapping[Key, list[Match]] | None]:
-    """Return the records that have these keys, each client's through its own index."""
+@query(unnamed=ALL_CLIENTS, merge=Merge(_joined))
+def match_everywhere(client: int | None, kind: int, keys: list[Key]) -> Plan[Mapping[Key, list[Match]] | None]:
+    """The records of all clients, or of one, that have these keys, by key; None if there are too many clients for so many keys."""
     where = Where("state <> 'deleting'")
-    where.equal("id", query.client)
+    where.equal("id", client)
     rows = yield Select(f"SELECT id, client_id FROM client WHERE {where} ORDER BY client_id", where.params)
     clients: dict[int, str] = {row[0]: row[1] for row in rows}
-    if len(clients) * len(query.keys) > MAX_LOOKUPS:
+    if len(clients) * len(keys) > MAX_LOOKUPS:
         return None
     found: dict[Key, list[Match]] = {}
-    for column, statement in _STATEMENTS[query.kind].items():
-        keys = [(client, key) for client in clients for named, key in query.keys if named == column]
-        if keys:
-            for row in (yield Execute(statement, keys)):
+    for column, statement in _STATEMENTS[kind].items():
+        current_keys = [(current_client, key) for current_client in clients for named, key in keys if named == column]
+        if current_keys:
+            for row in (yield Execute(statement, current_keys)):
                 match = _match_of(row)
                 found.setdefault((column, row[1]), []).append(replace(match, client_id=clients[row[0]]))
     return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.auth.authentication import ADMIN, READ
-from touchbase.clients.commands import ListClientPage
 from touchbase.clients.models import Client
+from touchbase.clients.sql.queries import list_client_page
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
@@ -88,7 +88,7 @@ async def _page(call: Call, given: Parameters, only: int | None) -> tuple[Sequen
     """Return a page of the clients that the administrator may see, and the cursor of the next one."""
     after = given.cursor("reports", str)
     given.done()
-    found = await call.api.dependencies.store.read(ListClientPage(given[LIMIT] + 1, after, only=only))
+    found = await call.api.dependencies.store.read(list_client_page(given[LIMIT] + 1, after, only=only))
     page = found[: given[LIMIT]]
     return page, cursor_text("reports", page[-1].client_id) if len(found) > len(page) else None
 

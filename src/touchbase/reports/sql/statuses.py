@@ -18,8 +18,8 @@ from touchbase.history.events import CONTACT
 from touchbase.history.status import path_of
 from touchbase.history.status_words import StatusWords
 from touchbase.reports.models import StatusCounts
-from touchbase.reports.queries import MOST_ROWS, ReportStatuses, ReportTooLarge
-from touchbase.sql.operation import executes
+from touchbase.reports.queries import MOST_ROWS, ReportTooLarge
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Row, Select
 
 PAGE = 2_000
@@ -28,30 +28,33 @@ _NOWHERE = "\0"
 """In place of a status before a record was created; no status has this character."""
 
 
-@executes(ReportStatuses)
-def report_statuses(query: ReportStatuses) -> Plan[list[StatusCounts] | ReportTooLarge]:
-    """Run `ReportStatuses`."""
-    table, edges = "contact" if query.kind == CONTACT else "company", query.edges
-    settings = (yield from settings_of(query.client)) or ClientSettings()
-    words = settings.words(query.kind)
+@query
+def report_statuses(client: int, kind: int, edges: Sequence[Micros]) -> Plan[list[StatusCounts] | ReportTooLarge]:
+    """Records of one kind by status: a row for each interval and each status that one of them has, by interval and status.
+
+    `edges`: Beginnings of the intervals, and the end of the last.
+    """
+    table = "contact" if kind == CONTACT else "company"
+    settings = (yield from settings_of(client)) or ClientSettings()
+    words = settings.words(kind)
     counts = _Counts(edges, words)
     total = 0
     for status, number in (
-        yield Select(f"SELECT status, count(*) FROM {table} WHERE client = ? AND status IS NOT NULL GROUP BY status", (query.client,))
+        yield Select(f"SELECT status, count(*) FROM {table} WHERE client = ? AND status IS NOT NULL GROUP BY status", (client,))
     ):
         counts.before[words.of(status)] += number
         total += number
-    rows = yield Select(f"SELECT count(*) FROM {table} WHERE client = ?", (query.client,))
+    rows = yield Select(f"SELECT count(*) FROM {table} WHERE client = ?", (client,))
     counts.before[None] += rows[0][0] - total
     # A change of a record also changes its updated_us, which is not earlier than the change, but for a clock that was put back.
     since = edges[0] - DAY
-    by_id = yield from _are_many_changed(table, query.client, since, rows[0][0])
+    by_id = yield from _are_many_changed(table, client, since, rows[0][0])
     where, order = (f"id > ? AND updated_us + 0 > {since:d}", "id") if by_id else ("(updated_us, id) > (?, ?)", "updated_us, id")
     after: Row = (0,) if by_id else (since, 0)
     while True:
         page = yield Select(
             f"SELECT updated_us, id, created_us, status, status_path FROM {table} WHERE client = ? AND {where} ORDER BY {order} LIMIT ?",
-            (query.client, *after, PAGE),
+            (client, *after, PAGE),
         )
         counts.add(page)
         if len(page) < PAGE:

@@ -18,7 +18,7 @@ from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields_within
-from touchbase.search.queries import EXACT, Count, CountFound, FindPosition, Found, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.queries import EXACT, Count, CountFound, Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
@@ -67,14 +67,17 @@ def count_found(query: CountFound) -> Plan[int]:
     return (yield from _count(table, search, ids, finder)).value
 
 
-@executes(FindPosition)
-def find_position(query: FindPosition) -> Plan[Position | None]:
-    """Return the position of the last record of those to skip."""
-    search, table = query.search, _table_of(query.search)
+@query
+def find_position(client: int, search: SearchRecords[Any], skip: int) -> Plan[Position | None]:
+    """The position of the `skip`th record that a search finds after its own position; None if it finds fewer.
+
+    The search is in the order of creation: then its index is enough to skip records.
+    """
+    table = _table_of(search)
     assert [key.field.column for key in search.sort] == ["created_us"]
-    finder = Candidates(query.client, table.kind)
+    finder = Candidates(client, table.kind)
     ids = yield from finder.of_search(search.where, search.words)
-    rows = yield _select(table, search, ids, True if ids is None else None, 1, finder, "t.created_us, t.id", query.skip - 1)
+    rows = yield _select(table, search, ids, True if ids is None else None, 1, finder, "t.created_us, t.id", skip - 1)
     return (rows[0][0], rows[0][1]) if rows else None
 
 

@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 import apsw
 
 import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
-from touchbase.auth.commands import AnyKey, FindKey
-from touchbase.auth.sql import is_session_ended
-from touchbase.clients.commands import FindClient, FindClientByNumber
+from touchbase.auth.commands import FindKey
+from touchbase.auth.sql import any_key, is_session_ended
+from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairTurns
 from touchbase.common.threads import on_thread
-from touchbase.connections.commands import ListConnections
+from touchbase.connections.sql.commands import list_connections
 from touchbase.custom_fields.sql import find_uses
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.errors import UnusableStore
@@ -38,13 +39,13 @@ from touchbase.events.inbox_batch import (
 from touchbase.events.large_delivery import LargeWork
 from touchbase.events.projection import IN_USE, NOT_DELETED
 from touchbase.events.work import DryRunResult, Translate, WorkReport
-from touchbase.idempotency.commands import FindResponse
+from touchbase.idempotency.sql import find_response
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.queries import find_traces
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.sql.lookup import find_companies
 from touchbase.records.sql.reads import get_records
-from touchbase.reports.queries import ReportStatuses
+from touchbase.reports.sql.statuses import report_statuses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Query, plan_of_query
 from touchbase.sql.statement import Plan
@@ -68,11 +69,11 @@ POINT_QUERIES = frozenset(
         GetCompany,
         find_companies,
         FindClient,
-        FindClientByNumber,
-        ListConnections,
+        find_client_by_number,
+        list_connections,
         FindKey,
-        AnyKey,
-        FindResponse,
+        any_key,
+        find_response,
         find_traces,
         is_session_ended,
     }
@@ -87,7 +88,7 @@ QUICK_SECONDS = 0.002
 """A page query that takes longer starts again on a thread."""
 STEPS_PER_CHECK = 200
 """Steps of SQLite's virtual machine between two checks of the time: a few rows."""
-LONG_QUERIES = frozenset({ReportStatuses, find_uses})
+LONG_QUERIES = frozenset({report_statuses, find_uses})
 """Queries that may read everything a client has: they have threads of their own, so that no other query waits for them.
 
 Reports by campaign read part by part, so they may take the threads of the others.
