@@ -49,7 +49,7 @@ def why_not_storable(text: str) -> str | None:
     """Return why a store cannot store this text, or None: a NUL, or half of a surrogate pair."""
     if "\0" in text:
         return "must not contain the NUL character (\\u0000)"
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         return "contains half of a surrogate pair, which is no character; send both halves or the character itself"
     return None
 
@@ -72,7 +72,7 @@ def custom_bytes(values: Iterable[tuple[str, str | None]]) -> int:
 
 def exceeds_budget(values: Mapping[str, str | None]) -> bool:
     """Return whether custom fields are longer than a record may have them; short ones are not encoded to know it."""
-    characters = sum(len(name) + len(value) for name, value in values.items() if value is not None)
+    characters = len("".join(values)) + sum(map(len, filter(None, values.values())))
     return characters * 4 > CUSTOM_FIELD_BYTES and custom_bytes(values.items()) > CUSTOM_FIELD_BYTES
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from touchbase.common.timestamps import Micros
@@ -106,6 +107,7 @@ def event_id(sequence: int) -> str:
     return f"evt_{sequence}"
 
 
+@cache
 def record_event(kind: int, what: str) -> EventType:
     """Return the type of an event of a contact or company, such as `created`."""
     return EventType(f"{_NAMES[kind]}.{what}")

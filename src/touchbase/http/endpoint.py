@@ -89,7 +89,7 @@ class Api:
         Raises the errors of `Authenticator.client` and `RateLimiter`. The caller must call `finish_request` in the end, also after errors.
         """
         key = None if self._open else key_from_headers(headers)
-        client = await self.authenticate(headers, key, needed, now, scope)
+        client = self._cached(headers, key, needed, now, scope) or await self.authenticate(headers, key, needed, now, scope)
         scope["touchbase.client"] = client.client_id
         if self._tracing is not None:
             self._tracing.begin(scope, trusted=True)
@@ -105,6 +105,14 @@ class Api:
 
     async def authenticate(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client:
         """Authenticate a request for records without counting it; raises the errors of `Authenticator.client`."""
+        client = self._cached(headers, key, needed, now, scope)
+        if client is None:
+            named, makes = _text(headers.get(CLIENT_ID)), scope["method"] in ("POST", "PUT")
+            client = await self.authenticator.client(_text(key), named, needed, peer_of(scope), makes=makes)
+        return client
+
+    def _cached(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client | None:
+        """Return the client if it is known without the store and active; raises `Invalid` if the header is repeated."""
         named = headers.get(CLIENT_ID)
         if named is not None and sum(1 for name, _ in scope["headers"] if name == CLIENT_ID) > 1:
             raise Invalid([Fault(CLIENT_HEADER, "repeated", "is given more than once; send one")])
@@ -112,11 +120,7 @@ class Api:
             client = self.clients.cached(DEFAULT_CLIENT, now) if named is None else None
         else:
             client = None if key is None else self.authenticator.cached(key, named, needed, now)
-        if client is None or client.state != ACTIVE:
-            client = await self.authenticator.client(
-                _text(key), _text(named), needed, peer_of(scope), makes=scope["method"] in ("POST", "PUT")
-            )
-        return client
+        return client if client is not None and client.state == ACTIVE else None
 
     async def principal(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
         """Authenticate and count an administrator's request; raises the errors of `Authenticator.principal` and `RateLimiter`."""
@@ -248,9 +252,9 @@ class Call:
         decoder: msgspec.json.Decoder[S] = _decoder(wanted)
         return read_struct(raw, decoder, wanted, rules)
 
-    async def client(self) -> Client:
+    def client(self) -> Awaitable[Client]:
         """Authenticate the request and return its client."""
-        return await self.api.client(self.headers, self.needed, self.api.dependencies.clock(), self.scope)
+        return self.api.client(self.headers, self.needed, self.api.dependencies.clock(), self.scope)
 
     async def administrator(self) -> int | None:
         """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
@@ -309,15 +313,14 @@ class Resource:
         if handler is not None:
             self._operations |= dict.fromkeys(methods, Operation(name, needed, handler, declared, large))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Handle one request; a plain function, as `Router` is."""
         operation = self._operations.get(scope["method"])
         scope["touchbase.template"] = self._template
         if operation is None:
-            await run_handler(self._api, scope, receive, send, self._method_not_allowed)
-            return
+            return run_handler(self._api, scope, receive, send, self._method_not_allowed)
         scope["touchbase.route"] = operation.name
-        await run_handler(self._api, scope, receive, send, operation.handler, operation.needed, operation.declared, large=operation.large)
+        return run_handler(self._api, scope, receive, send, operation.handler, operation.needed, operation.declared, large=operation.large)
 
     async def _method_not_allowed(self, call: Call) -> Response:
         raise MethodNotAllowed(call.scope["method"], self._allowed)
@@ -339,8 +342,7 @@ async def run_handler(
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
     try:
-        with collecting() as missing:
-            response = await handler(Call(api, scope, receive, headers, needed, declared, large))
+        response = await handler(Call(api, scope, receive, headers, needed, declared, large))
     except ClientDisconnected:
         return
     except Exception as error:
@@ -348,9 +350,20 @@ async def run_handler(
         return
     finally:
         api.finish_request(scope)
-    if missing:
-        response.headers.append((UNANSWERED, ",".join(sorted(missing)).encode("ascii")))
     await send_response(scope, send, response, request_id)
+
+
+def naming_unanswered(handler: Handler) -> Handler:
+    """Wrap the handler so that its response names the cells that did not answer, whose rows it lacks."""
+
+    async def with_names(call: Call) -> Response:
+        with collecting() as missing:
+            response = await handler(call)
+        if missing:
+            response.headers.append((UNANSWERED, ",".join(sorted(missing)).encode("ascii")))
+        return response
+
+    return with_names
 
 
 def as_touchbase_error(error: Exception, scope: Scope) -> TouchbaseError:

@@ -8,6 +8,7 @@ Source: the draft "The Idempotency-Key HTTP Header Field" (draft-ietf-httpapi-id
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from hashlib import blake2b
 
 from touchbase.errors import Fault, Invalid
@@ -34,9 +35,10 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
     response is only sent to its owner.
     """
 
+    def either(call: Call) -> Awaitable[Response]:
+        return with_key(call) if IDEMPOTENCY_KEY in call.headers else handler(call)
+
     async def with_key(call: Call) -> Response:
-        if IDEMPOTENCY_KEY not in call.headers:
-            return await handler(call)
         request = await _request(call, owner)
         api = call.api
         try:
@@ -51,7 +53,7 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
         except ReplayedResponse as repeated:
             return replayed(repeated.response, call.scope["touchbase.request_id"])
 
-    return with_key
+    return either
 
 
 async def _request(call: Call, owner: Owner) -> RequestKey:

@@ -32,7 +32,8 @@ def preferences(scope: Scope) -> Mapping[str, str]:
 
 def is_strict(scope: Scope) -> bool:
     """Return whether the caller asks for `handling=strict`."""
-    return preferences(scope).get(HANDLING, "").lower() == STRICT
+    given = preferences(scope)
+    return bool(given) and given.get(HANDLING, "").lower() == STRICT
 
 
 def applied(*preferences: str) -> list[tuple[bytes, bytes]]:

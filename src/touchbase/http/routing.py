@@ -6,7 +6,7 @@ modules. To add a route: a handler, and a `Route` next to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import msgspec
 
 from touchbase.http.asgi_types import App, Receive, Scope, Send
 from touchbase.http.buffer_body import buffer_body, of_administrator, of_client
-from touchbase.http.endpoint import Api, Handler, Resource, run_handler
+from touchbase.http.endpoint import Api, Handler, Resource, naming_unanswered, run_handler
 from touchbase.http.idempotency import idempotent
 from touchbase.http.query_parameters import Parameter
 
@@ -131,6 +131,8 @@ class Route:
         """Return the handler with what the table says: a body arrives before it runs, and a `POST` honours idempotency keys."""
         assert self.handler is not None
         handler, owner = self.handler, of_client if self.of_client else of_administrator
+        if not self.of_client:
+            handler = naming_unanswered(handler)
         if self.buffered and isinstance(self.body, type):
             handler = buffer_body(handler, owner)
         return idempotent(handler, owner) if self.takes_key else handler
@@ -187,21 +189,19 @@ class Router:
             if not resource.parameters:
                 self._exact[path] = resource
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request, or the lifespan."""
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Handle one request, or the lifespan; a plain function, because each coroutine on the way costs as much as the look-up."""
         if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
-            return
+            return _lifespan(receive, send)
         path: str = scope["path"]
         resource = self._exact.get(path)
         if resource is None:
             found = self._root.find(path.split("/"))
             if found is None:
-                await run_handler(self._api, scope, receive, send, self._default)
-                return
+                return run_handler(self._api, scope, receive, send, self._default)
             resource, values = found
             scope["path_params"] = dict(zip(resource.parameters, values, strict=True))
-        await resource(scope, receive, send)
+        return resource(scope, receive, send)
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

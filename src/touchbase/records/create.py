@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
@@ -51,10 +51,8 @@ def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: 
     faults: list[Fault] = []
     settings = client.settings
     custom: list[tuple[str, str]] = []
-    if request.custom_fields:
-        custom = validation.custom_fields(
-            request.custom_fields, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings)
-        )
+    if asked := request.custom_fields:
+        custom = validation.custom_fields(asked, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings))
     faults += request.body_faults
     columns = kind.columns({each.name: getattr(request, each.name) for each in kind.fields}, faults)
     if status := validation.text_or_none(getattr(request, kind.status)):
@@ -67,17 +65,17 @@ def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: 
     return command
 
 
-async def create_record(
+def create_record(
     store: Writes, command: CreateRecord[R], client: Client, by: Author = NO_AUTHOR, *, restore: bool = False
-) -> Created[R]:
+) -> Coroutine[Any, Any, Created[R]]:
     """Store a record, or merge it into the record that exists when `on_duplicate` is "update".
 
     Raises `Conflict` with the id of the existing record, and `PersonErased`, unless `restore` is set.
     """
     prepare_creation(command, by, restore=restore)
     if command.on_duplicate != "update":
-        return await store.write(command)
-    return await create_or_merge(store, command, lambda existing: merge_command(command, existing, client))
+        return store.write(command)
+    return create_or_merge(store, command, lambda existing: merge_command(command, existing, client))
 
 
 def prepare_creation(command: CreateRecord[R], by: Author, *, restore: bool = False) -> None:

@@ -53,17 +53,18 @@ def difference(before: State, after: State) -> dict[str, tuple[Any, Any]]:
     for name in before | after:
         old, new = before.get(name), after.get(name)
         if old != new:
-            changed[name] = (_shown(name, old), _shown(name, new))
+            changed[name] = (_time(old), _time(new)) if name in _IS_TIME else (old, new)
     return changed
 
 
-def _shown(name: str, value: Any) -> Any:
-    return to_text(value) if value is not None and name in _IS_TIME else value
+def _time(value: Micros | None) -> str | None:
+    return None if value is None else to_text(value)
 
 
 def creation(record: Record, cause: Mapping[str, Any], at: Micros) -> LoggedEvent:
     """Return the event of a record that was created, with all its values."""
-    return _event(record, "created", at, difference({}, state_of(record)), cause)
+    changed = {name: (None, to_text(value) if name in _IS_TIME else value) for name, value in state_of(record).items() if value is not None}
+    return _event(record, "created", at, changed, cause)
 
 
 def changes(record: Record, before: State, at: Micros, cause: Mapping[str, Any], words: StatusWords = PLAIN) -> list[LoggedEvent]:

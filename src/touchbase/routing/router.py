@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
@@ -153,10 +153,11 @@ class CellRouter:
         usable = [HOME, *(number for number, cell in self.cells.items() if cell.reason is None and cell.cell.state == OPEN)]
         return min(usable, key=lambda number: (counts.get(number, 0), number))
 
-    async def write(self, command: Command[T]) -> T:
+    def write(self, command: Command[T]) -> Coroutine[Any, Any, T]:
         """Execute one command in the cell of its client."""
-        if not self.cells:
-            return await self.home.write(command)
+        return self._write(command) if self.cells else self.home.write(command)
+
+    async def _write(self, command: Command[T]) -> T:
         inner = command.command if isinstance(command, Idempotent) else command
         special = names.WRITES.get(type(inner))
         if special is not None:
@@ -171,10 +172,11 @@ class CellRouter:
             await self.copy_list()
         return result
 
-    async def read(self, query: Query[T]) -> T:
+    def read(self, query: Query[T]) -> Coroutine[Any, Any, T]:
         """Execute a query in the cell of its client, or in all of them."""
-        if not self.cells:
-            return await self.home.read(query)
+        return self._read(query) if self.cells else self.home.read(query)
+
+    async def _read(self, query: Query[T]) -> T:
         special = names.READS.get(type(query))
         if special is not None:
             return cast(T, await special(self, query))

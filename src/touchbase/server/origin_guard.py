@@ -63,9 +63,9 @@ class OriginGuard:
         """Return the error response to this request, or None if it may proceed."""
         is_webhook = path.startswith(RECEIVERS)
         hosts = [request.host, *_split(request.forwarded_host)]
-        if not is_webhook and (request.proxies is not None or any(self._is_public(host) for host in hosts)):
+        if not is_webhook and (request.proxies is not None or any(map(self._is_public, hosts))):
             return BY_PUBLIC_NAME
-        is_own = self._any_name or all(not host or self._is_own(host) for host in hosts)
+        is_own = self._any_name or all(map(self._is_own, filter(None, hosts)))
         if not is_own and not is_webhook:
             return FOREIGN_HOST
         origin = request.origin

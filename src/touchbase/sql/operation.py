@@ -177,22 +177,22 @@ def _one_by_one(one: One) -> Run:
 
 def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options) -> Any:
     call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
-    one: One
-    if ids is None and not cipher:
+    injected = _INJECTED[ids is not None, cipher]
 
-        def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
-            return plan(*arguments(call))
-    else:
-
-        def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
-            return plan(*_injected(source if ids is not None else None, key if cipher else None), *arguments(call))
+    def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
+        return plan(*injected(source, key), *arguments(call))
 
     call_type.operation = Operation(_one_by_one(one), one, _needs(ids), **options)
     return call_type
 
 
-def _injected(ids: Ids | None, cipher: Any) -> tuple[Any, ...]:
-    return tuple(each for each in (ids, cipher) if each is not None)
+_INJECTED: dict[tuple[bool, bool], Callable[[Ids, Any], tuple[Any, ...]]] = {
+    (False, False): lambda ids, cipher: (),
+    (True, False): lambda ids, cipher: (ids,),
+    (False, True): lambda ids, cipher: (cipher,),
+    (True, True): lambda ids, cipher: (ids, cipher),
+}
+"""What a plan gets before the arguments of a call: by whether it takes ids, and the cipher."""
 
 
 @overload
@@ -252,10 +252,7 @@ def executes(
     """
 
     def register(plan: PlanT) -> PlanT:
-        takes_ids = ids is not None or (batch and issubclass(call_type, Command))
-
-        def injected(source: Ids, key: Any) -> tuple[Any, ...]:
-            return _injected(source if takes_ids else None, key if cipher else None)
+        injected = _INJECTED[ids is not None or (batch and issubclass(call_type, Command)), cipher]
 
         def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
             steps: Plan[Any] = _first(plan([call], *injected(source, key))) if batch else plan(call, *injected(source, key))

@@ -87,8 +87,8 @@ _decode: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).
 
 def new_row(event: LoggedEvent, back: int) -> Row:
     """Return the row of a new event, in the order of `NEW`."""
-    changed, cause, data = (encode(each) if each else "{}" for each in (event.changed, event.cause, event.data))
-    return (event.client, back, event.type, event.at, event.record_kind, event.record_id, changed, cause, data)
+    changed, data = encode(event.changed) if event.changed else "{}", encode(event.data) if event.data else "{}"
+    return (event.client, back, event.type, event.at, event.record_kind, event.record_id, changed, encode(event.cause), data)
 
 
 def event_of(row: Row) -> LoggedEvent:

@@ -8,8 +8,9 @@ ignored without a word, so that a response can be sent back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TypeVar
 from urllib.parse import quote
@@ -19,7 +20,7 @@ import msgspec
 from touchbase.common.misspelt import LONGEST_COMPARED, nearest, squashed
 from touchbase.errors import COUNTED, Fault, Invalid
 from touchbase.http.body_errors import escaped
-from touchbase.http.request_body import Rules, read_struct
+from touchbase.http.request_body import NUL, Rules, read_struct
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -103,6 +104,10 @@ class MemberCheck:
         thorough: bool = True,
     ) -> tuple[S, tuple[str, ...]]:  # fmt: skip
         """Decode a body as `read_struct` does, and return the names of its ignored members; typing errors are faults too."""
+        if not strict and NUL not in body:
+            # Most bodies are right and have known members only: they are decoded once.
+            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return _without_unknown(wanted).decode(body), ()
         unknown = self.unknown(body, strict=strict, thorough=thorough)
         if not unknown.faults:
             return read_struct(body, decoder, wanted, rules, thorough=thorough), unknown.ignored
@@ -136,6 +141,12 @@ class MemberCheck:
             odd = ((index, name) for index, item in enumerate(items) for name in item if name not in known)
             for index, name in islice(odd, MOST_EXAMINED):
                 yield Fault(f"/{member}/{index}/{escaped(name)}", "unknown", detail)
+
+
+@cache
+def _without_unknown(wanted: type[S]) -> msgspec.json.Decoder[S]:
+    """Return a decoder that refuses members which the type does not have."""
+    return msgspec.json.Decoder(msgspec.defstruct(wanted.__name__, (), bases=(wanted,), forbid_unknown_fields=True))
 
 
 def ignored_header(names: Iterable[str]) -> list[tuple[bytes, bytes]]:

@@ -79,15 +79,15 @@ class _RecordFields(Struct):
     @property
     def custom_pointer(self) -> str:
         """Where the custom fields are in the body."""
-        name, other = (_value(self, each) for each in self.CUSTOM)
-        return f"/{self.CUSTOM[1]}" if name is UNSET and other is not UNSET else f"/{self.CUSTOM[0]}"
+        name, other = self.CUSTOM
+        return f"/{other}" if getattr(self, name) is UNSET and getattr(self, other) is not UNSET else f"/{name}"
 
     @property
     def body_faults(self) -> list[Fault]:
         """The faults of both names with different values, and of a company's domain."""
         faults: list[Fault] = []
         names = self.CUSTOM
-        one, other = _value(self, names[0]), _value(self, names[1])
+        one, other = getattr(self, names[0]), getattr(self, names[1])
         if one is not UNSET and other is not UNSET and one != other:
             faults += [Fault(f"/{name}", "contradiction", _BOTH.format(f"/{another}")) for name, another in (names, names[::-1])]
         company = getattr(self, "company_id", None)
@@ -98,12 +98,8 @@ class _RecordFields(Struct):
     @property
     def custom_fields(self) -> list[Any]:
         """The custom fields, under either name."""
-        given = _value(self, self.CUSTOM[0])
-        return (_value(self, self.CUSTOM[1]) if given is UNSET else given) or []
-
-
-def _value(asked: Struct, name: str) -> Any:
-    return getattr(asked, name)
+        given = getattr(self, self.CUSTOM[0])
+        return (getattr(self, self.CUSTOM[1]) if given is UNSET else given) or []
 
 
 class ContactRequest(_RecordFields):

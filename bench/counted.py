@@ -1,0 +1,296 @@
+"""Count what one operation costs, by what noise does not move: `python -m bench.counted`.
+
+A server without sockets runs on a SQLite store in memory; requests come on 32 connections at once. For one request of each kind it counts
+the Python calls, and on the store the statements, changed rows and transactions; with `--instructions` those of the processor too.
+The committed table `counted.json` has the counts of today: more than 5 % more is an error, and `--write` replaces the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from itertools import islice
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import apsw
+import uvloop
+
+from bench.bodies import new_run
+from bench.dataset_sample import address_of, webhook
+from bench.files_of_request import InProcess
+from bench.requests import shapes
+from touchbase import app, fleet
+from touchbase.config import Settings
+from touchbase.events.translator_pool import TranslatorPool
+from touchbase.server.server import Server
+
+TABLE = Path(__file__).parent / "counted.json"
+TOLERANCE = 0.05
+CONNECTIONS = 32
+ROUNDS = 8
+KNOWN = 1_000
+"""Contacts of the store before the first operation."""
+OPERATIONS = ("create", "update", "patch", "get", "list", "receive", "apply")
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""The store's folder, where there is one: flushes to a disk would take most of the time."""
+
+
+class Wire(asyncio.Transport):
+    """A connection without a socket: it counts the responses that the server writes."""
+
+    def __init__(self, on_response: Callable[[bytes], None]) -> None:
+        super().__init__({"peername": ("127.0.0.1", 50_000), "sockname": ("127.0.0.1", 8000)})
+        self._on_response = on_response
+
+    def write(self, data: Any) -> None:
+        self._on_response(bytes(data))
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+
+class Served:
+    """A server process's parts, and connections to it."""
+
+    def __init__(self, application: app.Application, server: Server) -> None:
+        self.application = application
+        self._answered = asyncio.Event()
+        self._left = 0
+        self._connections = []
+        for _ in range(CONNECTIONS):
+            connection: Any = server.config.http_protocol_class(config=server.config, server_state=server.server_state, app_state={})  # type: ignore[operator]
+            connection.connection_made(Wire(self._on_response))
+            self._connections.append(connection)
+
+    def _on_response(self, data: bytes) -> None:
+        if not data.startswith(b"HTTP/1.1 2"):
+            raise RuntimeError(data[:300])
+        self._left -= 1
+        if not self._left:
+            self._answered.set()
+
+    async def ask(self, requests: Iterator[bytes], rounds: int = ROUNDS) -> None:
+        """Send a request on each connection, and wait for all responses."""
+        for _ in range(rounds):
+            self._left = CONNECTIONS
+            self._answered.clear()
+            for connection in self._connections:
+                connection.data_received(next(requests))
+            await self._answered.wait()
+
+    async def apply(self) -> None:
+        """Apply all webhooks that wait."""
+        worker: Any = self.application.worker
+        await worker.drain()
+
+
+def requests(name: str) -> Iterator[bytes]:
+    """Yield the requests of an operation."""
+    if name in ("receive", "apply"):
+        return (_message("POST", b"/public/emailcampaign-webhook/default", body) for body in _webhooks())
+    shape = shapes(KNOWN)[name]
+    return (_message(shape.method, path, body) for path, body in shape.requests(new_run()))
+
+
+def _webhooks() -> Iterator[bytes]:
+    run = new_run()
+    for number in range(1_000_000):
+        body = webhook("reply_received", address_of(str(number % KNOWN)), f"mail-{number}.{run}", "2026-01-01T00:00:00.000Z")
+        yield body.encode()
+
+
+def _message(method: str, path: bytes, body: bytes) -> bytes:
+    length = b"content-type: application/json\r\ncontent-length: %d\r\n" % len(body) if body else b""
+    return b"%b %b HTTP/1.1\r\nhost: 127.0.0.1\r\n%b\r\n%b" % (method.encode(), path, length, body)
+
+
+class Calls:
+    """Counts Python calls in all threads."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        threading.setprofile(self._count)
+
+    def _count(self, frame: FrameType, event: str, argument: object) -> None:
+        self.count += event == "call"
+
+
+class Statements:
+    """Counts what SQLite does, on all connections that are opened from now on."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+        self._connections: list[apsw.Connection] = []
+        apsw.connection_hooks.append(self._watch)
+
+    def _watch(self, connection: apsw.Connection) -> None:
+        self._connections.append(connection)
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, self._note)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        self.seen["transactions" if event["sql"].startswith("COMMIT") else "statements"] += not event["sql"].startswith(("--", "BEGIN"))
+
+    @property
+    def rows(self) -> int:
+        """Rows that were changed since the connections were opened."""
+        return sum(map(_changes, self._connections))
+
+
+def _changes(connection: apsw.Connection) -> int:
+    while True:
+        try:
+            return connection.total_changes()
+        except apsw.ConnectionClosedError:
+            return 0
+        except apsw.ThreadingViolationError:  # its thread is about to rest
+            time.sleep(0.001)
+
+
+async def measure(mark: Callable[[str], Awaitable[None]]) -> None:
+    """Run each operation; `mark` is awaited before the first of them and after each."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        settings = Settings(database=f"sqlite:///{folder}/store.db", inbox_worker=False)
+        async with app.assembled(settings) as application:
+            server = app.make_application_server(application, None)
+            server.config.load()
+            served = Served(application, server)
+            await served.ask(requests("create"), KNOWN // CONNECTIONS + 1)
+            for name in OPERATIONS:
+                waiting = iter([*islice(requests(name), CONNECTIONS * (ROUNDS + 2))])
+                if name != "apply":
+                    await served.ask(waiting, 2)  # caches are filled
+                await mark("")
+                await (served.apply() if name == "apply" else served.ask(waiting))
+                await mark(name)
+
+
+async def count() -> dict[str, dict[str, float]]:
+    """Count calls, statements, rows and transactions of one operation each."""
+    statements, found = Statements(), {}
+    calls = Calls()
+
+    async def mark(name: str) -> None:
+        if name:
+            sys.setprofile(None)
+            number = CONNECTIONS * (ROUNDS + 2 if name == "apply" else ROUNDS)
+            seen = {"calls": calls.count, **statements.seen, "rows": statements.rows - before[0]}
+            found[name] = {key: round(value / number, 2) for key, value in sorted(seen.items())}
+            return
+        calls.count, before[0] = 0, statements.rows
+        statements.seen.clear()
+        sys.setprofile(calls._count)
+
+    before = [0]
+    await measure(mark)
+    return found
+
+
+def instructions() -> dict[str, int]:
+    """Return the thousands of instructions of one operation each; nothing without valgrind."""
+    if shutil.which("valgrind") is None:
+        print("instructions are not counted: there is no valgrind here", file=sys.stderr)
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable, "-m", "bench.counted", "--marks"]
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        child: subprocess.Popen[str] = subprocess.Popen(command, text=True, env=environment, **pipes)
+        found = {}
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for line in child.stdout:
+            name = line.strip()
+            subprocess.run(["callgrind_control", f"--dump={name}", str(child.pid)], check=True, capture_output=True)
+            if name != "-":
+                newest = max(Path(folder).glob("out.*"), key=lambda file: int(file.suffix[1:]))
+                total = re.search(r"^(?:totals|summary): (\d+)", newest.read_text(), re.MULTILINE)
+                assert total is not None
+                found[name] = round(int(total[1]) / 1000 / CONNECTIONS / (ROUNDS + 2 if name == "apply" else ROUNDS))
+            child.stdin.write("\n")
+            child.stdin.flush()
+        child.wait()
+    return found
+
+
+async def _marks() -> None:
+    """Print each mark, and wait for a line after it."""
+
+    async def mark(name: str) -> None:
+        print(name or "-", flush=True)
+        sys.stdin.readline()
+
+    await measure(mark)
+
+
+@asynccontextmanager
+async def _not_running(*_: object) -> AsyncIterator[None]:
+    yield
+
+
+async def _none_started(*_: object) -> None:
+    pass
+
+
+def without_background() -> None:
+    """Start no worker, indexer or maintenance: what they do between two requests depends on the time."""
+    fleet.TranslatorPool = lambda: TranslatorPool(InProcess("translator"))  # type: ignore[misc, assignment]
+    app.running = _not_running  # type: ignore[assignment]
+    app.run_all = _none_started  # type: ignore[assignment]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.counted", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="replace the committed table")
+    parser.add_argument("--instructions", action="store_true", help="count instructions too: ten minutes, needs valgrind")
+    parser.add_argument("--marks", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    logging.disable()
+    without_background()
+    if options.marks:
+        uvloop.run(_marks())
+        return 0
+    found = uvloop.run(count())
+    for name, thousands in (instructions() if options.instructions else {}).items():
+        found[name]["instructions"] = thousands
+    before = json.loads(TABLE.read_text()) if TABLE.exists() else {}
+    if options.write:
+        TABLE.write_text(json.dumps(found, indent=1) + "\n")
+    worse = []
+    for name, counts in found.items():
+        known = before.get(name, {})
+        print(f"{name:8} " + "  ".join(f"{key} {value:g} ({known.get(key, 0):g})" for key, value in counts.items()))
+        worse += [f"{name}: {key}" for key, value in counts.items() if key in known and value > known[key] * (1 + TOLERANCE) + 0.1]
+    if worse and not options.write:
+        print(f"more than in {TABLE.name}: {', '.join(worse)}; python -m bench.counted --write takes it over", file=sys.stderr)
+    return 1 if worse and not options.write else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
