@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit checkers release-check sbom dist console pictures n8n
+.PHONY: help install setup serve test test-ci test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit checkers release-check sbom dist console pictures n8n
 
 RUN := .venv/.set-up-run
 STAMP := .venv/.set-up
@@ -46,14 +46,22 @@ serve: install ## Run the server on this machine, on a SQLite file; make serve P
 
 IN_PARALLEL := -n auto --dist worksteal
 # Where bytecode is not written, every process compiles the service again: a second of the processor for each server that a test starts.
-test test-all: export PYTHONDONTWRITEBYTECODE :=
+test test-ci test-all: export PYTHONDONTWRITEBYTECODE :=
+# The programs that fault runs with broken builds and of high availability try, as committed; `.ci/tried` has those of the last whole run.
+TRIED = git rev-parse HEAD:fault_tests HEAD:src/touchbase/storage HEAD:src/touchbase/server HEAD:deploy
 
-test: setup ## Run the tests, but for the slow ones: 6 to 8 minutes on two cores
-	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not slow and not serial"
+test: setup ## Run the tests, but for the slow ones: about 4 minutes on two cores
+	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not slow and not serial and not weekly"
 
-test-all: setup ## Run every test, as CI does: about 50 minutes on two cores
+test-ci: setup ## Run what CI runs: the slow tests too, and fault runs with broken builds if their programs changed
+	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial and not weekly"
+	if [ "$$($(TRIED))" = "$$(cat .ci/tried)" ]; then .venv/bin/python -m pytest -m "serial and not weekly"; else .venv/bin/python -m pytest -m serial; fi
+
+test-all: export TOUCHBASE_TESTS := full
+test-all: setup ## Run every test with all examples, as once a week: an hour on two cores
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial"
 	.venv/bin/python -m pytest -m serial
+	$(TRIED) >.ci/tried
 
 slow-tests: setup ## Write the list of tests that take too long for make test
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial" -p tests.slow_tests
@@ -75,7 +83,8 @@ docs: setup ## Write the pages and the part of the Python client that are made f
 	.venv/bin/python -m tests.architecture.reference_pages
 	.venv/bin/python -m bench.pages
 
-bench: setup ## Measure the service on this machine
+bench: setup ## Measure the service on this machine, and compare what a request costs with bench/counted.json
+	.venv/bin/python -m bench.counted
 	.venv/bin/python -m bench
 
 performance: setup ## Measure everything on docs/explanation/performance.md (two hours, 60 GB of disk; needs wrk)

@@ -54,6 +54,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "slow: starts programs or searches long for one fault, so only in `make test-all`; also the tests in slow_tests.txt"
     )
     config.addinivalue_line("markers", "slow_on_postgresql: slow there; SQLite runs it each time, with the same plans")
+    config.addinivalue_line(
+        "markers", "weekly: repeats on more data, on the other engine or with broken builds what others prove: in `make test-all` only"
+    )
     config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
     if WORKER is not None:
         config.pluginmanager.register(RunningTest(WORKER))
@@ -67,12 +70,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 SLOW = slow_functions()
+TESTS = Path(__file__).parent
+BY_CONTRACT = frozenset({
+    "adapters", "auth", "bin", "cli", "client", "clients", "common", "company_links", "connections", "console", "custom_fields",
+    "demo", "do_not_contact", "duplicates", "enrichment", "exports", "history", "http", "imports", "inbox", "mcp", "messages",
+    "rate_limit", "relay", "reports", "retention", "revyops", "server", "statuses", "suppression", "tracing",
+})  # fmt: skip
+"""Folders of tests that ask through the API, or of no store: CI runs them on SQLite. On PostgreSQL it runs the contract of the store, its
+plans, row-level security, races, merges, erasures, searches and the order of events."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     slow_on_this_engine = item.get_closest_marker("slow_on_postgresql") and "[postgresql" in item.name
     if slow_on_this_engine or not SLOW.isdisjoint({function_of(item.nodeid), function_of(item.nodeid).split(" ")[0]}):
         item.add_marker("slow")
+    if "[postgresql" in item.name and item.path.relative_to(TESTS).parts[0] in BY_CONTRACT:
+        item.add_marker("weekly")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -97,7 +110,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     only such tests run: importing them takes a minute.
     """
     only_serial = config.option.markexpr == "serial"
-    left_out = [mark for mark in ("slow", "serial") if f"not {mark}" in config.option.markexpr.split(" and ")]
+    left_out = [mark for mark in ("slow", "serial", "weekly") if f"not {mark}" in config.option.markexpr.split(" and ")]
     if not (left_out or only_serial) or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None
     text = collection_path.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from touchbase.adapters import crm
 from touchbase.adapters.interface import Adapter, ParsedWebhook, WebhookRequest
@@ -95,7 +96,7 @@ def test_crm_fixtures__belong_exactly_to_the_tested_adapters() -> None:
 
 
 @given(body=st.binary(max_size=200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_salesforce__accepts_any_bytes_in_its_namespace(body: bytes) -> None:
     xml = b'<a xmlns="http://soap.sforce.com/2005/09/outbound">' + body + b"</a>"
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from touchbase.adapters.crm.salesforce.outbound import MOST_SESSIONS
 from touchbase.adapters.interface import WebhookRequest
@@ -123,7 +124,7 @@ def test_protocol_response__is_none_for_other_webhooks(body: bytes) -> None:
 
 
 @given(body=st.binary(max_size=100))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_protocol_response__accepts_any_bytes(body: bytes) -> None:
     for start in (b"", b"<", b"{", b'{"challenge"', b'<a xmlns="http://soap.sforce.com/2005/09/outbound"><SessionId>'):
         answer = ADAPTERS.protocol_answer(start + body)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.describe import describe
@@ -38,13 +39,13 @@ def tolerate(request: WebhookRequest, tool: str | None = None) -> Translation | 
     return translation
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(channel=st.sampled_from(CHANNELS), body=JSON, header=st.sampled_from(["x-salesloft-event", "svix-id", "user-agent"]))
 def test_adapters__accept_any_json(channel: str, body: object, header: str) -> None:
     tolerate(WebhookRequest(channel, {header: "x"}, "", json.dumps(body).encode()))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(named=st.sampled_from(TOOLS), body=JSON)
 def test_named_adapter__accepts_any_json(named: tuple[str, str], body: object) -> None:
     channel, tool = named
@@ -52,13 +53,13 @@ def test_named_adapter__accepts_any_json(named: tuple[str, str], body: object) -
     tolerate(WebhookRequest(channel, {}, "", json.dumps(body).encode()), tool)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(channel=st.sampled_from(CHANNELS), body=st.binary(max_size=300))
 def test_adapters__accept_any_bytes(channel: str, body: bytes) -> None:
     tolerate(WebhookRequest(channel, {"content-type": "application/json"}, "", body))
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(data=st.data())
 def survives_spoilt_keys(recorded, data: st.DataObject) -> None:
     body = recorded.content["request"]["body"]

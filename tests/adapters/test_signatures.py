@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.kit.signatures import WINDOW
@@ -490,7 +491,7 @@ GUESSES = st.one_of(st.text(max_size=40), st.sampled_from([STAMP, MILLIS, "v1,",
 
 
 @given(body=st.binary(max_size=200), query=st.text(max_size=40), headers=st.dictionaries(st.sampled_from(NAMES), GUESSES))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_signature_schemes__reject_any_request_made_without_the_secret(body: bytes, query: str, headers: dict[str, str]) -> None:
     for channel in CHANNELS:
         for tool in ADAPTERS.tools(channel):

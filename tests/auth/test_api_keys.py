@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, Clock, MakeClient, Response
+from tests.examples import examples
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.auth.commands import RevokeKey
@@ -310,7 +311,7 @@ def mutated(live: str, wanted: object) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=10))
 def test_api_key__any_text_except_a_live_key_gets_401(wanted: list[object]) -> None:
     async def refused() -> None:

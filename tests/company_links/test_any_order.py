@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import MakeClient
 from tests.company_links.linking import link
+from tests.examples import examples
 from tests.house import House, read
 
 from touchbase.sql.store import Store
@@ -88,7 +89,7 @@ async def run(house: House, program: list[Step], *, mode: str, during: bool) -> 
 
 @pytest.mark.slow
 @given(program=some.lists(steps, min_size=1, max_size=9))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_program__gives_the_same_company_whenever_the_worker_runs(
     store: Store, make_client: MakeClient, program: list[Step]
 ) -> None:

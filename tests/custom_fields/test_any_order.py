@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.asgi_client import MakeClient
 from tests.custom_fields.fields import contact, inputs, rename, values
 from tests.custom_fields.test_rename import JANE, said
+from tests.examples import examples
 from tests.house import NOON, House, read
 
 from touchbase.sql.store import Store
@@ -59,7 +60,7 @@ def in_time(program: Program) -> Program:
 
 
 @given(programs, requests)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_renaming__any_order_of_webhooks_gives_the_same_record(
     store: Store, make_client: MakeClient, program: Program, request_: tuple[int, str | None] | None
 ) -> None:

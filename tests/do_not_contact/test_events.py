@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import START, ApiClient, MakeClient
 from tests.do_not_contact.conftest import JANE, LIST, DoNotContact, event, read
+from tests.examples import examples
 
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.events.worker import InboxWorker
 from touchbase.sql.store import Store
 
-HYPOTHESIS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+HYPOTHESIS = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CLIENTS = itertools.count(1)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.enrichment.fake_tool_api import ADAPTERS
+from tests.examples import examples
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND, to_text
@@ -182,7 +183,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tool=some.sampled_from(sorted(TYPES)), drawn=some.lists(facts, min_size=1, max_size=9), data=some.data())
 async def test_projection__is_equal_for_any_order_of_thin_webhooks_and_fetched_records(
     store: Store, tool: str, drawn: list[tuple[str, int, str, bool, str | None]], data: some.DataObject

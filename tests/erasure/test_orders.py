@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.events.test_convergence import NOON, bodies, differences, receive, seed, snapshot, with_linkedin
 from tests.events.test_convergence import read as read_events
+from tests.examples import examples
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, REF, House, house, read, sent
 
@@ -28,7 +29,7 @@ from touchbase.storage.postgres.prefetch import SLICE_BYTES
 
 __all__ = ["house"]
 ANN = "ann@example.com"
-HYPOTHESIS = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+HYPOTHESIS = settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 batches = some.lists(some.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=6)
 
 

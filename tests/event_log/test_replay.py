@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import MakeClient
 from tests.event_log.replaying import copied, shown
+from tests.examples import examples
 from tests.house import House, read
 
 from touchbase.erasure.service import Eraser
@@ -161,7 +162,7 @@ class Program:
 
 @pytest.mark.slow_on_postgresql
 @given(st.sampled_from([BEGINNING, []]), st.lists(steps, min_size=1, max_size=12), st.integers(1, 5))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_replay__of_any_program_gives_the_records(
     store: Store, make_client: MakeClient, beginning: list[Step], program: list[Step], limit: int
 ) -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
@@ -362,7 +363,7 @@ customs = some.dictionaries(some.sampled_from(["plan", "seats"]), some.sampled_f
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     webhooks=calls,
     people=some.lists(some.tuples(emails, posted), min_size=1, max_size=2, unique_by=lambda drawn: drawn[0]),

@@ -19,6 +19,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 
 import touchbase.adapters.registry
 from touchbase.adapters.interface import WebhookRequest
@@ -173,7 +174,7 @@ def is_decided(calls: list[list[dict[str, Any]]]) -> bool:
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     calls=some.lists(some.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=8),
     known=some.lists(EMAILS, unique=True, max_size=1),
@@ -390,7 +391,7 @@ turns = some.tuples(some.integers(1, 3), some.integers(1, 4), some.one_of(some.n
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=real_calls, known=some.lists(EMAILS, unique=True, max_size=1), data=some.data())
 async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_records(
     store: Store, execute_sql: ExecuteSql, drawn: list[tuple[Recording, int, int, int]], known: list[str], data: some.DataObject

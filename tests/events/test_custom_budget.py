@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import ApiClient, MakeClient
 from tests.events.test_convergence import NOON, differences, receive, seed, snapshot
+from tests.examples import examples
 from tests.house import House, house
 
 from touchbase.common import field_limits
@@ -42,7 +43,7 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow_on_postgresql
 @pytest.mark.usefixtures("small_budget")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=some.lists(some.lists(crm_contacts, min_size=1, max_size=2), min_size=2, max_size=6), data=some.data())
 async def test_any_order_of_too_long_custom_fields__gives_the_same_record(
     store: Store, calls: list[list[dict[str, Any]]], data: some.DataObject

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
@@ -204,7 +205,7 @@ def facts(arrived: list[tuple[int, int, str]], number: int) -> list[str]:
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=calls, data=some.data())
 async def test_states_with_retries__end_at_the_last_state_in_any_order(
     store: Store, drawn: list[tuple[int, str, int, int]], data: some.DataObject

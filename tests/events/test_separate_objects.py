@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 from tests.events.orders import orders
 from tests.events.test_known_events import keep, receive, work
 from tests.events.test_merged_records import NOON, client_of
+from tests.examples import examples
 
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
@@ -204,7 +205,7 @@ def decided(told: list[Any]) -> list[Any]:
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES", "60")), deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES") or examples(60)), deadline=None, suppress_health_check=[*HealthCheck])
 @given(told=some.lists(TOLD, min_size=3, max_size=7), data=some.data())
 async def test_any_order_of_what_is_told_of_objects__gives_the_same_records(store: Store, told: list[Any], data: some.DataObject) -> None:
     calls = [

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import MakeClient
+from tests.examples import examples
 from tests.files import FILES
 from tests.house import NOON, House
 
@@ -63,7 +64,7 @@ async def records(house: House, kind: str, members: tuple[str, ...]) -> list[dic
 
 
 @given(PEOPLE)
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_records__exported_as_parquet_and_imported_into_another_client_are_the_same(
     store: Store, make_client: MakeClient, contacts: list[dict[str, Any]]
 ) -> None:
@@ -117,7 +118,7 @@ ROWS = some.lists(
 
 
 @given(ROWS, some.integers(1, 4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_rows__are_read_from_parquet_as_from_csv(rows: list[tuple[Any, ...]], size: int) -> None:
     names, client = ["A", "Größe", "b.c"], ClientSettings()
     pages = [rows[at : at + size] for at in range(0, len(rows), size)]

@@ -37,6 +37,7 @@ def test_killed_server__loses_nothing(tmp_path: Path) -> None:
     assert row["acknowledged"] > 20
 
 
+@pytest.mark.weekly
 def test_response_before_commit__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "kill", "--rounds", "3", "--broken", "no-flush")
 
@@ -51,12 +52,14 @@ def test_sound_server__passes_the_duplicates_and_apply_faults(tmp_path: Path, fa
     assert (status, harm(row), row["survived"]) == (0, [], True)
 
 
+@pytest.mark.weekly
 def test_missing_deduplication__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "duplicates", "--rounds", "1", "--broken", "no-dedup")
 
     assert (status, row["twice"]) == (1, 62)
 
 
+@pytest.mark.weekly
 def test_missing_polling__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "apply", "--rounds", "1", "--broken", "no-polling")
 
@@ -72,6 +75,7 @@ def test_sound_server__passes_the_disk_and_clock_faults(tmp_path: Path, fault: s
     assert row["acknowledged"] > 20
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("fault", "way"),
     [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-polling"), ("points", "no-apply"), ("clock", "no-event-times")],
@@ -92,6 +96,7 @@ def test_killed_postgresql__loses_nothing(tmp_path: Path, fault: str) -> None:
     assert row["more"]["refused"] > 0
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("fault", ["postgres", "failover"])
 def test_response_before_commit__is_detected_on_postgresql(tmp_path: Path, fault: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
@@ -106,6 +111,7 @@ def test_hostile_bodies__cost_a_server_little(tmp_path: Path) -> None:
     assert (status, harm(row), row["survived"]) == (0, [], True)
 
 
+@pytest.mark.weekly
 def test_parsing_inside_the_server__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "budget", "--broken", "no-sandbox")
 
@@ -113,6 +119,7 @@ def test_parsing_inside_the_server__is_detected(tmp_path: Path) -> None:
     assert any("of one thread of the server" in complaint for complaint in row["complaints"])
 
 
+@pytest.mark.weekly
 def test_lost_response_reported_as_refusal__is_detected(tmp_path: Path) -> None:
     # Several rounds, as it has happened that a kill met no call whose answer was late.
     status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-unknown-outcome", engine="postgresql")
@@ -130,6 +137,7 @@ def test_full_postgresql_disk__is_refused_with_a_reason(tmp_path: Path) -> None:
     assert rows[0]["more"]["refused"] > 0
 
 
+@pytest.mark.weekly
 def test_full_disk_reported_as_server_error__is_detected(tmp_path: Path) -> None:
     status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", "--broken", "no-transient-errors", engine="postgresql")
 
@@ -150,6 +158,7 @@ def test_webhooks_of_a_store_that_is_away__are_stored_once_with_their_times(tmp_
     assert rows[0]["more"]["spooled"] >= 120
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "rounds", "says"),
@@ -177,6 +186,7 @@ def test_slow_clients__are_disconnected_and_others_are_served(tmp_path: Path) ->
     assert row["more"]["cut"] >= 20
 
 
+@pytest.mark.weekly
 def test_missing_deadline__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "peers", "--broken", "no-deadline")
 
@@ -191,6 +201,7 @@ def test_graceful_stop__completes_accepted_requests(tmp_path: Path) -> None:
     assert row["acknowledged"] > 20
 
 
+@pytest.mark.weekly
 def test_missing_graceful_stop__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "3", "--broken", "no-graceful-stop")
 
@@ -205,6 +216,7 @@ def test_overload__is_refused_without_loss(tmp_path: Path) -> None:
     assert rows[1]["more"]["refused"] > 0
 
 
+@pytest.mark.weekly
 def test_missing_request_limit__is_detected(tmp_path: Path) -> None:
     status, rows = report_of(tmp_path, "--only", "overload", "--broken", "no-limit")
 
@@ -227,6 +239,7 @@ def test_single_delivery__is_applied_before_the_backlog_of_another_client(tmp_pa
     assert row["more"]["others before the first"] < row["more"]["backlog"]
 
 
+@pytest.mark.weekly
 def test_missing_fair_queueing__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-fair-queueing")
 
@@ -248,6 +261,7 @@ def test_killed_sender_of_webhooks__loses_and_reorders_nothing(tmp_path: Path) -
     assert row["more"]["kills"] > 1
 
 
+@pytest.mark.weekly
 def test_webhooks_without_rows_for_failures__are_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "outgoing", "--still", PATIENT, "--broken", "no-pending-webhooks")
 
@@ -270,6 +284,7 @@ def test_sound_server__passes_the_faults_around_sent_webhooks(tmp_path: Path, fa
         ("senders", "no-webhook-leases", "postgresql", "twice"),
     ],
 )  # fmt: skip
+@pytest.mark.weekly
 def test_broken_server__is_detected_by_the_faults_around_sent_webhooks(
     tmp_path: Path, fault: str, way: str, engine: str, count: str
 ) -> None:  # fmt: skip
@@ -279,6 +294,7 @@ def test_broken_server__is_detected_by_the_faults_around_sent_webhooks(
     assert row[count] > 0
 
 
+@pytest.mark.weekly
 def test_checkpoint_before_its_rows__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "import", "--still", PATIENT, "--broken", "no-job-transaction")
 

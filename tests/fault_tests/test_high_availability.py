@@ -20,6 +20,7 @@ ADDRESSES = Addresses({"db1": Ports(1001, 1002), "db2": Ports(2001, 2002)}, 3001
 
 
 @pytest.mark.serial
+@pytest.mark.weekly
 @pytest.mark.skipif(bool(LACKING), reason=f"these packages of Debian are not here: {', '.join(LACKING)}")
 def test_killed_and_switched_primary__lose_nothing(tmp_path: Path) -> None:
     """Takes a minute and a half: Patroni waits 20 s before it replaces a primary that is silent."""

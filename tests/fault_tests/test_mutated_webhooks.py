@@ -6,11 +6,12 @@ from random import Random
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from fault_tests import mutated_webhooks
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
 def test_mutated_webhook__is_processed_or_refused_within_its_budget(seed: int) -> None:
     rng, tally = Random(seed), mutated_webhooks.Tally()

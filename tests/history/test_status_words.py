@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 
 from touchbase.history.events import CONTACT, VIA_EMAIL, StoredEvent
 from touchbase.history.status import BOUNCE, COMPLAINT, INITIAL, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
@@ -77,7 +78,7 @@ class Service:
 
 
 @given(steps, some.one_of(some.none(), some.sampled_from(LABELS)))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_any_order_of_events_renames_and_jobs__gives_what_the_whole_history_gives(given: list[Any], initial: str | None) -> None:
     contact = Contact(1, 1, 1, 1, email="a@example.com", initial_status=initial, status=initial)
     if initial is not None:

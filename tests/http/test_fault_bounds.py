@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
+from tests.examples import examples
 from tests.http.test_body_errors import WANTED, bodies
 
 from touchbase.common import misspelt
@@ -108,7 +109,7 @@ async def test_long_body_with_nul__is_refused_and_one_with_its_text_is_taken(sql
     assert taken.status == 201, taken
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data())
 def test_first_fault__is_among_all_faults(data: st.DataObject) -> None:
     wanted = data.draw(st.sampled_from(WANTED))
@@ -131,7 +132,7 @@ def test_check_structure__refuses_too_many_values(body: bytes) -> None:
         check_structure(body, 64)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.recursive(st.none() | st.text('a[{",\\}]'), lambda inner: st.lists(inner) | st.dictionaries(st.text('[{",\\'), inner)))
 def test_check_structure__takes_any_json_whatever_its_texts(value: Any) -> None:
     check_structure(json.dumps(value).encode(), 64)

@@ -21,7 +21,7 @@ import pytest
 from tests.cli.test_serve import Server
 from tests.http.node_tools import node_modules
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 FOLDER = Path(__file__).parent / "generators"
 INSTALLED = Path(__file__).parents[2] / "build" / "python"

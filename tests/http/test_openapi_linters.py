@@ -14,7 +14,7 @@ from tests.http.node_tools import node_modules, run
 
 from touchbase.http.openapi import description
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "linters"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
+from tests.examples import examples
 
 from touchbase.http.dependencies import Limits
 from touchbase.sql.page_budget import ByteBudget
@@ -56,7 +57,7 @@ async def pages(call: ApiClient, client: str, path: str, cursor: str = "cursor")
         place = f"&{cursor}={following}"
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(sizes=SIZES, limit=st.integers(1, 10), page_bytes=st.sampled_from([1, 3_000, 12_000, 70_000, 8_388_608]))
 async def test_pages__have_each_record_once_and_whole(
     store: Store, make_client: MakeClient, sizes: list[int], limit: int, page_bytes: int

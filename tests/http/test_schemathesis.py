@@ -11,6 +11,7 @@ from schemathesis.checks import CHECKS as CHECKS_BY_NAME
 from schemathesis.checks import load_all_checks
 from schemathesis.config import SchemathesisConfig
 from tests.asgi_client import ApiClient
+from tests.examples import examples
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, DEFAULT_CLIENT, make_key
@@ -93,11 +94,12 @@ def described(app: Opening, *, keys_needed: bool) -> Any:
     return made.exclude(path_regex=FILES)
 
 
-few = settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(8), deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.weekly
 @described(OPEN, keys_needed=False).parametrize()
-@settings(few, max_examples=4)  # the same handlers, without the check of a key
+@settings(few, max_examples=examples(4))  # the same handlers, without the check of a key
 def test_generated_requests__get_documented_responses_in_open_mode(case: Any) -> None:
     case.call_and_validate(checks=checks_of(case))
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import ApiClient, MakeClient, Response
 from tests.conftest import ExecuteSql
+from tests.examples import examples
 from tests.inbox.test_deliveries import work
 
 from touchbase.adapters.registry import load_adapters
@@ -184,7 +185,7 @@ async def test_concurrent_repeats__run_once_and_all_get_its_response(call: ApiCl
     assert await count(call) == 1
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     batches=some.lists(some.lists(some.tuples(some.integers(0, 3), some.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4)
 )

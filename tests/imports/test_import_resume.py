@@ -43,7 +43,7 @@ async def number_of_contacts(call: ApiClient) -> int:
     return total
 
 
-@pytest.mark.parametrize("rows", [ROWS, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rows", [ROWS, pytest.param(20_000, marks=pytest.mark.weekly)])
 async def test_a_large_file__counts_exactly_and_twice_changes_nothing(call: ApiClient, rows: int) -> None:
     data, wrong = file_of(rows, BAD)
     job = await upload(call, data, start="true")

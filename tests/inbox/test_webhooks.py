@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
+from tests.examples import examples
 
 from touchbase.adapters.interface import ProtocolResponse
 from touchbase.common.timestamps import DAY
@@ -60,7 +61,7 @@ async def test_post_webhook__stores_the_exact_bytes_and_returns_200_without_a_bo
     assert delivery.headers == {"content-type": "application/json", "x-hook-event": "sent", "user-agent": "Tool/1"}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.binary(max_size=300), kind=st.none() | st.sampled_from(["text/xml", "application/x-www-form-urlencoded", "nonsense", ""]))
 async def test_post_webhook__stores_any_bytes_of_any_content_type(sqlite_call: ApiClient, body: bytes, kind: str | None) -> None:
     headers = {} if kind is None else {"content-type": kind}

@@ -191,6 +191,7 @@ class TestOnSqlite:
     def engine_url(self, sqlite_url: str) -> str:
         return sqlite_url
 
+    @pytest.mark.weekly
     @pytest.mark.parametrize("names", [SCOPED[::2], SCOPED[1::2]], ids=["one half", "the other"])
     async def test_isolation_test__detects_every_statement_without_a_client_condition(
         self, world: World, opened: Opened, emptied: Callable[[], None], engine_url: str, names: list[str]
@@ -281,6 +282,7 @@ class TestOnPostgres:
         assert after == before
         assert [(one, other) for one, other in zip(beside.told, alone.told, strict=True) if one != other] == []
 
+    @pytest.mark.weekly
     async def test_row_level_security__hides_other_clients_from_each_statement_without_a_client(self, world: World, opened: Opened) -> None:
         a, known = await look_at_a(world, await opened())
         before = await world.dump(a.number)

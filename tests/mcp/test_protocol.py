@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 from tests.auth.test_access import key
+from tests.examples import examples
 from tests.mcp.agent import Agent
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
@@ -115,7 +116,7 @@ async def test_other_methods__are_not_allowed(sqlite_call: ApiClient) -> None:
     assert (await sqlite_call("DELETE", "/mcp")).status == 405
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(sorted({"whoami", *TOOLS})),
     arguments=JSON | st.dictionaries(st.sampled_from(["kind", "id", "limit", "tool", "email"]), JSON),

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import MakeClient
 from tests.conftest import ExecuteSql
+from tests.examples import examples
 from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
 from touchbase.adapters.interface import WebhookRequest
@@ -21,7 +22,7 @@ from touchbase.history.events import Translation
 from touchbase.messages.commands import ListMessages
 from touchbase.sql.store import Store
 
-HYPOTHESIS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+HYPOTHESIS = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CLIENTS = itertools.count(1)
 TEXTS = some.sampled_from([None, "a", "b"])
 IDS = some.sampled_from([None, "m1", "<a@mail.example>", "a@mail.example"])
@@ -171,7 +172,7 @@ PASSED_ON = [
 
 
 @given(order=some.permutations(range(len(PASSED_ON))), at_once=some.booleans())
-@settings(HYPOTHESIS, max_examples=8)
+@settings(HYPOTHESIS, max_examples=examples(8))
 async def test_address_that_passes_on_in_any_order__leaves_each_message_with_its_person(
     store: Store, make_client: MakeClient, order: list[int], at_once: bool
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 from tests.house import House
 from tests.outgoing.conftest import PATH, URL, Webhooks
 from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
@@ -27,7 +28,7 @@ CHANGES = some.lists(
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     filters=some.lists(FILTERS, min_size=1, max_size=4), given_companies=companies, given_contacts=contacts.filter(bool), changes=CHANGES
 )

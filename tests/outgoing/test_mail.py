@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
+from tests.examples import examples
 from tests.outgoing.conftest import PATH, PLACE, Webhooks, dispatcher_of
 
 from touchbase.config import BadSettings, Settings
@@ -269,7 +270,7 @@ async def test_test__fails_with_the_domain_that_is_not_allowed(webhooks: Webhook
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,6}[a-z0-9])?", fullmatch=True).filter(lambda label: "--" not in label)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(labels=st.lists(LABELS, max_size=4), in_capitals=st.booleans())
 def test_any_subdomain__is_allowed_with_its_domain_and_no_other(labels: list[str], in_capitals: bool) -> None:
     below = "".join(f"{label}." for label in labels)
@@ -310,7 +311,7 @@ NASTY = st.text(alphabet=st.sampled_from('aé→ \r\n\t\x0b\x1c\u2028\u202e:;,<>
 HEADERS = ["From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "X-Auto-Response-Suppress"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(name=NASTY, subject=NASTY, text=NASTY, template=st.sampled_from(("", "{{contact.first_name}} {{subject}}\r\nBcc: x@evil.example")))
 def test_any_values__add_no_header(name: str, subject: str, text: str, template: str) -> None:
     mail = read(source_of({"subject": f"{subject}\r\nBcc: x@evil.example", "text": text}, name, (template, "")))

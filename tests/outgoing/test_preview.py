@@ -8,6 +8,7 @@ from email.policy import SMTP
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.outgoing.conftest import PATH, Webhooks
 
 from touchbase.outgoing.notices import PATHS
@@ -101,7 +102,7 @@ def test_every_path__is_rendered_from_a_sample() -> None:
     assert render("{{data.cause.deliveries}} {{contact.id}}", values) == "[4711] 1042"
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(path=st.text(alphabet=st.sampled_from("abc_.0[]()'\"%#!/ "), max_size=20))
 def test_any_unknown_path__is_refused_with_the_nearest(path: str) -> None:
     [fault] = template_faults("{{" + path + "}}", "/template", PATHS)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.outgoing.conftest import PATH, SLACK_URL, Webhooks
 
 from touchbase.outgoing.attempts import without_secrets
@@ -102,7 +103,7 @@ TEXTS = st.builds(lambda line, times: line * times, LINES, st.sampled_from((1, 3
 TEMPLATES = st.sampled_from(("", "{{text}}", "*{{person}}*\n{{text}}"))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(text=TEXTS, subject=st.text(max_size=400), name=st.text(max_size=400), template=TEMPLATES)
 def test_any_reply__stays_within_slacks_limits(text: str, subject: str, name: str, template: str) -> None:
     body = body_about({"text": text, "subject": subject, "campaign_name": name}, template, {**CONTACT, "last_name": name})

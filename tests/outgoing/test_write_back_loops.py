@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import Clock, MakeClient
+from tests.examples import examples
 from tests.outgoing.hubspot import APP, PROPERTY, Hub, hub_of
 
 from touchbase.sql.store import Store
@@ -177,7 +178,7 @@ steps = some.one_of(
 
 
 @pytest.mark.slow_on_postgresql
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(program=some.lists(steps, max_size=12), both_ways=some.booleans(), behind=some.integers(0, 5))
 async def test_any_order_of_changes_writes_and_calls__ends_with_the_last_change(
     hub: Hub, program: list[tuple[Any, ...]], both_ways: bool, behind: int

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.conftest import ExecuteSql
+from tests.examples import examples
 
 from touchbase.http.app import Dependencies
 from touchbase.http.dependencies import Limits
@@ -382,7 +383,7 @@ async def alone(call: ApiClient, command: dict[str, Any]) -> Any:
 
 @pytest.mark.slow
 @given(st.lists(COMMANDS | DELETIONS, min_size=1, max_size=12))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_batch__gives_what_its_commands_give_one_by_one(commands: list[dict[str, Any]]) -> None:
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:

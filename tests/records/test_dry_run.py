@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, Clock
 from tests.conftest import ExecuteSql
+from tests.examples import examples
 from tests.house import House
 from tests.records.test_batch import COMMANDS, DELETIONS, SINGLE, alone, create, upsert
 
@@ -193,7 +194,7 @@ async def test_dry_run__of_deletions_merges_and_suppressions_stores_nothing(hous
 
 
 @given(st.lists(COMMANDS | DELETIONS, max_size=6), COMMANDS | DELETIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_dry_run__says_what_the_write_then_does(before: list[dict[str, Any]], command: dict[str, Any]) -> None:
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:

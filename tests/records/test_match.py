@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, Clock, MakeClient
+from tests.examples import examples
 
 from touchbase.auth.service import add_key
 from touchbase.clients.commands import EnsureClient
@@ -167,7 +168,7 @@ KEYS = st.fixed_dictionaries(
 
 
 @given(st.lists(KEYS, max_size=5), st.lists(KEYS, min_size=1, max_size=20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_item__finds_what_a_filtered_list_finds(people: list[dict[str, Any]], items: list[dict[str, Any]]) -> None:
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.conftest import ExecuteSql
+from tests.examples import examples
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 EMAIL = "jane@example.com"
@@ -162,7 +163,7 @@ PERSON = st.fixed_dictionaries(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["email", "linkedin_url"]), PERSON), max_size=12))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_puts_at_once__give_what_they_give_one_after_the_other_by_identity(puts: list[tuple[str, dict[str, object]]]) -> None:
     """No 500 and no two records with one address, whatever is sent at once."""
     import tempfile

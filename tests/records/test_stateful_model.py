@@ -222,5 +222,6 @@ def test_any_program__gives_what_the_model_predicts(world: World) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_any_program__of_many_gives_what_the_model_predicts(world: World) -> None:
     search(world, 30, 30, derandomize=False)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
+from tests.examples import examples
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.history.events import Event, Translation
@@ -176,7 +177,7 @@ NAMES = ["email_sent", "email_replied", "email_bounced", "email_unsubscribed", "
 FACTS = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 20), st.sampled_from(["", "Ann", "Bo"])), min_size=1, max_size=8)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(facts=FACTS, seats=st.lists(st.sampled_from(["1", "2", None]), max_size=3))
 async def test_any_history__adds_up_to_its_record(call: ApiClient, facts: list[tuple[str, int, str]], seats: list[str | None]) -> None:
     call.clock.now = from_text(NOW)

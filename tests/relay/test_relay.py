@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.relay.feeds import ListSink, ListSource, event, number_of
 
 from touchbase.relay import checkpoint, sinks
@@ -81,7 +82,7 @@ class Points:
         monkeypatch.setattr(checkpoint.Path, "replace", replace)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     count=st.integers(0, 14), page=st.integers(1, 5), kills=st.lists(st.integers(0, 30), max_size=6), left_out=st.sets(st.integers(1, 14)),
 )  # fmt: skip
@@ -112,7 +113,7 @@ def test_killed_relay__loses_nothing_at_any_point(count: int, page: int, kills: 
     assert in_order([places[number] for number in sink.got])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(count=st.integers(1, 12), page=st.integers(1, 4), cuts=st.lists(st.integers(0, 400), max_size=4))
 def test_file_cut_at_any_byte__has_each_event_once(count: int, page: int, cuts: list[int]) -> None:
     source = ListSource(count, page)

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 from tests.events.test_merged_records import NOON, about, client_of, merge, receive
+from tests.examples import examples
 
 from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
@@ -55,7 +56,7 @@ ONE_CHANGED = about("contact", "1", custom={"plan": "Changed"}, occurred_us=NOON
 
 @example(steps=[*TWO, "index", ONE_CHANGED])
 @example(steps=[*TWO, "index", merge("contact", "1", "2")])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=some.lists(some.one_of(calls, requests, some.just("index")), min_size=1, max_size=8))
 async def test_index__is_what_a_rebuild_would_give(store: Store, execute_sql: Any, steps: list[Any]) -> None:
     client = await client_of(store)

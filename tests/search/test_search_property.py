@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 from tests.search.evaluate import holds, in_order
 
 from touchbase.clients.models import ClientSettings, FieldType
@@ -179,7 +180,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "FEW", candidates.FEW)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=some.data(), given_companies=companies, given_contacts=contacts, limit=some.integers(1, 5), kind=some.sampled_from([1, 2]))
 async def test_search__finds_what_the_tree_says(
     store: Store, data: Any, given_companies: list[Any], given_contacts: list[Any], limit: int, kind: int

@@ -8,6 +8,7 @@ from itertools import pairwise
 import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.server.conftest import RawConnection, echo
 
 from touchbase.server.limits import ServerLimits
@@ -50,7 +51,7 @@ async def served(*connections: list[bytes]) -> list[bytes]:
     return answers
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.sets(st.integers(1, len(REQUESTS) - 1), max_size=20))
 def test_request_parser__gives_equal_responses_wherever_the_bytes_are_split(cuts: set[int]) -> None:
     places = [0, *sorted(cuts), len(REQUESTS)]
@@ -61,7 +62,7 @@ def test_request_parser__gives_equal_responses_wherever_the_bytes_are_split(cuts
     assert bodies == [b"", b"hello", b"hello", b""]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from(PARTS)), max_size=12))
 def test_request_parser__after_any_bytes_the_server_serves_the_next_connection(pieces: list[bytes]) -> None:
     response, next_answer = uvloop.run(served(pieces, [REQUESTS]))

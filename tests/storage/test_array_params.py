@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 
 from touchbase.sql.statement import Execute, Statement, array
 from touchbase.storage.postgres.array_params import as_array, column_params
@@ -27,13 +28,13 @@ async def echoed(url: str, kind: str, values: list[object]) -> list[object]:
 
 
 @given(values=some.lists(TEXTS) | some.lists(AWKWARD))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(150), deadline=None)
 def test_array_parameter__preserves_any_texts(postgres_url: str, values: list[object]) -> None:
     assert asyncio.run(echoed(postgres_url, "text", values)) == values
 
 
 @given(values=some.lists(NUMBERS))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30), deadline=None)
 def test_array_parameter__preserves_any_integers(postgres_url: str, values: list[object]) -> None:
     assert asyncio.run(echoed(postgres_url, "bigint", values)) == values
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from tests.examples import examples
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListCompanies, ListContacts, UpdateContact
@@ -43,7 +44,7 @@ async def pages(store: Store, query: Any) -> list[Any]:
         query.after = (page[-1].updated_us if query.updated_since_us is not None else page[-1].created_us, page[-1].id)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given_contacts=contacts, wanted=filters, limit=some.integers(1, 5))
 async def test_list_contacts__pages_have_the_matching_records_in_order(
     store: Store, given_contacts: list[Any], wanted: dict[str, Any], limit: int
@@ -67,7 +68,7 @@ async def test_list_contacts__pages_have_the_matching_records_in_order(
         assert listed == sorted((one for one in match if one.updated_us >= since), key=lambda one: (one.updated_us, one.id))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     given_companies=some.lists(some.tuples(some.sampled_from(STATUSES), some.integers(1, 4)), max_size=9),
     status=some.sampled_from(STATUSES),

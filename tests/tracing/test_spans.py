@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
+from tests.examples import examples
 from tests.house import House, read
 from tests.outgoing.conftest import PLACE, URL, Receivers
 from tests.tracing.conftest import PARENT, TRACE, Recorded
@@ -154,7 +155,7 @@ async def test_spans__hold_no_client_id_and_no_address_of_a_request(store: Store
 
 
 @given(TEXTS | st.just(PARENT) | st.from_regex(NEARLY, alphabet=LATIN, fullmatch=True), TEXTS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40), deadline=None)
 async def test_any_text__as_trace_context_fails_no_request(sqlite_call: ApiClient, recorded: Recorded, parent: str, state: str) -> None:
     call = ApiClient(replace(sqlite_call.parts, tracing=recorded.tracing), sqlite_call.clock)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
@@ -84,7 +85,7 @@ def test_message__is_none_without_any_member() -> None:
     assert read(REPLY, {"reply_text": " ", "subject": None, "html": {"a": 1}, "to": 7}) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     event=st.sampled_from(["email_sent", "email_replied", "email_auto_replied", "linkedin_sent", "linkedin_replied"]),
     body=st.dictionaries(st.sampled_from(KEYS), st.sampled_from(ENDS) | st.text(st.characters(codec=None), max_size=9)),

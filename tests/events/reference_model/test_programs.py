@@ -34,11 +34,12 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as some
 from tests.events.reference_model.model import Fact, Record, Write, records
 from tests.events.reference_model.world import Seen, World
+from tests.examples import examples
 
 from touchbase.errors import Conflict
 from touchbase.sql.store import Store
 
-EXAMPLES = int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES") or examples(50))
 PEOPLE = ("ann", "ann", "bob")
 COMPANIES = ("acme.test", "beta.test")
 OBJECTS = {"ann": ("1", "2"), "bob": ("3",)}
