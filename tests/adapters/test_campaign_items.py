@@ -199,7 +199,7 @@ def test_brevo_automation__reads_names_in_the_accounts_language(first: str, last
     ],
 )  # fmt: skip
 def test_campaign_event_name__is_matched_whatever_its_word_separators(tool: str, name: str, meant: str) -> None:
-    adapter: Table = import_module(f"touchbase.adapters.{EMAIL_CAMPAIGN}.{tool}.adapter").ADAPTER
+    adapter: Table = import_module(f"touchbase.adapters.{EMAIL_CAMPAIGN}.{tool}").ADAPTER
 
     meaning = adapter.meaning(name, {"leadEmail": "l@example.com"})
 

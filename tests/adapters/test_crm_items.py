@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.adapters.crm.pipedrive.adapter import Pipedrive
-from touchbase.adapters.crm.salesforce.adapter import ADAPTER as SALESFORCE
+from touchbase.adapters.crm.pipedrive import Pipedrive
+from touchbase.adapters.crm.salesforce import ADAPTER as SALESFORCE
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_values import as_text, email_address, host, status_text

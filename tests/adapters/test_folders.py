@@ -15,7 +15,7 @@ from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS
 
 
 def _adapter(folder: Path):
-    return import_module(f"touchbase.adapters.{folder.parent.name}.{folder.name}.adapter").ADAPTER
+    return import_module(f"touchbase.adapters.{folder.parent.name}.{folder.name}").ADAPTER
 
 
 def test_tool_folder__has_an_adapter_a_guide_and_a_fixture(folder: Path, adapters: Adapters) -> None:

@@ -71,7 +71,7 @@ def catalogue() -> list[Tool]:
 
 
 def _tool(channel: str, name: str) -> Tool:
-    adapter: Adapter = import_module(f"touchbase.adapters.{channel}.{name}.adapter").ADAPTER
+    adapter: Adapter = import_module(f"touchbase.adapters.{channel}.{name}").ADAPTER
     readme = (Path(__file__).parent / channel / name / "README.md").read_text(encoding="utf-8")
     event_rows = list(_event_rows(readme))
     evidence = _EVIDENCE.search(readme)

@@ -1,6 +1,6 @@
 """The adapter registry: one folder per tool, found by name. Each adapter turns one tool's webhooks into events.
 
-A folder below `email_campaign/` or `crm/` contains `adapter.py` with `ADAPTER`. Nothing else names a tool.
+A package below `email_campaign/` or `crm/` has `ADAPTER`. Nothing else names a tool.
 
 Optional attributes besides those of `adapters/interface.Adapter`: `signature_schemes`, the tool's signature schemes
 (`kit/signatures.py`); `most_secrets` and `key_in`, the number of secrets of its connection, and the part of a secret
@@ -226,7 +226,7 @@ def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:
     """Load the adapters of these channels."""
     here = Path(__file__).parent
     names = [
-        f"touchbase.adapters.{channel}.{folder.name}.adapter"
+        f"touchbase.adapters.{channel}.{folder.name}"
         for channel in channels
         for folder in pkgutil.iter_modules([str(here / channel)])
         if folder.ispkg

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters.email_campaign.generic.adapter import ADAPTER
+from touchbase.adapters.email_campaign.generic import ADAPTER
 from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.common.timestamps import from_text
 from touchbase.history.events import Event

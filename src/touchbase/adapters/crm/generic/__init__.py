@@ -1,1 +1,177 @@
-"""Generic CRM adapter: any other CRM."""
+"""Generic CRM adapter: the obvious interpretation of a body that no tool's adapter reads.
+
+Reads an event name with a verb and a noun (`contact.created`, `LeadUpdated`), and a record with an id, an email address
+or a domain. A flat body with an email address, the recommended format for relays, is a contact snapshot.
+`?event=contact.updated` in the webhook URL helps if the body has no event name. A list of records under one key is read
+record by record; embedded related objects are not the record (`record.py`); upper-case and flattened names
+(`contact__email`) are normalized (`shapes.py`). Otherwise the connection declares the paths (`mapped.py`).
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import ClassVar, NamedTuple
+
+from touchbase.adapters.crm.generic.mapped import read_mapped
+from touchbase.adapters.crm.generic.record import record_of
+from touchbase.adapters.crm.generic.shapes import (
+    CREATION_KEYS,
+    EVENT_KEYS,
+    HOST_KEYS,
+    ID_KEYS,
+    MAIL_KEYS,
+    NEW_STATUS_KEYS,
+    OBJECT_KEYS,
+    OWN_ID_KEYS,
+    SHAPES,
+    STATUS_KEYS,
+    TIME_KEYS,
+    bodies,
+    usual,
+    with_company,
+)  # fmt: skip
+from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
+from touchbase.adapters.interface import ParsedWebhook
+from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item, other_event
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import email_address, first_of, host, query_parameter
+from touchbase.adapters.kit.extract import first, text
+from touchbase.adapters.kit.ignored_names import reason_to_ignore
+from touchbase.adapters.kit.linkedin import with_linkedin
+from touchbase.adapters.kit.times import first_time
+from touchbase.history.events import Event
+
+
+class Subject(NamedTuple):
+    """What one body is about: the record and what happened to it."""
+
+    body: Body
+    record: Body
+    what: str
+    kind: str
+    object_type: str
+    object_id: str | None
+    source: str | None
+    words: tuple[str, ...]
+
+
+class Generic(CrmAdapter):
+    """Reads unambiguous webhooks of other CRMs and relays."""
+
+    tool = "generic"
+    words = ("lead",)
+    # No signs: asked last, about every webhook, because names may be upper-case or flattened.
+    detection_keys = frozenset[str]()
+    status: ClassVar[tuple[str, ...]] = STATUS_KEYS
+
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
+        """Return a low confidence, so that a tool's own adapter wins; 0 if nothing can be read."""
+        if webhook.settings.fields:
+            return 0 if read_mapped(body, webhook)[0].event == "unrecognised" else 60
+        found = _subjects(body, webhook)
+        if not found:
+            return 5 if _of_no_person(body, webhook) else 0
+        return 20 if found[0].source else 10
+
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
+        """Return the event of the body, or nothing; by the client's field map, if there is one."""
+        if webhook.settings.fields:
+            return read_mapped(body, webhook)
+        events = [event for subject in _subjects(body, webhook) for event in self._item(subject, webhook).events()]
+        return events or _of_no_person(body, webhook)
+
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
+        """Like any CRM adapter, but without a client's field map, items that are not objects give no events."""
+        events = super().translate(webhook)
+        return events if webhook.settings.fields else [event for event in events if event.source_event or event.event != "unrecognised"]
+
+    def _item(self, subject: Subject, webhook: ParsedWebhook) -> Item:
+        body, record, kind = subject.body, subject.record, subject.kind
+        # Next to the record `created_at` is the event's time, inside the record it is the record's.
+        of_record = [key for key in TIME_KEYS if subject.what == CREATED or key not in CREATION_KEYS]
+        at = first_time(body, *TIME_KEYS) or (first_time(record, *of_record) if record is not body else None)
+        item = Item(
+            SHAPES[kind], subject.what, subject.object_type, subject.object_id, subject.source, at, restored=RESTORED in subject.words
+        )
+        item.record = with_company(with_linkedin(record)) if kind == CONTACT else dict(record)
+        item.status = self.statuses(webhook, kind, subject.object_type)
+        if item.status == self.status:
+            changed = [key for word in subject.words for key in NEW_STATUS_KEYS.get(word, ())]
+            item.record |= {key: body[key] for key in changed if key in body and key not in item.record}
+            # Next to the record, a bare `status` is usually the relay's own result.
+            item.status = (*changed, *self.status, "status") if record is not body else (*changed, *self.status)
+        return item
+
+
+def _subjects(body: Body, webhook: ParsedWebhook) -> list[Subject]:
+    """Return what a body's records are about. Cached, because `recognise` and `read` both need it."""
+    known = webhook.found.get(id(body))
+    if known is None:
+        found = [subject for subject in map(_subject_of, bodies(usual(body)), repeat(webhook)) if subject is not None]
+        # The body is stored with the result, so that no other body gets the same id.
+        known = webhook.found[id(body)] = (body, found)
+    return known[1]
+
+
+def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
+    """Return what a body is about, if it is unambiguous: all that recognition needs."""
+    source = _event_name(body, webhook)
+    word = text(first(body, *OBJECT_KEYS))
+    named = naming_of(source, word)
+    if named is None:
+        return None
+    record, key = record_of(body, named.kind)
+    what, of_object = named.what, named.of_object if word else words_of(key)
+    kind = named.kind or noun_in(of_object)
+    known = first_of(record, MAIL_KEYS, email_address) is not None
+    # A contact's `company_id` is not its own id, nor a company's `contact_id`; next to the event's name, `id` may be the event's.
+    own_ids = named.own_ids[kind or CONTACT]
+    object_id = text(
+        _stable_id(body, record)
+        or first(record, *(own_ids if record is body else ()), *ID_KEYS, *own_ids, *OWN_ID_KEYS[kind or CONTACT])
+        or first(body, "object_id", "record_id", *own_ids)
+        # Next to the object's type the id is the object's; elsewhere it may be the event's.
+        or (body.get("id") if noun_in(named.of_object) else None)
+    )
+    if what is None or kind is None:
+        if not known or (source is not None and what is None and kind is None):
+            return None
+        what, kind = what or UPDATED, kind or CONTACT
+    elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
+        return None
+    return Subject(body, record, what, kind, word_of(kind, (*named.words, *of_object)), object_id, source, named.words)
+
+
+def _event_name(body: Body, webhook: ParsedWebhook) -> str | None:
+    return query_parameter(webhook.request.query, "event") or text(first(body, *EVENT_KEYS)) or _in_headers(webhook)
+
+
+def _of_no_person(body: Body, webhook: ParsedWebhook) -> list[Event]:
+    """Return an ignored event if the names of a body's event and object say nothing of a person; else nothing.
+
+    A client that reads statuses from a property may read them from a group or a tag.
+    """
+    name = " ".join(filter(None, (text(first(body, *OBJECT_KEYS)), _event_name(body, webhook))))
+    if not reason_to_ignore(name):
+        return []
+    return [other_event("unrecognised" if webhook.settings.status_property else "ignored", name)]
+
+
+def _stable_id(body: Body, record: Body) -> object:
+    """Return an id under a vendor-specific name: Directus's `key` of a row, Strapi's `documentId` of an entry."""
+    if "collection" in body:
+        return body.get("key")
+    return record.get("documentId") if isinstance(body.get("entry"), dict) else None
+
+
+def _in_headers(webhook: ParsedWebhook) -> str | None:
+    """Return the event name from a header, if the body is a bare record: `x-…-topic`, `x-…-event`."""
+    named = (
+        text(value)
+        for name, value in webhook.headers.items()
+        if name.startswith("x-") and name.endswith(("-topic", "-event", "-event-type"))
+    )
+    return next((name for name in named if name), None)
+
+
+ADAPTER = Generic()

@@ -1,1 +1,246 @@
-"""Generic campaign adapter: any other campaign tool."""
+"""Generic campaign adapter: reads a body that no tool's adapter recognises, by the usual meaning of its keys.
+
+The event's name decides what happened, never the texts in the body. The person is searched for under the usual keys of
+a lead, never among the sender's addresses. An unclear event is `unknown`: stored and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from touchbase.adapters.email_campaign.generic import field_paths
+from touchbase.adapters.email_campaign.generic.channel import meaning_on_channel
+from touchbase.adapters.email_campaign.generic.declared import apply_declared, declared_meaning, declared_values
+from touchbase.adapters.email_campaign.generic.spelling import with_normalized_keys
+from touchbase.adapters.email_campaign.generic.split import split_events
+from touchbase.adapters.interface import ParsedWebhook
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.body_paths import Path, at, pick
+from touchbase.adapters.kit.client_overrides import override_status
+from touchbase.adapters.kit.crm_values import query_parameter
+from touchbase.adapters.kit.declarative import Item, batch
+from touchbase.adapters.kit.event_types import Meaning, meaning_of
+from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
+from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
+from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
+from touchbase.adapters.kit.times import parse_time
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.events import Event
+
+T = TypeVar("T")
+_MESSAGES = MessageReader(USUAL_SENT, USUAL_RECEIVED.before(MessagePaths(text="content message")))
+_NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})
+_NAMING = ("-event", "-event-type")
+_NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
+_INCOMING = frozenset({"email_replied", "email_auto_replied"})
+_OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "email_deferred", "email_opened", "email_clicked"})
+_FATES = (_OUTGOING - {"manual_email_sent"}) | {"email_bounced", "email_send_failed", "email_unsubscribed", "email_spam_complaint"}
+_DAEMONS = ("mailer-daemon@", "mailerdaemon@", "postmaster@")
+
+
+class Generic:
+    """Reads any JSON or form body, with a lower confidence than any tool's own adapter."""
+
+    tool = "generic"
+    channel = EMAIL_CAMPAIGN
+    detection_keys: frozenset[str] = frozenset()
+
+    def recognise(self, webhook: ParsedWebhook) -> int:
+        """Return a confidence just high enough to be used if no other adapter recognises the webhook."""
+        return 1 if isinstance(webhook.data, dict | list) else 0
+
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
+        """Return the body's events; an empty body has none."""
+        pairs = split_events(webhook.data)
+        return [Event("unknown") if pair is None else _Reader(*pair, webhook, len(pairs) == 1).final_event() for pair in pairs]
+
+
+class _Reader:
+    """Reads one event: its own keys, then those of its wrapper, and the headers."""
+
+    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook, is_only: bool) -> None:
+        fields = webhook.settings.fields
+        self.declared = declared_values(fields, item, outer, webhook.data if is_only else None) if fields else {}
+        self.outer = with_normalized_keys(outer) if outer else outer
+        item = with_normalized_keys(item)
+        self.item = {**self.outer, **item} if outer else item
+        self.call = webhook
+        self.people = [with_normalized_keys(one) for who in field_paths.PEOPLE if isinstance(one := self.item.get(who), dict)]
+
+    def final_event(self) -> Event:
+        event = self.event()
+        if self.declared:
+            apply_declared(event, self.call.settings, self.declared)
+        if is_message(event):
+            event.message = _MESSAGES.read(event, self.item)
+        if self.call.settings.status_labels:
+            override_status(event, self.call.settings, pick(self.item, field_paths.LABEL, label_of), event.source_event)
+        return event
+
+    def event(self) -> Event:
+        name = self._name()
+        meaning = self._without_name() if name is None else self._meaning(name)
+        email, profile = self._email(meaning), self._of_person(field_paths.LINKEDIN, linkedin)
+        meaning = meaning_on_channel(meaning, name, self.item, only_a_profile=email is None and profile is not None)
+        status = meaning.status
+        if meaning.event == "lead_status_changed" and status is None:
+            status = pick(self.item, field_paths.LABEL, status_of)
+            meaning = meaning if status else m.OTHER
+        first_name, last_name = self._names()
+        return Event(
+            event=meaning.event,
+            occurred_us=self._time(meaning.event),
+            email=email,
+            linkedin_url=profile,
+            status=status,
+            kind=self._kind(meaning) if meaning.event == "email_bounced" else None,
+            first_name=first_name,
+            last_name=last_name,
+            campaign=self._campaign(),
+            campaign_id=pick(self.item, field_paths.CAMPAIGN_ID, text),
+            step=pick(self.item, field_paths.STEP_NUMBER, text),
+            link=pick(self.item, field_paths.LINK, text) if meaning.event == "email_clicked" else None,
+            message_id=pick(self.item, field_paths.MESSAGE, text),
+            source_event=name,
+        )
+
+    def _name(self) -> str | None:
+        """Return the event's name; the wrapper's takes precedence, because a nested `type` usually describes the object."""
+        behind = query_parameter(self.call.request.query, "event")
+        if behind is not None and meaning_of(behind) is not m.UNKNOWN:
+            return behind
+        if (declared := text(self.declared.get("event"))) is not None:
+            return declared
+        for source in (self.outer, self.item):
+            name = pick(source, field_paths.NAME, _name)
+            if name is not None:
+                return name
+            both = [found for key in ("event_object", "event_action") if (found := text(source.get(key)))]
+            if both:
+                return " ".join(both)
+        named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith(_NAMING))
+        return next((name for name in named if name), None) or self._outcome()
+
+    def _outcome(self) -> str | None:
+        """Return the outcome of an unnamed email report, which is only in its `status`."""
+        outcome = text(self.item.get("status")) if pick(self.item, field_paths.MAIL, text) else None
+        return outcome if outcome and meaning_of(outcome).event in _FATES else None
+
+    def _meaning(self, name: str) -> Meaning:
+        if (declared := declared_meaning(self.call.settings, name)) is not None:
+            return declared
+        meaning = meaning_of(name)
+        if meaning.event in _INCOMING and self._went_out():
+            return m.MANUAL
+        if meaning.event == "email_replied" and self._is_automated():
+            return m.AUTO_REPLIED
+        if meaning.event == "email_send_failed":
+            how = str(self.item.get("severity") or self.item.get("failure_type")).lower()
+            return {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}.get(how, meaning)
+        return meaning
+
+    def _without_name(self) -> Meaning:
+        """Return the meaning of an unnamed body: a reply by its flag, newest message or text, an email by its step."""
+        messages = batch(self.item.get("recent_messages"))
+        is_reply = flag(self.item.get("is_reply")) or (bool(messages) and flag(at(messages[-1], ("is_reply",))))
+        has_reply = any(isinstance(self.item.get(key), dict) for key in ("reply", "reply_message"))
+        has_sent = any(self.item.get(key) for key in ("sent_message", "sent_at", "time_sent", "sent"))
+        if is_reply or (has_reply and not has_sent):
+            return m.AUTO_REPLIED if self._is_automated() else m.REPLIED
+        step = pick(self.item, field_paths.STEP, text) or ""
+        return m.SENT if "email" in step.lower() and not has_reply else m.UNKNOWN
+
+    def _went_out(self) -> bool:
+        """Return whether a message of a conversation is outbound, for tools with one event name for all messages."""
+        direction = pick(self.item, field_paths.DIRECTION, text) or ""
+        return direction.lower().startswith("out") or any(flag(at(self.item, path)) for path in field_paths.FROM_US)
+
+    def _is_automated(self) -> bool:
+        if any(flag(at(self.item, path)) for path in field_paths.AUTOMATED):
+            return True
+        return pick(self.item, field_paths.REPLY_LABEL, status_of) == "out_of_office"
+
+    def _email(self, meaning: Meaning) -> str | None:
+        if (declared := address(self.declared.get("email"))) is not None:
+            return declared
+        writer = pick(self.item, field_paths.SENDER, address) or ""
+        is_notice = meaning.event == "email_bounced" and writer.startswith(_DAEMONS)
+        ours = self._addresses(field_paths.OURS + field_paths.NOTICE_TO if is_notice else field_paths.OURS)
+
+        def theirs(value: object) -> str | None:
+            found = personal_address(value)
+            return None if found in ours else found
+
+        named = pick(self.item, field_paths.LEAD, theirs) or self._first(self.people, field_paths.ADDRESS, theirs)
+        if named is not None or meaning.event == "account_event":
+            return named
+        ranks = (
+            (field_paths.SENDER, field_paths.RECIPIENT)
+            if meaning.event in _INCOMING and self._names_its_writer()
+            else (field_paths.RECIPIENT,)
+        )
+        found = next((found for order in ranks if (found := pick(self.item, order, theirs))), None)
+        if found is not None:
+            return found
+        # On a reply `to` is the client's own address; on an outbound message it is the lead's.
+        rest = (
+            (field_paths.PLAIN, field_paths.SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
+        )
+        found = next((found for order in rest if (found := pick(self.item, order, theirs))), None)
+        return None if meaning.event in _OUTGOING and found == writer and pick(self.item, field_paths.TO, address) is None else found
+
+    def _names_its_writer(self) -> bool:
+        """Return whether a reply's name belongs to its author rather than its recipient: tools name the person."""
+        return pick(self.item, field_paths.SENDER_NAME, text) is not None and pick(self.item, field_paths.TO_NAME, text) is None
+
+    def _addresses(self, where: tuple[Path, ...]) -> set[str]:
+        return {found for path in where if path[0] in self.item and (found := address(at(self.item, path)))}
+
+    def _time(self, event: str) -> Micros | None:
+        """Return the first time that has a zone, else the first."""
+        is_record = any(path[0] in self.item for path in field_paths.CHANGED)
+        first: Micros | None = None
+        for path in (*field_paths.TIME, *field_paths.ITS_TIME.get(event, ()), *field_paths.OTHER_TIME, *field_paths.CHANGED):
+            value = at(self.item, path) if path[0] in self.item and not (is_record and path in field_paths.MADE) else None
+            if value is not None and (found := parse_time(value)) is not None:
+                if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
+                    return found
+                first = found if first is None else first
+        return first
+
+    def _names(self) -> tuple[str | None, str | None]:
+        first_name, last_name = self._of_person(field_paths.FIRST_NAME, text), self._of_person(field_paths.LAST_NAME, text)
+        if first_name is None and last_name is None:
+            return split_name(self._of_person(field_paths.FULL_NAME, text) or self._first(self.people, ("name",), text))
+        return first_name, last_name
+
+    def _campaign(self) -> str | None:
+        number = pick(self.item, field_paths.CAMPAIGN_ID, text)
+        name = pick(self.item, field_paths.CAMPAIGN_NAME, text)
+        # A bare `name` is the campaign's only next to a campaign id: elsewhere it may be the person's.
+        return name or (number and text(self.item.get("name"))) or number
+
+    def _kind(self, meaning: Meaning) -> str:
+        return meaning.kind or bounce_kind(*(at(self.item, path) for path in field_paths.BOUNCE))
+
+    def _of_person(self, keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
+        return self._first([self.item, *self.people], keys, read)
+
+    def _first(self, sources: list[Item], keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
+        for source in sources:
+            for key in keys:
+                value = source.get(key)
+                if value is not None and (found := read(value)) is not None:
+                    return found
+        return None
+
+
+def _name(value: object) -> str | None:
+    found = text(value) if isinstance(value, str) else None
+    return None if found is None or found.upper() in _NO_NAMES else found
+
+
+ADAPTER = Generic()

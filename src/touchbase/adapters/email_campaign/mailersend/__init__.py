@@ -1,1 +1,67 @@
-"""MailerSend."""
+"""MailerSend: webhooks.
+
+One event per webhook, its id at `data.id`. Version 1, which ends on 2026-12-01, nests the person two levels deeper; in
+version 2 `data` is flat, with the address at `recipient` (the vendor's page writes `email`).
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.email_campaign.mailersend.signature import SIGNED, TEST
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
+
+ADAPTER = Table(
+    tool="mailersend",
+    shapes=(
+        Shape("type data.email.recipient.email", 95),
+        Shape("type data.email.message", 88),
+        Shape("webhook_id type data.email_id", 94),
+        Shape("type data.email_id", 94, named=True),
+        Shape("type data.object data.morph", 85),
+        Shape("webhook_id domain_id type data", 88),
+        Shape("sms_webhook_id type data", 88),
+        Shape("message type", 75, named=True, starts="This is a ping test message"),
+        Shape("type data", 70, named=True),
+    ),
+    names={
+        "activity_sent": m.SENT,
+        "activity_delivered": m.DELIVERED,
+        "activity_deferred": m.DEFERRED,
+        "activity_opened": m.OPENED,
+        "activity_opened_unique": m.OPENED,
+        "activity_clicked": m.CLICKED,
+        "activity_clicked_unique": m.CLICKED,
+        "activity_hard_bounced": m.HARD_BOUNCED,
+        "activity_soft_bounced": m.SOFT_BOUNCED,
+        "activity_unsubscribed": m.UNSUBSCRIBED,
+        "activity_spam_complaint": m.COMPLAINED,
+        "activity_suppressed": m.SEND_FAILED,
+        "activity_survey_opened": m.OTHER,
+        "activity_survey_submitted": m.OTHER,
+        "sender_identity_verified": m.ACCOUNT,
+        "maintenance_start": m.ACCOUNT,
+        "maintenance_end": m.ACCOUNT,
+        "inbound_message": m.OTHER,
+        "inbound_message_rejected": m.OTHER,
+        "inbound_forward_failed": m.OTHER,
+        "email_single_verified": m.OTHER,
+        "email_list_verified": m.OTHER,
+        "bulk_email_completed": m.OTHER,
+        "recipient_on_hold_added": m.OTHER,
+        "recipient_on_hold_removed": m.OTHER,
+        "webhook_test": m.OTHER,
+        "sms_sent": m.OTHER,
+        "sms_delivered": m.OTHER,
+        "sms_failed": m.OTHER,
+    },
+    name="type",
+    email="data.email.recipient.email data.recipient data.email",
+    time="data.created_at created_at",
+    message="data.email.message.id data.message_id",
+    key="data.id",
+    signature_schemes=(SIGNED, TEST),
+    sent=MessagePaths(
+        subject="data.subject data.email.subject", mailbox="data.email.from", message_id="data.email.message.id data.message_id"
+    ),
+)

@@ -1,1 +1,83 @@
-"""Mailgun."""
+"""Mailgun: current and legacy webhooks.
+
+The current format is JSON with `signature` and `event-data`, or the bare content of the latter; the legacy one is flat
+form fields, in which a sender's variables of the same name make lists. There is no sent event: delivered counts as
+sent. `failed` is a bounce if its severity is permanent, a delay if temporary, and neither if Mailgun itself has
+suppressed the email. `rejected` has its recipient only in the email's header.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.email_campaign.mailgun.signature import MAILGUN
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import text
+from touchbase.adapters.kit.messages import MessagePaths
+
+_SEVERITY = paths("event-data.severity severity")
+_SUPPRESSED = frozenset({"suppress-unsubscribe", "suppress-complaint"})
+_REASON = paths("event-data.reason reason")
+_FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
+
+
+class Mailgun(Table):
+    """Reads Mailgun's webhooks."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """Return the meaning from the table, and for failures by their severity."""
+        known = normalize_event_name(name)
+        # Suppressed because of an earlier unsubscribe or complaint: the address itself is valid.
+        if known in ("failed", "permanent_fail") and pick(item, _REASON, text) in _SUPPRESSED:
+            return m.SEND_FAILED
+        if known == "failed":
+            return _FAILED.get((pick(item, _SEVERITY, text) or "").lower(), m.BOUNCED)
+        return self.listed(name) or m.OTHER
+
+
+ADAPTER = Mailgun(
+    tool="mailgun",
+    signature_schemes=(MAILGUN,),
+    shapes=(
+        Shape("event-data.event", 95),
+        Shape("event-data", 85),
+        Shape("token event recipient timestamp", 90),
+        Shape("message-headers event recipient", 85),
+        Shape("Message-Id event recipient", 85),
+        Shape("recipient event timestamp signature", 80, named=True),
+        Shape("log-level event recipient", 90),
+        Shape("recipient-domain event recipient", 85),
+        Shape("user-variables event recipient timestamp", 80, named=True),
+        Shape("token event timestamp signature", 78, named=True),
+        Shape("body-plain recipient sender", 85),
+        Shape("body-mime recipient sender", 85),
+    ),
+    names={
+        "delivered": m.DELIVERED_AS_SENT,
+        "opened": m.OPENED,
+        "clicked": m.CLICKED,
+        "failed": m.HARD_BOUNCED,
+        "permanent_fail": m.HARD_BOUNCED,
+        "temporary_fail": m.DEFERRED,
+        "bounced": m.HARD_BOUNCED,
+        "rejected": m.SEND_FAILED,
+        "dropped": m.SEND_FAILED,
+        "unsubscribed": m.UNSUBSCRIBED,
+        "complained": m.COMPLAINED,
+        "stored": m.INBOUND_EMAIL,
+    },
+    nameless={"body-plain": "stored", "body-mime": "stored"},  # an email that a route forwards
+    name="event-data.event event event.0",
+    email="event-data.recipient recipient recipient.0 event-data.message.headers.to message.headers.to",
+    time="event-data.timestamp timestamp timestamp.1 timestamp.0",
+    campaign="event-data.campaigns.0.name event-data.campaigns.0.id campaigns.0.name campaigns.0.id campaign-name campaign-id",
+    message="event-data.message.headers.message-id message.headers.message-id Message-Id message-id",
+    key="event-data.id signature.token token token.1 id",
+    sent=MessagePaths(
+        subject="event-data.message.headers.subject message.headers.subject",
+        mailbox="event-data.message.headers.from message.headers.from event-data.envelope.sender envelope.sender",
+        message_id="event-data.message.headers.message-id message.headers.message-id Message-Id message-id",
+    ),
+    usual_messages=False,
+)

@@ -1,1 +1,57 @@
-"""Mailjet."""
+"""Mailjet: event webhooks.
+
+A list if events are grouped, else one object. `sent` means that the receiving server has accepted the email.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import flag
+
+
+class Mailjet(Table):
+    """Reads Mailjet's webhooks."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """Return the meaning from the table; a bounce has a flag for a permanent failure."""
+        if normalize_event_name(name) == "bounce" and (is_hard := flag(item.get("hard_bounce"))) is not None:
+            return m.HARD_BOUNCED if is_hard else m.SOFT_BOUNCED
+        return super().meaning(name, item)
+
+
+ADAPTER = Mailjet(
+    tool="mailjet",
+    shapes=(
+        Shape("mj_campaign_id event", 95),
+        Shape("mj_contact_id event", 95),
+        Shape("MessageID event email time", 90),
+        Shape("Message_GUID event", 90),
+        Shape("customcampaign event", 85),
+        Shape("mj_list_id event", 90),
+        Shape("CustomID event email", 85, named=True),
+        Shape("hard_bounce event email", 85, named=True),
+        Shape("MessageID event time", 80, named=True),
+        Shape("Parts Sender Recipient", 85),
+    ),
+    names={
+        "sent": m.SENT,
+        "open": m.OPENED,
+        "click": m.CLICKED,
+        "bounce": m.BOUNCED,
+        "blocked": m.SEND_FAILED,
+        "spam": m.COMPLAINED,
+        "unsub": m.UNSUBSCRIBED,
+        "typofix": m.OTHER,
+        "parse": m.OTHER,
+    },
+    nameless={"Parts": "parse"},  # an inbound email (Parse API)
+    name="event",
+    email="email",
+    time="time",
+    campaign="customcampaign mj_campaign_id",
+    message="MessageID mj_message_id Message_GUID",
+    bounce="error_related_to error comment",
+    usual_messages=False,
+)

@@ -1,1 +1,70 @@
-"""Mandrill."""
+"""Mandrill (Mailchimp Transactional): webhooks.
+
+One form field, `mandrill_events`, with a JSON list. `_id` is the message's id, not the event's, and `msg.ts` is the
+time of sending, not of the event.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.email_campaign.mandrill.signature import MANDRILL
+from touchbase.adapters.interface import ParsedWebhook
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table, events_of
+from touchbase.adapters.kit.extract import objects
+from touchbase.adapters.kit.messages import MessagePaths
+from touchbase.adapters.kit.parse import unquoted
+from touchbase.history.events import Event
+
+
+class Mandrill(Table):
+    """Reads Mandrill's webhooks."""
+
+    def recognise(self, webhook: ParsedWebhook) -> int:
+        """Return the confidence: by the form's field, else by the shape of its events."""
+        return 95 if _field(webhook.data) is not None else super().recognise(webhook)
+
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
+        """Return one event per item of the field, or of the list if a relay has unwrapped it."""
+        inside = _field(webhook.data)
+        return events_of(webhook.data if inside is None else inside, lambda item: self.event_of(item, webhook))
+
+
+def _field(data: object) -> object:
+    """Return the form field's content, also if a relay forwards it as text."""
+    return next((unquoted(body["mandrill_events"]) for body in objects(data) if "mandrill_events" in body), None)
+
+
+ADAPTER = Mandrill(
+    tool="mandrill",
+    signature_schemes=(MANDRILL,),
+    shapes=(
+        Shape("mandrill_events", 95),
+        Shape("msg.email event ts", 92),
+        Shape("msg event _id", 88),
+        Shape("reject.email action type", 85),
+        Shape("entry.email action type", 85),
+        Shape("event", 85, header="x-mandrill-signature", named=True),
+    ),
+    names={
+        "send": m.SENT,
+        "delivered": m.DELIVERED,
+        "deferral": m.DEFERRED,
+        "open": m.OPENED,
+        "click": m.CLICKED,
+        "hard_bounce": m.HARD_BOUNCED,
+        "soft_bounce": m.SOFT_BOUNCED,
+        "reject": m.SEND_FAILED,
+        "unsub": m.UNSUBSCRIBED,
+        "spam": m.COMPLAINED,
+        "inbound": m.INBOUND_EMAIL,
+        "sync": m.OTHER,
+    },
+    nameless={"reject": "sync", "entry": "sync"},  # a change of the denylist, and of the allowlist
+    name="event",
+    email="msg.email reject.email entry.email",
+    time="ts",
+    campaign="msg.metadata.campaign msg.metadata.campaign_id",
+    message="_id msg._id",
+    sent=MessagePaths(subject="msg.subject", mailbox="msg.sender", message_id="_id msg._id"),
+    usual_messages=False,
+)

@@ -1,1 +1,44 @@
-"""ReachInbox."""
+"""ReachInbox: webhooks.
+
+Flat, one event per webhook. A sent event has a reply's text key as well: only the event name decides what happened.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
+
+ADAPTER = Table(
+    tool="reachinbox",
+    shapes=(
+        Shape("user_webhook_id event", 95),
+        Shape("event lead_email email_account", 85, named=True),
+        Shape("event lead_email campaign_id", 80, named=True),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "email_clicked": m.CLICKED,
+        "link_clicked": m.CLICKED,
+        "reply_received": m.REPLIED,
+        "email_bounced": m.BOUNCED,
+        "lead_interested": m.status("interested"),
+        "lead_not_interested": m.status("not_interested"),
+        "lead_unsubscribed": m.UNSUBSCRIBED,
+        "email_unsubscribed": m.UNSUBSCRIBED,
+        "auto_reply_received": m.AUTO_REPLIED,
+        "campaign_completed": m.COMPLETED,
+        "sequence_completed": m.COMPLETED,
+    },
+    name="event",
+    email="lead_email",
+    time="timestamp",
+    first_name="lead_first_name",
+    last_name="lead_last_name",
+    campaign="campaign_name campaign_id",
+    message="message_id email_id",
+    bounce="bounce_type bounce_reason",
+    sent=MessagePaths(text="email_sent_body", mailbox="email_account", message_id="message_id"),
+    received=MessagePaths(text="email_replied_body", mailbox="email_account"),
+)

@@ -1,1 +1,86 @@
-"""Replyify."""
+"""Replyify: webhooks.
+
+Both ends of the email are named: a received email is from the lead, a sent one to the lead. Later processing of a reply
+is about its author.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.interface import ParsedWebhook
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name
+from touchbase.adapters.kit.extract import personal_address
+from touchbase.adapters.kit.messages import MessagePaths
+from touchbase.adapters.kit.signatures import hmac_body
+from touchbase.history.events import Event
+
+_FROM, _TO = paths("data.from_email data.email"), paths("data.to_email data.email")
+_ABOUT_AN_ANSWER = frozenset({"reply_archived", "reply_categorized", "reply_forwarded"})
+
+
+class Replyify(Table):
+    """Reads Replyify's webhooks."""
+
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
+        """Return the event of one webhook; the direction decides which end is the lead."""
+        event = super().read(item, webhook)
+        incoming = (
+            event.event in ("email_replied", "email_auto_replied") or normalize_event_name(event.source_event or "") in _ABOUT_AN_ANSWER
+        )
+        event.email = pick(item, _FROM if incoming else _TO, personal_address)
+        return event
+
+
+ADAPTER = Replyify(
+    tool="replyify",
+    shapes=(
+        Shape("event data", 92, header="x-replyify-event"),
+        Shape("workspace_id event data.reply_id", 88, spelt=accept_any_name),
+        Shape("workspace_id event data.contact_id timestamp", 80, named=True),
+        Shape("eventType data.from_email data.to_email", 75, spelt=accept_any_name),
+        Shape("event data.from_email data.to_email", 75, spelt=accept_any_name),
+        Shape("event data.from_email timestamp", 65, named=True),
+        Shape("event data.to_email timestamp", 65, named=True),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "message_sent": m.SENT,
+        "email_received": m.REPLIED,
+        "message_received": m.REPLIED,
+        "reply_received": m.REPLIED,
+        "reply_sent": m.MANUAL,
+        "reply_forwarded": m.OTHER,
+        "reply_categorized": m.OTHER,
+        "reply_archived": m.OTHER,
+        "contact_created": m.SAVED,
+        "email_opened": m.OPENED,
+        "email_clicked": m.CLICKED,
+        "email_bounced": m.BOUNCED,
+    },
+    name="event eventType",
+    email="",
+    time="timestamp data.timestamp data.received_at data.sent_at",
+    first_name="data.first_name",
+    last_name="data.last_name",
+    campaign="data.campaign_name data.campaign_id",
+    message="data.message_id data.reply_id data.id",
+    bounce="data.bounce_type data.reason",
+    automated="data.automated_reply data.is_auto_reply",
+    signature_schemes=(hmac_body("x-replyify-signature", prefix="sha256="),),
+    sent=MessagePaths(
+        subject="data.subject",
+        text="data.sent_response data.body_text",
+        html="data.body_html",
+        mailbox="data.from_email",
+        message_id="data.message_id",
+    ),
+    received=MessagePaths(
+        subject="data.subject",
+        text="data.body_text",
+        html="data.body_html",
+        mailbox="data.to_email",
+        category="data.category_name",
+        message_id="data.message_id",
+    ),
+)

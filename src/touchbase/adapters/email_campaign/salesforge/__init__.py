@@ -1,1 +1,50 @@
-"""Salesforge."""
+"""Salesforge: webhooks.
+
+`webhookInfo` has the event's name and time; its `id` is the subscription's. `mailbox` is the client's own, `contact` the lead.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
+
+ADAPTER = Table(
+    tool="salesforge",
+    shapes=(Shape("webhookInfo.type", 95), Shape("webhookInfo.eventTime", 90)),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "link_clicked": m.CLICKED,
+        "email_clicked": m.CLICKED,
+        "email_replied": m.REPLIED,
+        "reply_received": m.REPLIED,
+        "email_bounced": m.BOUNCED,
+        "contact_unsubscribed": m.UNSUBSCRIBED,
+        "positive_reply": m.status("interested"),
+        "negative_reply": m.status("not_interested"),
+        "linkedin_replied": m.LINKEDIN_REPLIED,
+        "label_changed": m.STATUS_IN_BODY,
+        "dnc_added": m.status("do_not_contact"),
+    },
+    name="webhookInfo.type",
+    email="contact.email sequenceEmail.toEmail",
+    time="webhookInfo.eventTime",
+    linkedin="contact.linkedinUrl contact.linkedin contact.linkedInUrl",
+    first_name="contact.firstName",
+    last_name="contact.lastName",
+    full_name="sequenceEmail.toName",
+    campaign="sequence.name sequence.id",
+    message="sequenceEmail.emailId",
+    label=("label labelChangedData.label labelChangedData.labelName labelChangedData.newLabel labelChangedData.name contact.label"),
+    bounce="emailBouncedData.type emailBouncedData.reason",
+    sent=MessagePaths(
+        subject="sequenceEmail.subject",
+        text="sequenceEmail.content.text",
+        html="sequenceEmail.content.html",
+        mailbox="mailbox.email sequenceEmail.fromEmail",
+        message_id="sequenceEmail.emailId",
+    ),
+    # On a reply `sequenceEmail` is the mail that it answers.
+    received=MessagePaths(mailbox="mailbox.email sequenceEmail.fromEmail"),
+)

@@ -1,1 +1,54 @@
-"""SendPilot."""
+"""SendPilot: webhooks.
+
+All events are on LinkedIn, so a received message is a LinkedIn reply. There is no address: the profile identifies the
+person. `eventId` is the event's id.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.email_campaign.sendpilot.signature import SENDPILOT
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
+
+ADAPTER = Table(
+    tool="sendpilot",
+    shapes=(
+        Shape("eventType eventId workspaceId", 92),
+        Shape("eventType data.linkedinUrl", 88),
+        Shape("eventType data.leadId data.senderId", 88),
+    ),
+    names={
+        "message_received": m.LINKEDIN_REPLIED,
+        "reply_received": m.LINKEDIN_REPLIED,
+        "message_sent": m.LINKEDIN_SENT,
+        "connection_sent": m.LINKEDIN_INVITED,
+        "connection_request_sent": m.LINKEDIN_INVITED,
+        "connection_accepted": m.LINKEDIN_ACCEPTED,
+        "connection_request_accepted": m.LINKEDIN_ACCEPTED,
+        "lead_status_changed": m.STATUS_IN_BODY,
+        "lead_updated": m.STATUS_IN_BODY,
+        "lead_tag_updated": m.OTHER,
+        "campaign_started": m.OTHER,
+        "campaign_paused": m.OTHER,
+        "campaign_resumed": m.OTHER,
+        "campaign_finished": m.COMPLETED,
+        "campaign_completed": m.COMPLETED,
+    },
+    beginnings={"lead_database_": m.OTHER, "lead_extractor_": m.OTHER},
+    name="eventType",
+    email="data.email data.lead.email",
+    time="timestamp",
+    linkedin="data.linkedinUrl data.lead.linkedinUrl",
+    first_name="data.firstName data.lead.firstName",
+    last_name="data.lastName data.lead.lastName",
+    campaign="data.campaignName data.campaignId",
+    message="data.messageId",
+    key="eventId",
+    label="data.newStatus data.status",
+    object_type="lead",
+    object_id="data.leadId",
+    signature_schemes=(SENDPILOT,),
+    sent=MessagePaths(mailbox="data.senderId", message_id="data.messageId"),
+    received=MessagePaths(preview="data.replyPreview", mailbox="data.senderId", message_id="data.messageId"),
+)

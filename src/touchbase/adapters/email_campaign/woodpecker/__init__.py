@@ -1,1 +1,74 @@
-"""Woodpecker."""
+"""Woodpecker: webhooks.
+
+A webhook is a list of up to a hundred events of one kind. A colleague may have replied (`secondary_replied`); the
+contact is always `prospect`. Outside a campaign, ids and names are empty texts.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
+
+ADAPTER = Table(
+    tool="woodpecker",
+    shapes=(
+        Shape("firm_id method", 95),
+        Shape("method prospect.email", 90),
+        Shape("method prospect", 70, named=True),
+    ),
+    names={
+        "campaign_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "link_clicked": m.CLICKED,
+        "prospect_replied": m.REPLIED,
+        "secondary_replied": m.REPLIED,
+        "prospect_autoreplied": m.AUTO_REPLIED,
+        "prospect_bounced": m.BOUNCED,
+        "prospect_invalid": m.HARD_BOUNCED,
+        "prospect_opt_out": m.UNSUBSCRIBED,
+        "prospect_interested": m.status("interested"),
+        "prospect_not_interested": m.status("not_interested"),
+        "prospect_maybe_later": m.status("maybe_later"),
+        "prospect_blacklisted": m.status("do_not_contact"),
+        "prospect_non_responsive": m.status("custom:Non-responsive"),
+        "campaign_completed": m.COMPLETED,
+        "linkedin_automation_connection_request_accepted": m.LINKEDIN_ACCEPTED,
+        "linkedin_automation_account_connected": m.ACCOUNT,
+        "linkedin_automation_account_disconnected": m.ACCOUNT,
+        "prospect_li_cr_sent": m.LINKEDIN_INVITED,
+        "prospect_li_cr_accepted": m.LINKEDIN_ACCEPTED,
+        "prospect_li_dm_sent": m.LINKEDIN_SENT,
+        "prospect_li_dm_replied": m.LINKEDIN_REPLIED,
+        "campaign_paused_by_bounce_shield": m.OTHER,
+        "prospect_saved": m.SAVED,
+        "followup_after_autoreply": m.OTHER,
+        "task_created": m.OTHER,
+        "task_done": m.OTHER,
+        "task_ignored": m.OTHER,
+    },
+    beginnings={"task_": m.OTHER, "prospect_li_": m.LINKEDIN_OTHER},
+    name="method",
+    email="prospect.email",
+    time="timestamp",
+    times={
+        "email_sent": "timestamp email.sent",
+        "email_replied": "timestamp email.date",
+        "email_auto_replied": "timestamp email.date",
+    },
+    linkedin="prospect.linkedin_url",
+    first_name="prospect.first_name",
+    last_name="prospect.last_name",
+    campaign="prospect.campaign_name prospect.campaign_id campaign.campaign_name campaign.campaign_id",
+    message="email.message_id email.id",
+    bounce="email.bounce_type email.message email.reason",
+    sent=MessagePaths(
+        subject="email.subject", text="email.message", mailbox="email.email_from prospect.campaign_email", message_id="email.message_id"
+    ),
+    received=MessagePaths(
+        subject="email.subject",
+        text="email.message",
+        mailbox="prospect.campaign_email",
+        category="prospect.interest_level.level prospect.interested",
+    ),
+)
