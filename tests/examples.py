@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 FULL = os.environ.get("TOUCHBASE_TESTS") == "full"
 FEWEST = 3
 
-settings.register_profile("ci", derandomize=True)
-settings.register_profile("full")
+# On a busy machine examples are made slowly, which is no fault.
+settings.register_profile("ci", derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("full", suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("full" if FULL else "ci")
 
 
