@@ -76,7 +76,8 @@ fix: setup ## Mend style and format where a tool can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-docs: setup ## Write the pages and the part of the Python client that are made from the code
+docs: setup ## Write openapi.json, and the pages and the part of the Python client that are made from the code
+	.venv/bin/touchbase openapi --auth api-key --public-url '' > openapi.json
 	.venv/bin/touchbase tools --markdown > docs/reference/tools.md
 	.venv/bin/python -m tests.architecture.client_code
 	.venv/bin/python -m tests.architecture.cli_page

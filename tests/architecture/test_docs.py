@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from tests.architecture import cli_page, reference_pages
 
+import touchbase
 from touchbase.adapters import catalogue
 from touchbase.adapters.registry import load_adapters
 from touchbase.common import field_limits
@@ -22,7 +23,7 @@ from touchbase.history import status
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
 from touchbase.history.problems import SENTENCES
 from touchbase.http.dependencies import Limits
-from touchbase.http.openapi import TAGS
+from touchbase.http.openapi import TAGS, description
 from touchbase.http.problems import STATUS
 from touchbase.inbox.refused import CAUSES
 from touchbase.server import error_responses
@@ -45,6 +46,12 @@ def rows(name: str) -> Iterator[list[str]]:
 @pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("*.md")))
 def test_docs_page__matches_the_generated_tables(name: str) -> None:
     assert page(name) == reference_pages.made(page(name)), "run `make docs`"
+
+
+def test_openapi_file__is_the_document_that_servers_with_keys_have() -> None:
+    file = json.loads((DOCS.parents[1] / "openapi.json").read_text(encoding="utf-8"))
+
+    assert file == description(touchbase.__version__, keys_needed=True), "run `make docs`"
 
 
 def test_generated_tables__appear_on_a_page() -> None:
