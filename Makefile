@@ -5,8 +5,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install setup serve test test-ci test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit checkers release-check sbom dist console pictures n8n
 
-RUN := .venv/.set-up-run
+RUN := .venv/.set-up-to-run
 STAMP := .venv/.set-up
+CLIENT := sdk/python/src/touchbase_client
 
 # The first Python on this machine that is new enough; before all others one that was built with optimisation, as those of distributions
 # are and those that pyenv builds are not: it serves a sixth more calls a second. `make serve PYTHON=...` names another one.
@@ -18,7 +19,7 @@ PYTHON ?= $(shell for fit in '$(OPTIMISED)' 'sys'; do \
 help: ## List what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-install: $(RUN) ## Install what running Touchbase needs into .venv, as locked
+install: $(RUN) $(CLIENT)/_version.py ## Install what running Touchbase needs into .venv, as locked
 
 $(RUN): deploy/requirements.lock
 	@if [ -z "$(PYTHON)" ]; then echo "Touchbase needs Python 3.11 or newer: install it, or name it with PYTHON=..." >&2; exit 1; fi
@@ -26,16 +27,21 @@ $(RUN): deploy/requirements.lock
 	@echo "Installing what Touchbase needs to run into .venv: $$(grep -c == $<) packages, checked against the hashes in $<" >&2
 	@"$(PYTHON)" -m venv .venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
-	@echo "$(CURDIR)/src" >"$$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/touchbase.pth"
+	@printf '%s\n' "$(CURDIR)/src" "$(CURDIR)/sdk/python/src" >"$$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/touchbase.pth"
 	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m touchbase "$$@"\n' >.venv/bin/touchbase && chmod +x .venv/bin/touchbase
 	@touch $@
 
-setup: $(STAMP) ## Install Touchbase with the tools for its tests into .venv, as locked
+# The types, the methods and the synchronous face of the Python client.
+$(CLIENT)/_version.py: openapi.json $(wildcard sdk/python/*.py) $(filter-out %/groups.py,$(wildcard $(CLIENT)/_async/*.py)) | $(RUN)
+	@.venv/bin/python sdk/python/generate.py
+	@touch $@
 
-$(STAMP): requirements.lock pyproject.toml $(RUN)
+setup: $(STAMP) $(CLIENT)/_version.py ## Install Touchbase with the tools for its tests into .venv, as locked
+
+$(STAMP): requirements.lock pyproject.toml sdk/python/pyproject.toml $(RUN) | $(CLIENT)/_version.py
 	@echo "Adding the tools for tests and checks to .venv (pytest, ruff, mypy, a PostgreSQL server), 250 MB more, from $<" >&2
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e sdk/python
 	@touch $@
 
 # Only of make's command line: shells export HOST, with another meaning.
@@ -76,10 +82,10 @@ fix: setup ## Mend style and format where a tool can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-docs: setup ## Write openapi.json, and the pages and the part of the Python client that are made from the code
-	.venv/bin/touchbase openapi --auth api-key --public-url '' > openapi.json
+docs: setup ## Write openapi.json and the pages that are made from the code
 	.venv/bin/touchbase tools --markdown > docs/reference/tools.md
-	.venv/bin/python -m tests.architecture.client_code
+	.venv/bin/touchbase openapi --auth api-key --public-url '' > openapi.json
+	.venv/bin/python sdk/python/generate.py
 	.venv/bin/python -m tests.architecture.cli_page
 	.venv/bin/python -m tests.architecture.reference_pages
 	.venv/bin/python -m bench.pages
@@ -104,8 +110,9 @@ fault-tests-long: setup ## The same with many rounds, and thousands of programs 
 audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked
 	.venv/bin/python -m supply.audit
 
-dist: setup ## Build the wheel and the source distribution into dist/
+dist: setup ## Build the wheels and the source distributions of the server and of the Python client into dist/
 	.venv/bin/python -m build --no-isolation
+	.venv/bin/python -m build --no-isolation --outdir dist sdk/python
 
 release-check: setup ## Compare the version in the tree with the tag, as make release-check TAG=v1.2.3
 	@.venv/bin/python -m supply.release "$(TAG)"
@@ -118,9 +125,9 @@ sbom: setup ## Write build/touchbase.cdx.json, the list of what a running Touchb
 
 lock: ## Choose the newest dependencies anew and lock them with their hashes (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
-		--extra dev pyproject.toml -o requirements.lock
+		--no-emit-package touchbase-client --extra dev pyproject.toml -o requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
-		--constraint requirements.lock pyproject.toml -o deploy/requirements.lock
+		--no-emit-package touchbase-client --constraint requirements.lock pyproject.toml -o deploy/requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		bench/template/requirements.in -o bench/requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \

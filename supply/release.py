@@ -1,4 +1,4 @@
-"""What must agree before a version is released: the tag, the version of the package, the changelog, the images in deploy/.
+"""What must agree before a version is released: the tag, the versions of both packages, the changelog, the images in deploy/.
 
 make release-check TAG=v1.2.3
 """
@@ -12,6 +12,12 @@ from pathlib import Path
 from supply.lock import ROOT
 
 _SECTION = re.compile(r"^## (?P<version>\d+\.\d+\.\d+) \((?P<date>[^)]*)\)\n(?P<text>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_VERSIONS = {
+    "src/touchbase/__init__.py": (re.compile(r'^__version__ = "([^"]+)"', re.MULTILINE), "write {}"),
+    "pyproject.toml": (re.compile(r'^  "touchbase-client==([^"]+)",$', re.MULTILINE), "write touchbase-client=={}"),
+    "openapi.json": (re.compile(r'^    "version": "([^"]+)"', re.MULTILINE), "run `make docs`"),
+}
+"""The file, where its version stands, and how to write another. That of the Python client is the version in openapi.json."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -20,13 +26,17 @@ def wrong_with(tag: str, root: Path = ROOT) -> list[str]:
     wanted = tag.removeprefix("v")
     if tag == wanted or not re.fullmatch(r"\d+\.\d+\.\d+", wanted):
         return [f"the tag {tag!r} is no version: write v1.2.3"]
-    return [*_package(wanted, root), *_changelog(wanted, root), *_images(wanted, root)]
+    return [*_packages(wanted, root), *_changelog(wanted, root), *_images(wanted, root)]
 
 
-def _package(wanted: str, root: Path) -> list[str]:
-    found = re.search(r'^__version__ = "([^"]+)"', (root / "src" / "touchbase" / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
-    version = found[1] if found else "no version"
-    return [] if version == wanted else [f"src/touchbase/__init__.py has {version}: write {wanted}"]
+def _packages(wanted: str, root: Path) -> list[str]:
+    wrong = []
+    for name, (pattern, advice) in _VERSIONS.items():
+        match = pattern.search((root / name).read_text(encoding="utf-8"))
+        version = match[1] if match else "no version"
+        if version != wanted:
+            wrong.append(f"{name} has {version}: {advice.format(wanted)}")
+    return wrong
 
 
 def _changelog(wanted: str, root: Path) -> list[str]:

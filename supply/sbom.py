@@ -24,6 +24,8 @@ from packaging.utils import canonicalize_name
 import touchbase
 from supply.lock import ROOT, RUNS, Package, locked
 
+CLIENT = "touchbase-client"
+"""The Python client, which the command line uses: a part of Touchbase, with a distribution of its own."""
 USUAL_PLACE = ROOT / "build" / "touchbase.cdx.json"
 
 
@@ -39,13 +41,17 @@ def main() -> int:
 def bill() -> Bom:
     """The bill of materials."""
     whole = Component(name="touchbase", version=touchbase.__version__, type=ComponentType.APPLICATION, bom_ref="touchbase")
-    whole.licenses.add(LicenseFactory().make_from_string("Apache-2.0"))
+    client = Component(name=CLIENT, version=touchbase.__version__, type=ComponentType.LIBRARY, bom_ref=CLIENT)
+    for own in (whole, client):
+        own.licenses.add(LicenseFactory().make_from_string("Apache-2.0"))
+    whole.components.add(client)
     made = Bom()
     made.metadata.component = whole
     parts = {package.name: component(package) for package in locked(RUNS)}
     for part in parts.values():
         made.components.add(part)
-    made.register_dependency(whole, [parts[name] for name in needed_by("touchbase", parts)])
+    made.register_dependency(whole, [client, *(parts[name] for name in needed_by("touchbase", parts))])
+    made.register_dependency(client, [parts[name] for name in needed_by(CLIENT, parts)])
     for name, part in parts.items():
         made.register_dependency(part, [parts[other] for other in needed_by(name, parts)])
     return made

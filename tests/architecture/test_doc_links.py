@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CODE = ("src", "deploy", "bench", "fault_tests", "supply", "tests", "Makefile", "pyproject.toml")
+CODE = ("src", "sdk", "deploy", "bench", "fault_tests", "supply", "tests", "Makefile", "pyproject.toml")
 
 
 @cache

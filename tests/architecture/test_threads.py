@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.architecture.source import trees
 
-OTHER_PROCESSES = ("touchbase.cli", "touchbase.client")
+OTHER_PROCESSES = ("touchbase.cli", "touchbase_client")
 """The command line and the Python client, which run in other processes than the server."""
 
 

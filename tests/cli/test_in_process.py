@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.client import Touchbase
 from touchbase.statuses import job as status_job
+from touchbase_client import Touchbase
 
 ACME = ("--client", "acme")
 

@@ -14,10 +14,10 @@ import pytest
 from tests.conftest import ENGINES
 
 from touchbase.app import assembled, first_key, make_application_server
-from touchbase.client import AsyncTouchbase, Retries, Touchbase
 from touchbase.config import Settings
 from touchbase.encryption.keys import encode_key, new_key
 from touchbase.server.server import Server, listen
+from touchbase_client import AsyncTouchbase, Retries, Touchbase
 
 KEY = encode_key(new_key())
 NUMBERS = itertools.count(1)

@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 from tests.client.conftest import Served
 
 from touchbase.cli import cli
-from touchbase.client import Touchbase
-from touchbase.client.follow import Follower
+from touchbase_client import Follower, Touchbase
 
 Run = Callable[..., Result]
 MAIL = {

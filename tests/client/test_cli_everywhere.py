@@ -15,7 +15,7 @@ from tests.client.conftest import KEY, Served
 
 from touchbase.cli import COMMANDS, cli
 from touchbase.cli.server_options import GROUPS
-from touchbase.client import Touchbase
+from touchbase_client import Touchbase
 
 Run = Callable[..., Result]
 

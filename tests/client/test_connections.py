@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.client.proxy import Proxy, read_request, response
 
-from touchbase.client import NO_RETRIES, ConnectionFailed, Touchbase
+from touchbase_client import NO_RETRIES, ConnectionFailed, Touchbase
 
 PAGE = response(200, b'{"data": [], "next_cursor": null}', "Content-Type: application/json")
 

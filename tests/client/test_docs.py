@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from tests.client.conftest import Served
 
-from touchbase.client import Touchbase
-from touchbase.client.follow import Follower
 from touchbase.outgoing.signatures import new_secret, signature_headers
+from touchbase_client import Follower, Touchbase
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "how-to" / "use-the-python-client.md").read_text(encoding="utf-8")

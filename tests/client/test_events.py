@@ -12,8 +12,8 @@ from tests.client.conftest import Served
 from tests.client.proxy import Proxy
 from tests.client.test_retries import through
 
-from touchbase.client import AsyncTouchbase, ConnectionFailed, CursorExpired, InsufficientScope, Retries, Touchbase
-from touchbase.client.feed import Reader, Stream
+from touchbase_client import AsyncTouchbase, ConnectionFailed, CursorExpired, InsufficientScope, Retries, Touchbase
+from touchbase_client.feed import Reader, Stream
 
 
 def create(tb: Touchbase, *numbers: int) -> None:
@@ -87,7 +87,7 @@ def test_follow__raises_what_does_not_pass(served: Served, admin: Touchbase, cli
 
 
 def test_follow__goes_on_after_the_server_has_started_again(served: Served, tb: Touchbase, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "touchbase.client")
+    caplog.set_level(logging.WARNING, "touchbase_client")
     create(tb, 1)
     follower = tb.events.follow(None, stream=True)
     first = next(follower)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from touchbase.client import AsyncTouchbase, JobFailed, JobTimeout, Touchbase
-from touchbase.client.job_watch import JobWatch
+from touchbase_client import AsyncTouchbase, JobFailed, JobTimeout, Touchbase
+from touchbase_client.job_watch import JobWatch
 
 CSV = b"email,first_name\n" + b"".join(b"%d@example.com,Ann\n" % number for number in range(30))
 

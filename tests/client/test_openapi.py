@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import pkgutil
 import re
+import subprocess
+import sys
 import typing
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.architecture import client_code
+from tests.architecture.client_page import is_method, methods
 
-from touchbase.client import AsyncTouchbase, Touchbase, models, requests
-from touchbase.client.async_calls import AsyncGroup
-from touchbase.client.calls import BoundMethod, Group
-from touchbase.client.request import NO_BODY, Request, Write
 from touchbase.http.openapi import METHODS, description
+from touchbase_client import AsyncTouchbase, Touchbase, models, requests
+from touchbase_client.request import NO_BODY, Request, Write
 
+ROOT = Path(__file__).parents[2]
+SDK = ROOT / "sdk" / "python"
+PACKAGE = SDK / "src" / "touchbase_client"
 Json = dict[str, Any]
 DOCUMENT = description("1", keys_needed=True)
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
@@ -35,9 +36,9 @@ def operations() -> Iterator[tuple[str, str, Json, list[Json]]]:
 
 def functions() -> Iterator[Callable[..., Request[Any]]]:
     """Every function of requests."""
-    for each in pkgutil.iter_modules(requests.__path__):
-        module = import_module(f"{requests.__name__}.{each.name}")
-        yield from (made for _, made in inspect.getmembers(module, inspect.isfunction) if made.__module__ == module.__name__)
+    for _, function in inspect.getmembers(requests, inspect.isfunction):
+        if function.__module__ == requests.__name__:
+            yield function
 
 
 def sample(make: Callable[..., Request[Any]]) -> Request[Any]:
@@ -60,12 +61,13 @@ def offered(made: Request[Any]) -> set[tuple[str, str]]:
     return found | ({("header", "X-Client-Id")} if made.of_client else set())
 
 
-def test_generated_files__are_those_that_the_document_gives() -> None:
-    made = dict(client_code.files())
-    there = {path for folder in client_code.FOLDERS for path in (client_code.PACKAGE / folder).glob("*.py")}
+def test_generated_files__are_those_that_the_document_gives(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, SDK / "generate.py", tmp_path], check=True)
+    generated = {path.relative_to(tmp_path): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.py")}
+    present = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 
-    assert [str(path) for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text] == [], "make docs"
-    assert there == made.keys()
+    assert [str(name) for name, text in generated.items() if present.get(name) != text] == [], "run `make install`"
+    assert {name for name in present if name.parts[0] == "_sync"} == {name for name in generated if name.parts[0] == "_sync"}
 
 
 def test_operations__are_all_covered_and_no_other_is_offered() -> None:
@@ -116,48 +118,40 @@ def items_of(page: str) -> set[str]:
 
 
 def test_types__have_the_members_of_the_schemas(subtests: pytest.Subtests) -> None:
-    assert {*models.__all__} == SCHEMAS.keys() - {"Problem"}
-    for name in models.__all__:
+    names = {name for name in vars(models) if name[0].isupper()} - {"Any", "Literal", "NotRequired", "TypedDict"}
+
+    assert names == SCHEMAS.keys() - {"Problem"}
+    for name in names:
         with subtests.test(name):
             kind = getattr(models, name)
             if "enum" in SCHEMAS[name]:
                 assert set(typing.get_args(kind)) == {*SCHEMAS[name]["enum"]}
                 continue
-            hints = typing.get_type_hints(kind, vars(import_module(kind.__module__)), include_extras=True)
+            hints = typing.get_type_hints(kind, vars(models), include_extras=True)
             required = {member for member, hint in hints.items() if typing.get_origin(hint) is not typing.NotRequired}
 
             assert hints.keys() == SCHEMAS[name].get("properties", {}).keys()
             assert required == {*SCHEMAS[name].get("required", [])}
 
 
-def methods(group: object) -> Iterator[tuple[str, Any]]:
-    """The methods of a client or group, with those of the groups in it."""
-    for name, each in vars(group).items():
-        if isinstance(each, Group | AsyncGroup) and name != "sender":
-            yield from ((f"{name}.{inner}", method) for inner, method in methods(each))
-    for name in dir(group):
-        method = None if name.startswith("_") or isinstance(group, Touchbase | AsyncTouchbase) else getattr(group, name)
-        if isinstance(method, BoundMethod):
-            yield name, method
-
-
 def test_groups__of_both_clients_have_a_method_for_each_function() -> None:
-    found, found_async = (dict(methods(made)) for made in (Touchbase("http://127.0.0.1"), AsyncTouchbase("http://127.0.0.1")))
+    clients = (Touchbase("http://127.0.0.1"), AsyncTouchbase("http://127.0.0.1"))
+    in_sync, in_async = ({name: method for name, method in methods(client) if is_method(method)} for client in clients)
 
-    assert found.keys() == found_async.keys()
-    assert [name for name in found if found[name].__wrapped__ is not found_async[name].__wrapped__] == []
-    assert {*functions()} - {each.__wrapped__ for each in found.values()} == {import_module(f"{requests.__name__}.events").stream_events}
+    assert in_sync.keys() == in_async.keys()
+    assert [name for name in in_sync if in_sync[name].__wrapped__ is not in_async[name].__wrapped__] == []
+    assert {*functions()} - {method.__wrapped__ for method in in_sync.values()} == {requests.stream_events}
 
 
 def test_methods__show_their_parameters_and_what_they_do() -> None:
     create = Touchbase("http://127.0.0.1").contacts.create
 
     assert [*inspect.signature(create).parameters][:2] == ["body", "structure"]
-    assert create.__doc__ == import_module(f"{requests.__name__}.contacts").create_contact.__doc__
+    assert create.__doc__ == requests.create_contact.__doc__
 
 
 def test_reference_page__lists_every_method() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "python-client.md").read_text(encoding="utf-8")
-    made = {name for name, _ in methods(Touchbase("http://127.0.0.1"))}
+    page = (ROOT / "docs" / "reference" / "python-client.md").read_text(encoding="utf-8")
+    names = {name for name, _ in methods(Touchbase("http://127.0.0.1"))}
 
-    assert set(re.findall(r"^\| `tb\.([\w.]+)`", page, re.MULTILINE)) >= made
+    assert set(re.findall(r"^\| `tb\.([\w.]+)`", page, re.MULTILINE)) >= names

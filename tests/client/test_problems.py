@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import touchbase.client
-from touchbase.client import BadRequest, ConnectionFailed, Forbidden, Invalid, JobFailed, Problem, ServerFault, Touchbase
-from touchbase.client.problems import BY_CODE, problem_of
+import touchbase_client
 from touchbase.http.problems import STATUS
 from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse
+from touchbase_client import BadRequest, ConnectionFailed, Forbidden, Invalid, JobFailed, Problem, ServerFault, Touchbase
+from touchbase_client.errors import BY_CODE, problem_of
 
 OF_SERVER = {each.code: each.status for each in vars(error_responses).values() if isinstance(each, ErrorResponse)}
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda each: st.lists(each, max_size=3), max_leaves=5)
@@ -25,7 +25,7 @@ def test_codes__each_have_an_exception_that_says_what_to_do() -> None:
     assert BY_CODE.keys() - OF_SERVER.keys() <= STATUS.keys()
     assert STATUS.keys() <= BY_CODE.keys()
     assert [code for code, kind in BY_CODE.items() if not kind.next_step or not kind.__doc__] == []
-    assert [kind.__name__ for kind in BY_CODE.values() if kind.__name__ not in touchbase.client.__all__] == []
+    assert [kind.__name__ for kind in BY_CODE.values() if kind.__name__ not in touchbase_client.__all__] == []
 
 
 def test_codes_of_the_server_alone__are_general_exceptions() -> None:
@@ -89,7 +89,7 @@ def test_touchbase__refuses_other_wrong_values() -> None:
 
 
 def test_connection_failed__has_the_key_of_a_write_to_call_again() -> None:
-    with Touchbase("http://127.0.0.1:1", retries=touchbase.client.NO_RETRIES) as tb, pytest.raises(ConnectionFailed) as error:
+    with Touchbase("http://127.0.0.1:1", retries=touchbase_client.NO_RETRIES) as tb, pytest.raises(ConnectionFailed) as error:
         tb.contacts.create({}, idempotency_key="my-key")
 
     assert error.value.idempotency_key == "my-key"

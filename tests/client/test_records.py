@@ -7,7 +7,7 @@ import logging
 import pytest
 from tests.client.conftest import Served
 
-from touchbase.client import AsyncTouchbase, Duplicate, Invalid, NotFound, NotModified, PreconditionFailed, Touchbase
+from touchbase_client import AsyncTouchbase, Duplicate, Invalid, NotFound, NotModified, PreconditionFailed, Touchbase
 
 
 def test_contacts__are_created_read_changed_and_deleted(tb: Touchbase) -> None:

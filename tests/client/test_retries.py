@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.client.conftest import QUICK, Served
 from tests.client.proxy import Proxy, response
 
-from touchbase.client import (
+from touchbase_client import (
     NO_RETRIES,
     AsyncTouchbase,
     ConnectionFailed,
@@ -24,8 +24,8 @@ from touchbase.client import (
     Unauthorized,
     UnexpectedAnswer,
 )
-from touchbase.client.request import Request
-from touchbase.client.retries import Attempts, Broken, Received
+from touchbase_client.request import Request
+from touchbase_client.retries import Attempts, Broken, Received
 
 
 def through(proxy: Proxy, tb: Touchbase, **options: Any) -> Touchbase:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import touchbase_client
 
 PROGRAM = """
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 
-from touchbase.client import AsyncTouchbase, Touchbase, models
+from touchbase_client import AsyncTouchbase, Touchbase, models
 
 tb = Touchbase("http://127.0.0.1:8000")
 made: models.ContactResponse = tb.contacts.create({"email": "ann@example.com"}, on_duplicate="update")
@@ -58,11 +62,34 @@ def test_types__are_accepted_by_mypy_and_find_mistakes(tmp_path: Path) -> None:
         assert [each for each in wrong.stdout.splitlines() if f"wrong.py:{line}: error" in each and about in each], (mistake, wrong.stdout)
 
 
-def test_import__loads_no_server_and_no_http_library_and_no_event_loop() -> None:
-    code = "import sys, touchbase.client as c; c.Touchbase('http://127.0.0.1'); print(*sys.modules)"
+def test_import__loads_no_http_library_and_no_event_loop() -> None:
+    code = "import sys, touchbase_client as c; c.Touchbase('http://127.0.0.1'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
-    assert {each for each in loaded if each.startswith("touchbase") and ".client" not in each} == {
-        "touchbase", "touchbase.common", "touchbase.common.webhook_signatures",
-    }  # fmt: skip
-    assert {"httpcore", "asyncio", "msgspec", "ssl"}.isdisjoint(loaded)
+    assert {"httpcore", "asyncio", "ssl", "touchbase_client._async", "touchbase_client.models"}.isdisjoint(loaded)
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    """The modules of the package."""
+    folder = Path(touchbase_client.__file__).parent
+    for path in folder.rglob("*.py"):
+        yield path.relative_to(folder), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_package__imports_the_standard_library_httpcore_and_itself() -> None:
+    nodes = [node for _, tree in trees() for node in ast.walk(tree)]
+    imported = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    imported |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+
+    assert {name.partition(".")[0] for name in imported} - sys.stdlib_module_names == {"httpcore", "touchbase_client"}
+
+
+def test_synchronous_face__waits_for_no_event_loop(subtests: pytest.Subtests) -> None:
+    for path, tree in trees():
+        if path.parts[0] == "_sync":
+            with subtests.test(str(path)):
+                waiting = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
+                names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+                assert [node for node in ast.walk(tree) if isinstance(node, waiting)] == []
+                assert {name for name in names if name.startswith(("Async", "aclos", "anext", "asyncio"))} == set()

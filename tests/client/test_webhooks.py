@@ -12,8 +12,8 @@ import standardwebhooks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.client import WebhookError, verify_webhook
 from touchbase.outgoing.signatures import new_secret, signature_headers
+from touchbase_client import WebhookError, verify_webhook
 
 SECRET, OTHER = new_secret(), new_secret()
 NOW = 1_795_000_000

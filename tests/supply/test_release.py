@@ -13,6 +13,8 @@ import yaml
 from supply.lock import ROOT
 from supply.release import wrong_with
 
+import touchbase
+
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -21,6 +23,8 @@ def tree(tmp_path: Path) -> Path:
     """The files that a release looks at, as they are right for 1.2.3."""
     (tmp_path / "src" / "touchbase").mkdir(parents=True)
     (tmp_path / "src" / "touchbase" / "__init__.py").write_text('"""Touchbase."""\n\n__version__ = "1.2.3"\n')
+    (tmp_path / "pyproject.toml").write_text('dependencies = [\n  "touchbase-client==1.2.3",\n]\n')
+    (tmp_path / "openapi.json").write_text('{\n  "info": {\n    "version": "1.2.3",\n  }\n}\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.3 (2027-01-05)\n\n- New.\n\n## 1.2.2 (2026-12-24)\n\n- Old.\n")
     shutil.copytree(ROOT / "deploy" / "kubernetes", tmp_path / "deploy" / "kubernetes")
     for path in (tmp_path / "deploy" / "kubernetes").iterdir():
@@ -36,6 +40,8 @@ def test_release_check__finds_nothing_in_a_tree_that_agrees(tree: Path) -> None:
     ("path", "before", "after", "said"),
     [
         ("src/touchbase/__init__.py", "1.2.3", "1.2.2", "src/touchbase/__init__.py has 1.2.2: write 1.2.3"),
+        ("pyproject.toml", "1.2.3", "1.2.2", "pyproject.toml has 1.2.2: write touchbase-client==1.2.3"),
+        ("openapi.json", "1.2.3", "1.2.2", "openapi.json has 1.2.2: run `make docs`"),
         ("CHANGELOG.md", "## 1.2.3 (2027-01-05)", "## Unreleased", "no section 1.2.3"),
         ("CHANGELOG.md", "2027-01-05", "unreleased", "dates 1.2.3 'unreleased'"),
         ("CHANGELOG.md", "- New.\n\n", "", "says nothing about 1.2.3"),
@@ -49,6 +55,10 @@ def test_release_check__says_what_does_not_agree(tree: Path, path: str, before: 
     [wrong] = wrong_with("v1.2.3", tree)
 
     assert said in wrong
+
+
+def test_release_check__reads_the_versions_of_this_tree() -> None:
+    assert [fault for fault in wrong_with(f"v{touchbase.__version__}") if " has " in fault and "CHANGELOG" not in fault] == []
 
 
 def test_release_check__wants_a_version_as_the_tag(tree: Path) -> None:

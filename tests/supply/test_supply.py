@@ -33,7 +33,7 @@ def test_lock_file__has_hashes_for_every_package_and_no_urls() -> None:
 
 def test_runtime_lock__holds_the_project_dependencies_and_no_dev_tools() -> None:
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = {re.split(r"[^a-z0-9-]", each)[0] for each in asked["dependencies"]}
+    names = {re.split(r"[^a-z0-9-]", each)[0] for each in asked["dependencies"]} - {sbom.CLIENT}
     runs = {package.name for package in locked(RUNS)}
 
     assert names <= runs
@@ -74,7 +74,9 @@ def test_sbom__lists_every_runtime_package_with_hash_licence_and_dependencies(bi
     while waiting:
         reached.add(ref := waiting.pop())
         waiting += [each for each in needs[ref] if each not in reached]
-    assert reached == {"touchbase", *(part["bom-ref"] for part in bill["components"])}
+    assert reached == {"touchbase", "touchbase-client", *(part["bom-ref"] for part in bill["components"])}
+    assert [part["name"] for part in bill["metadata"]["component"]["components"]] == ["touchbase-client"]
+    assert [ref.partition("==")[0] for ref in needs["touchbase-client"]] == ["httpcore"]
 
 
 def test_sbom__contains_no_host_name(bill: dict[str, Any]) -> None:

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.slow
 
 OLD = "98656858"
 """A revision with 5 migrations."""
-TREE = ("Makefile", "README.md", "LICENSE", "pyproject.toml", "requirements.lock", "src", "deploy", "docs", "console")
+TREE = (
+    "Makefile", "README.md", "LICENSE", "pyproject.toml", "requirements.lock", "openapi.json", "src", "sdk", "deploy", "docs", "console",
+)  # fmt: skip
 ACME = {"X-Client-Id": "default"}
 
 
@@ -61,17 +63,18 @@ class Installation:
         self.link_dependencies()
 
     def install_wheel(self, tree: Path) -> None:
-        """Build the wheel of a tree, and install it over the one that is there."""
-        built = self.folder / f"wheel-of-{tree.name}"
+        """Build the wheels of a tree, and install them over those that are there."""
+        built = self.folder / f"wheels-of-{tree.name}"
         built.mkdir()
-        command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(built), str(tree)]
-        subprocess.run(command, check=True, capture_output=True)
-        [wheel] = built.iterdir()
+        for source in (tree, tree / "sdk" / "python"):
+            if source.exists():  # older revisions have no client of its own
+                command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(built), str(source)]
+                subprocess.run(command, check=True, capture_output=True)
         if not (self.folder / ".venv").exists():
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(self.folder / ".venv")], check=True)
         pip = [sys.executable, "-m", "pip", "--python", str(self.folder / ".venv/bin/python"), "install", "--quiet"]
         # Both say that they are of the same version: between releases it does not change.
-        subprocess.run([*pip, "--no-deps", "--no-index", "--force-reinstall", str(wheel)], check=True, capture_output=True)
+        subprocess.run([*pip, "--no-deps", "--no-index", "--force-reinstall", *map(str, built.iterdir())], check=True, capture_output=True)
         self.link_dependencies()
 
     def link_dependencies(self) -> None:

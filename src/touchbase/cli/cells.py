@@ -17,8 +17,8 @@ from touchbase.cli.through_api import here, through_api
 
 if TYPE_CHECKING:
     from touchbase.cells.models import Cell
-    from touchbase.client import Touchbase
     from touchbase.routing.router import CellRouter
+    from touchbase_client import Touchbase
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 

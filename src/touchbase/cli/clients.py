@@ -25,9 +25,9 @@ from touchbase.common.timestamps import SECOND, Micros, to_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from touchbase.client import Touchbase
     from touchbase.clients.commands import Removal
     from touchbase.routing.router import CellRouter
+    from touchbase_client import Touchbase
 
 COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
 
@@ -254,7 +254,7 @@ clients.former = {name: with_client_argument(name, command) for name, command in
 
 def _add(tb: Touchbase, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
     """Return the client, and whether it is new."""
-    from touchbase.client import NotFound
+    from touchbase_client import NotFound
 
     if client_id is not None:
         try:
@@ -269,7 +269,7 @@ def _add(tb: Touchbase, client_id: str | None, name: str, cell: str) -> tuple[Va
 
 
 def _configure(tb: Touchbase, client_id: str, file: Path) -> Values:
-    from touchbase.client import Problem
+    from touchbase_client import Problem
 
     try:
         settings = json.loads(read_file(file))

@@ -15,9 +15,9 @@ from touchbase.cli.store import read_text
 from touchbase.cli.through_api import PAGE, address, here, through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import FieldError, Touchbase
     from touchbase.connections.models import ConnectionSettings
     from touchbase.errors import Fault
+    from touchbase_client import FieldError, Touchbase
 
 Values = dict[str, Any]
 COLUMNS = (
@@ -216,9 +216,9 @@ def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Chang
     """Return the client's present id (the given one may be a former one), the connection, and its secrets; older ones are not shown."""
     import msgspec
 
-    from touchbase.client import Problem
     from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
     from touchbase.connections.models import NO_SETTINGS
+    from touchbase_client import Problem
 
     known = next((one for one in tb.admin.connections.list(client_id)["data"] if (one["channel"], one["tool"]) == (channel, tool)), None)
     before = NO_SETTINGS if known is None else settings_of(msgspec.convert(known["settings"], ConnectionSettingsBody))

@@ -14,7 +14,7 @@ from touchbase.cli.through_api import end_of, through_api
 from touchbase.clients.models import FIELD_TYPES
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 Values = dict[str, Any]
 COLUMNS = ("name", "type", "records", Column("last changed", SPARE), Column("former names", NOTE))

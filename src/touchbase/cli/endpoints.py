@@ -17,8 +17,8 @@ from touchbase.outgoing.models import DELIVERED, KINDS, OUTCOMES, WEBHOOK
 from touchbase.outgoing.validation import USUAL_RATES
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
     from touchbase.routing.router import CellRouter
+    from touchbase_client import Touchbase
 
 Values = dict[str, Any]
 COLUMNS = (
@@ -280,7 +280,7 @@ def _done(as_json: bool, endpoint_id: int, name: str, text: str, value: object =
 
 def _endpoints(tb: Touchbase, client_id: str | None) -> list[Values]:
     """Return the endpoints of a client; for an administrator's key without a client those of all clients."""
-    from touchbase.client import Forbidden
+    from touchbase_client import Forbidden
 
     if client_id is not None:
         return [{"client_id": client_id, **one} for one in tb.webhook_endpoints.iterate()]

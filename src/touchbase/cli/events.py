@@ -12,7 +12,7 @@ from touchbase.cli.output import NOTE, Column, print_json, print_table
 from touchbase.cli.through_api import through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 COLUMNS = ("id", "time", "type", "record", "cause", Column("changed", NOTE))
 

@@ -18,18 +18,16 @@ from urllib.parse import urlsplit
 
 from touchbase.cli.options import read_settings
 from touchbase.cli.store import now_us, opened
-from touchbase.client.core import received
 from touchbase.common.asgi import path_of
 
 if TYPE_CHECKING:
     from touchbase.adapters.interface import ProtocolResponse
     from touchbase.adapters.registry import Adapters
-    from touchbase.client.core import Wire
-    from touchbase.client.retries import Received
     from touchbase.config import Settings
     from touchbase.fleet import Shared
     from touchbase.http.asgi_types import App, Message, Scope
     from touchbase.routing.router import CellRouter
+    from touchbase_client.core import Wire
 
 T = TypeVar("T")
 URL = "http://in-process"
@@ -61,14 +59,9 @@ class InProcess:
         self._start()
         return self._shared.settings
 
-    def send(self, wire: Wire) -> Received:
-        """Send a request and read its whole response."""
-        with self.stream(wire) as (status, headers, _, read):
-            return received(status, headers, read())
-
     @contextmanager
-    def stream(self, wire: Wire) -> Iterator[tuple[int, list[tuple[bytes, bytes]], Callable[[], Iterator[bytes]], Callable[[], bytes]]]:
-        """Send a request and yield its response: status, headers, and how to read the body."""
+    def stream(self, wire: Wire) -> Iterator[tuple[int, list[tuple[bytes, bytes]], Iterator[bytes]]]:
+        """Send a request and yield its response: status, headers, and the pieces of the body."""
         self._start()
         response = self._run(_begin(self._app, _scope(wire), wire.content))
         try:
@@ -81,7 +74,7 @@ class InProcess:
                     more = message.get("more_body", False)
                     yield message.get("body", b"")
 
-            yield start["status"], start["headers"], pieces, lambda: b"".join(pieces())
+            yield start["status"], start["headers"], pieces()
         finally:
             self._run(response.end())
 

@@ -16,8 +16,8 @@ from touchbase.inbox.delivery import REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
 from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
-    from touchbase.client.models import DeliveryDetail
+    from touchbase_client import Touchbase
+    from touchbase_client.models import DeliveryDetail
 
 SOME = 3
 """Events and people of one delivery in a table."""

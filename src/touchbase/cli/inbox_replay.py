@@ -21,11 +21,11 @@ from touchbase.connections.models import CHANNELS
 from touchbase.inbox.delivery import STATES
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
     from touchbase.events.replay import Cursor, Page
     from touchbase.events.work import DryRunResult, ProcessingStore
     from touchbase.inbox.service import DeliveryFilter
     from touchbase.routing.router import CellRouter
+    from touchbase_client import Touchbase
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,8 +16,8 @@ from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, R
 from touchbase.inbox.search import LONGEST_TEXT, UNREADABLE
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
-    from touchbase.client.models import DeliveryRow
+    from touchbase_client import Touchbase
+    from touchbase_client.models import DeliveryRow
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,7 +16,7 @@ from touchbase.cli.through_api import PAGE, here, through_api
 from touchbase.jobs.models import STATES
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 COLUMNS = ("id", "client", "kind", "state", "created", "rows", "done", Column("why", NOTE))
 CLIENT_OPTION = click.option("--client", "client_id", help="With --url: the client's id, if the key is not of one client.")
@@ -90,7 +90,7 @@ def _owners(tb: Touchbase, client_id: str | None) -> list[tuple[str | None, Touc
 
 
 def _find(tb: Touchbase, client_id: str | None, job_id: int) -> tuple[Touchbase, dict[str, Any]]:
-    from touchbase.client import NotFound
+    from touchbase_client import NotFound
 
     owners = _owners(tb, client_id)
     if len(owners) == 1:

@@ -14,7 +14,7 @@ from touchbase.cli.through_api import PAGE, page_of, through_api
 from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 SCOPES = ("records:read", "records:write", "admin")
 COLUMNS = (

@@ -12,7 +12,7 @@ from touchbase.cli.through_api import PAGE, page_of, through_api
 from touchbase.common.timestamps import to_text
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 COLUMNS = ("id", "time", "direction", "contact", "tool", Column("subject", SHORT), Column("text", NOTE))
 DIRECTIONS = ("sent", "received")

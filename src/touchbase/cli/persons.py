@@ -20,12 +20,12 @@ from touchbase.cli.store import find_client
 from touchbase.cli.through_api import here, through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
     from touchbase.erasure.commands import Erasure, FindPerson, Person
     from touchbase.erasure.service import Eraser
     from touchbase.events.work import ProcessingStore
     from touchbase.history.identity_links import Ref
     from touchbase.routing.router import CellRouter
+    from touchbase_client import Touchbase
 
 WORDS = {
     "contacts": "contacts",

@@ -14,7 +14,7 @@ from touchbase.cli.records_files import add_export, add_import
 from touchbase.cli.through_api import PAGE, here, page_of, through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 
 CONTACT_COLUMNS = {
@@ -160,7 +160,7 @@ for _add in (add_bin, add_merge, add_duplicates, add_single):
 def _print(
     group: Any, columns: dict[str, Any], q: str | None, *, filters: tuple[str, ...], sort: str | None, limit: int, as_json: bool
 ) -> None:
-    from touchbase.client import Problem
+    from touchbase_client import Problem
 
     try:
         found, has_more = page_of(group.iterate(q=q, sort=sort, filters=_pairs(filters), limit=min(PAGE, limit + 1)), limit)

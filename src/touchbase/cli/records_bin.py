@@ -13,7 +13,7 @@ from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
 from touchbase.cli.through_api import PAGE, page_of, through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 Record = Literal["contact", "company"]
 MOST_IDS = 1_000
@@ -114,7 +114,7 @@ def group_of(tb: Touchbase, record: str) -> Any:
 
 def _change(group: Any, record: Record, name: str, ids: tuple[int, ...], dry_run: bool) -> list[dict[str, Any]]:
     """Delete or restore the records, one request each; return for each its id with the record, what would change, or a problem."""
-    from touchbase.client import Problem
+    from touchbase_client import Problem
 
     results: list[dict[str, Any]] = []
     method = getattr(group, name)

@@ -15,9 +15,9 @@ from touchbase.cli.through_api import end_of, through_api
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
     from touchbase.imports.job import ImportSettings
     from touchbase.imports.preview import Preview
+    from touchbase_client import Touchbase
 
 Record = Literal["contact", "company"]
 PLURALS: dict[Record, str] = {"contact": "contacts", "company": "companies"}

@@ -12,7 +12,7 @@ from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
 from touchbase.cli.through_api import through_api
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 CLIENT = {"client_id": Column("client", SHORT)}
 STATUS_COLUMNS = {"begins_at": "begins", "ends_at": Column("ends", SPARE), "status": Column("status", SHORT), "records": "records"}

@@ -12,7 +12,7 @@ from touchbase.cli.output import NOTE, Column, print_json, print_record, print_t
 from touchbase.cli.through_api import end_of, here, through_api, with_client_id
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
+    from touchbase_client import Touchbase
 
 KINDS = ("contacts", "companies")
 COLUMNS = ("status", "declared", "records", "refused", "set by Touchbase as", "role", Column("former names", NOTE))

@@ -18,8 +18,8 @@ from touchbase.cli.through_api import PAGE, here, page_of, through_api
 from touchbase.common.timestamps import Micros, from_text, to_text
 
 if TYPE_CHECKING:
-    from touchbase.client import Touchbase
     from touchbase.do_not_contact.models import NewEntry
+    from touchbase_client import Touchbase
 
 KINDS = ("email", "domain", "linkedin_url")
 REASONS = ("complained", "unsubscribed", "requested", "legal", "competitor", "customer", "other", "hard_bounced")

@@ -20,7 +20,7 @@ from touchbase.cli.store import read_text
 
 if TYPE_CHECKING:
     from touchbase.cli.in_process import InProcess
-    from touchbase.client import FieldError, Problem, Touchbase
+    from touchbase_client import FieldError, Problem, Touchbase
 
 Work = Callable[..., Any]
 
@@ -104,7 +104,7 @@ def page_of(items: Iterable[Any], limit: int, after: object = None, option: str 
 
 def end_of(tb: Touchbase, job: Mapping[str, Any]) -> dict[str, Any]:
     """Wait until a job has ended, and return it; without a server it runs in this process. A terminal shows its progress."""
-    from touchbase.client import JobFailed
+    from touchbase_client import JobFailed
 
     application = here()
     try:
@@ -143,8 +143,8 @@ def _counts(progress: Mapping[str, Any]) -> str:
 def _in_process(settings: dict[str, Any], client_id: str | None) -> Iterator[Touchbase]:
     """Yield the API of the application in this process."""
     from touchbase.cli.in_process import URL, InProcess
-    from touchbase.client import Problem, Touchbase
-    from touchbase.client.retries import Retries
+    from touchbase_client import Problem, Touchbase
+    from touchbase_client.retries import Retries
 
     application = click.get_current_context().meta[HERE] = InProcess(settings)
     try:
@@ -190,7 +190,7 @@ def _as_options(text: str) -> str:
 @contextmanager
 def _server(url: str, key_file: Path | None, client_id: str | None) -> Iterator[Touchbase]:
     """Yield the API of a server; its errors become messages without the advice for programs."""
-    from touchbase.client import Problem, Touchbase, TouchbaseError
+    from touchbase_client import Problem, Touchbase, TouchbaseError
 
     try:
         api = Touchbase(url, _key(key_file), client_id=client_id)

@@ -1,0 +1,183 @@
+"""How operations of the API are called in the Python client: group, method and `operationId`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+RECORD = {
+    "list": "list_{many}", "list_numbered": "list_{many}_numbered", "search": "search_{many}", "match": "match_{many}",
+    "get": "get_{one}", "create": "create_{one}", "upsert": "upsert_{one}", "update": "update_{one}", "delete": "delete_{one}",
+    "restore": "restore_{one}", "batch": "batch_{many}", "update_matching": "update_{many}", "merge": "merge_{many}",
+    "undo_merge": "undo_{one}_merge", "timeline": "get_{one}_timeline", "history": "get_{one}_history", "explain": "explain_{one}",
+    "suppression": "get_{one}_suppression", "list_deleted": "list_deleted_{many}", "list_duplicates": "list_duplicate_{many}",
+}  # fmt: skip
+FIELDS = {
+    "list": "list_{one}_custom_fields", "get": "get_{one}_custom_field", "define": "define_{one}_custom_field",
+    "change": "change_{one}_custom_field", "remove": "remove_{one}_custom_field", "merge": "merge_{one}_custom_field",
+    "merge_values": "merge_{one}_custom_field_values",
+}  # fmt: skip
+STATUSES = {each: f"{each}_{{one}}_status" for each in ("define", "rename", "remove", "merge")} | {"list": "list_{one}_statuses"}
+
+
+def _of(table: dict[str, str], one: str, many: str) -> dict[str, str]:
+    return {method: operation.format(one=one, many=many) for method, operation in table.items()}
+
+
+def _suppressions(kind: str) -> dict[str, str]:
+    whole = {"list": "list_{}suppressions", "list_csv": "list_{}suppressions_csv", "save": "save_{}suppressions"}
+    single = {"check": "check_{}suppressions", "get": "get_{}suppression", "remove": "remove_{}suppression"}
+    return {method: operation.format(kind) for method, operation in (whole | single).items()}
+
+
+GROUPS: dict[str, dict[str, str]] = {
+    "contacts": _of(RECORD, "contact", "contacts")
+    | {"erase": "erase_contact", "export_person": "export_contact", "list_erasures": "list_erasures"},
+    "companies": _of(RECORD, "company", "companies"),
+    "imports": {
+        "contacts": "import_contacts", "companies": "import_companies", "start": "start_import",
+        "list_contact_mappings": "list_contact_import_mappings", "delete_contact_mapping": "delete_contact_import_mapping",
+        "list_company_mappings": "list_company_import_mappings", "delete_company_mapping": "delete_company_import_mapping",
+    },
+    "exports": {
+        "contacts": "export_contacts", "companies": "export_companies", "start_contacts": "start_contacts_export",
+        "start_companies": "start_companies_export",
+    },
+    "jobs": {"list": "list_jobs", "get": "get_job", "cancel": "cancel_job", "result": "get_job_result", "bad_rows": "get_job_bad_rows"},
+    "messages": {
+        "list": "list_messages", "get": "get_message", "create": "create_message", "delete": "delete_message",
+        "set_interested": "set_message_interested",
+    },
+    "events": {"list": "list_events", "samples": "list_event_samples"},
+    "suppressions": _suppressions(""),
+    "contact_custom_fields": _of(FIELDS, "contact", "contacts"),
+    "company_custom_fields": _of(FIELDS, "company", "companies"),
+    "contact_statuses": _of(STATUSES, "contact", "contacts"),
+    "company_statuses": _of(STATUSES, "company", "companies"),
+    "reports": {
+        "contacts_by_status": "report_contacts_by_status", "companies_by_status": "report_companies_by_status",
+        "campaigns": "report_campaigns",
+    },
+    "webhook_endpoints": {
+        "list": "list_webhook_endpoints", "get": "get_webhook_endpoint", "add": "add_webhook_endpoint",
+        "change": "change_webhook_endpoint", "remove": "remove_webhook_endpoint", "preview": "preview_webhook",
+        "rotate_secret": "rotate_webhook_secret", "resume": "resume_webhook_endpoint", "test": "test_webhook_endpoint",
+        "replay": "replay_webhooks", "list_attempts": "list_webhook_attempts",
+    },
+    "webhooks": {
+        "emailcampaign": "emailcampaign_webhook", "check_emailcampaign": "check_emailcampaign_webhook",
+        "crm": "crm_webhook", "check_crm": "check_crm_webhook",
+    },
+    "deliveries": {
+        "list": "list_deliveries", "get": "get_delivery", "count": "count_deliveries", "group": "group_deliveries",
+        "replay": "replay_delivery", "replay_matching": "replay_deliveries", "list_refusals": "list_refusals",
+        "get_refused": "get_refused_webhook", "replay_refused": "replay_refused_webhook",
+    },
+    "revyops": {
+        "look_up_contacts": "look_up_contacts", "look_up_companies": "look_up_companies", "list_contacts_of_all": "list_contacts_of_all",
+        "look_up_contacts_of_all": "look_up_contacts_of_all", "get_contact_of_any": "get_contact_of_any",
+        "list_companies_of_all": "list_companies_of_all", "look_up_companies_of_all": "look_up_companies_of_all",
+        "get_company_of_any": "get_company_of_any",
+    },
+    "admin": {"status": "get_status"},
+    "admin.cells": {"list": "list_cells"},
+    "admin.clients": {
+        "list": "list_clients", "get": "get_client", "create": "create_client", "put": "put_client", "rename": "rename_client",
+        "delete": "delete_client", "suspend": "suspend_client", "resume": "resume_client", "rotate_id": "rotate_client_id",
+    },
+    "admin.connections": {
+        "list": "list_connections", "get": "get_connection", "connect": "connect", "change": "change_connection",
+        "disconnect": "disconnect", "list_silences": "list_silences",
+    },
+    "admin.keys": {"list": "list_keys", "get": "get_key", "create": "create_key", "revoke": "revoke_key", "rotate": "rotate_key"},
+    "admin.contacts": {"list": "list_contacts_of_all_clients", "match": "match_contacts_of_all_clients"},
+    "admin.companies": {"list": "list_companies_of_all_clients", "match": "match_companies_of_all_clients"},
+    "admin.suppressions": _suppressions("installation_"),
+    "admin.reports": {
+        "contacts_by_status": "report_contacts_by_status_of_all_clients",
+        "companies_by_status": "report_companies_by_status_of_all_clients", "campaigns": "report_campaigns_of_all_clients",
+    },
+}  # fmt: skip
+"""Group -> method -> function of requests; `complete` adds the first interface of RevyOps under its own names."""
+ABOUT = {
+    "contacts": "Contacts of one client.", "companies": "Companies of one client.", "imports": "Files ▸ records.",
+    "exports": "Records ▸ files.", "jobs": "Long work in the background: imports, exports, renames.",
+    "messages": "Sent and received mails and LinkedIn messages.", "events": "The log of everything that changed.",
+    "suppressions": "Who must not be contacted.", "contact_custom_fields": "Custom fields of contacts.",
+    "company_custom_fields": "Custom fields of companies.", "contact_statuses": "Statuses of contacts.",
+    "company_statuses": "Statuses of companies.", "reports": "Counts by status, campaign, tool and time.",
+    "webhook_endpoints": "Where Touchbase sends events to, and its attempts.", "webhooks": "Webhooks as tools send them, for tests.",
+    "deliveries": "Received webhooks of all clients: the inbox.", "revyops": "The interface of RevyOps, for programs that move.",
+    "admin": "What only administrators may do.", "admin.clients": "Clients and their settings.",
+    "admin.cells": "The stores that clients live in.", "admin.keys": "API keys.",
+    "admin.connections": "Tools of a client, their secrets and settings.",
+    "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
+    "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
+}  # fmt: skip
+BASES = ("events", "jobs")
+"""Groups whose classes have a base in a module of their name, for what needs more than one request."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A function for some of an operation's parameters, where these decide what the answer is."""
+
+    operation: str
+    omitted: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    fixed: dict[str, object] = field(default_factory=dict)
+    answer: str = ""
+    """The type of the answer."""
+    about: str = ""
+    """What it does; default: the operation's summary."""
+
+
+def _numbered(many: str, answer: str) -> Variant:
+    return Variant(
+        f"list_{many}",
+        omitted=("limit", "cursor"),
+        required=("page",),
+        answer=answer,
+        about=f"List {many} in numbered pages, which RevyOps has",
+    )
+
+
+def _suppression_variants(kind: str) -> dict[str, Variant]:
+    listed, removed = f"list_{kind}suppressions", f"remove_{kind}suppression"
+    return {
+        listed: Variant(listed, omitted=("format",), answer="SuppressionPage"),
+        f"{listed}_csv": Variant(listed, fixed={"format": "csv"}, answer="str", about="List suppressions as CSV"),
+        removed: Variant(removed, answer="None"),
+    }
+
+
+VARIANTS: dict[str, Variant] = {
+    "list_contacts": Variant("list_contacts", omitted=("page", "page_size"), answer="ContactPage"),
+    "list_contacts_numbered": _numbered("contacts", "NumberedContacts"),
+    "list_companies": Variant("list_companies", omitted=("page", "page_size"), answer="CompanyPage"),
+    "list_companies_numbered": _numbered("companies", "NumberedCompanies"),
+    "delete_contact": Variant("delete_contact", omitted=("erase",), answer="ContactResponse"),
+    "erase_contact": Variant(
+        "delete_contact", omitted=("dry_run",), fixed={"erase": True}, answer="ErasureOut", about="Erase the person of one contact for ever"
+    ),
+    "list_events": Variant("list_events", omitted=("Last-Event-ID",), answer="EventPage"),
+    "stream_events": Variant(
+        "list_events",
+        omitted=("wait", "limit"),
+        fixed={"Accept": "text/event-stream"},
+        answer="bytes",
+        about="Read the events after a cursor as a stream",
+    ),
+    **_suppression_variants(""),
+    **_suppression_variants("installation_"),
+}
+DRY_RUNS = {"DryRunResponse", "RenamePreviewOut", "FieldChangePreview", "FieldTypePreview"}
+"""Answers of a call that only says what it would do; the method has `dry_run` for it."""
+DRY_RUN_ANSWERS = {"remove_suppression": "SuppressionOut", "remove_installation_suppression": "SuppressionOut"}
+NOT_IN_GROUPS = {"stream_events"}
+"""Functions that `events.follow` uses."""
+
+
+def complete(operations: list[str]) -> dict[str, dict[str, str]]:
+    """Return the whole table."""
+    first = {each.removeprefix("v1_"): each for each in operations if each.startswith("v1_")}
+    return {**GROUPS, "revyops": {**GROUPS["revyops"], **{f"v1_{name}": each for name, each in first.items()}}}

@@ -1,0 +1,1 @@
+"""The asynchronous client, written by hand; `_sync` is made from it."""
