@@ -62,7 +62,8 @@ def offered(made: Request[Any]) -> set[tuple[str, str]]:
 
 
 def test_generated_files__are_those_that_the_document_gives(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, SDK / "generate.py", tmp_path], check=True)
+    """`-S`: the generator has the standard library alone."""
+    subprocess.run([sys.executable, "-S", SDK / "generate.py", tmp_path], check=True)
     generated = {path.relative_to(tmp_path): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.py")}
     present = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 

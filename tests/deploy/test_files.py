@@ -81,7 +81,7 @@ def test_image__finds_every_copied_file_in_the_build_context() -> None:
     let_in = [line[1:] for line in text("Dockerfile.dockerignore").splitlines() if line.startswith("!")]
 
     assert text("Dockerfile.dockerignore").splitlines()[0] == "*"
-    assert {"src/touchbase", "deploy/requirements.lock"} <= set(sources)
+    assert {"src/touchbase", "sdk/python", "openapi.json", "deploy/requirements.lock"} <= set(sources)
     for source in sources:
         assert (ROOT / source).exists(), source
         assert any(fnmatch(source, each) for each in let_in), source
