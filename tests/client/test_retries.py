@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from touchbase_client import (
     Unauthorized,
     UnexpectedAnswer,
 )
+from touchbase_client.core import Wire
 from touchbase_client.request import Request
 from touchbase_client.retries import Attempts, Broken, Received
 
@@ -140,6 +143,49 @@ def test_download__that_breaks_is_an_error_and_no_short_file(served: Served, tb:
     tb.contacts.create({"email": "ann@example.com"})
     with Proxy(served.port, lambda number, _: "cut") as proxy, through(proxy, tb) as unlucky, pytest.raises(IncompleteDownload):
         b"".join(unlucky.exports.contacts.stream(format="csv"))
+
+
+class FailingOnce:
+    """A transport without connections; its first request fails."""
+
+    def __init__(self) -> None:
+        self.urls: list[str] = []
+
+    def response(self, wire: Wire) -> tuple[int, list[tuple[bytes, bytes]]]:
+        self.urls.append(wire.url)
+        if len(self.urls) == 1:
+            raise Broken("it cannot be reached", sent=False)
+        return 200, [(b"Content-Type", b"application/json")]
+
+
+class SyncFailingOnce(FailingOnce):
+    @contextmanager
+    def stream(self, wire: Wire) -> Iterator[tuple[int, list[tuple[bytes, bytes]], Iterator[bytes]]]:
+        yield *self.response(wire), iter([b'{"data":', b"[]}"])
+
+    def close(self) -> None: ...
+
+
+class AsyncFailingOnce(FailingOnce):
+    @asynccontextmanager
+    async def stream(self, wire: Wire) -> AsyncIterator[tuple[int, list[tuple[bytes, bytes]], AsyncIterator[bytes]]]:
+        async def pieces() -> AsyncIterator[bytes]:
+            for piece in (b'{"data":', b"[]}"):
+                yield piece
+
+        yield *self.response(wire), pieces()
+
+    async def aclose(self) -> None: ...
+
+
+async def test_transport_of_a_program__is_used_in_place_of_connections() -> None:
+    transport, in_async = SyncFailingOnce(), AsyncFailingOnce()
+
+    page = Touchbase("http://here", retries=QUICK, transport=transport).jobs.list()
+    page_in_async = await AsyncTouchbase("http://here", retries=QUICK, transport=in_async).jobs.list()
+
+    assert page["data"] == page_in_async["data"] == []
+    assert transport.urls == in_async.urls == ["http://here/public/v2/jobs"] * 2
 
 
 def ends(status: int, code: str = "") -> Received:
