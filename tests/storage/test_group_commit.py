@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 
 import pytest
 from tests.operations import handler
+from tests.storage.conftest import Opener
 
+from touchbase.common.fair_quota import FairQuota
 from touchbase.do_not_contact.commands import SaveEntries
-from touchbase.errors import NotFound, Overloaded
+from touchbase.errors import NotFound, Overloaded, StoreUnavailable
 from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
-from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, FairQueue, client_of
+from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, FairQueue, client_of, settle, weight_of
 from touchbase.storage.postgres.engine import WRITERS
 
 PUT = Statement(
@@ -312,6 +314,95 @@ async def test_postgresql_reader__continues_after_a_failed_batch(postgres_url, o
         assert await store.read(GetContact(1, 1)) is None
 
 
+@dataclass
+class PutOf(Put):
+    """A name of a client, so that it takes a unit of the client's share of the queue."""
+
+    client: int = 1
+
+
+async def test_writer__refuses_all_waiting_commands_when_it_cannot_take_a_batch(
+    engine_url: str, open_with: Opener, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    toys = Toys()
+    store = await open_with(engine_url, {**toys.handlers, PutOf: toys.handlers[Put]})
+
+    async with asyncio.timeout(30):
+        with monkeypatch.context() as broken:
+            broken.setattr(FairQueue, "take_batch", fails)
+            answers = await asyncio.gather(*map(store.write, refused_writes()), return_exceptions=True)
+        name = await store.write(PutOf("written", 5))
+
+    assert {type(answer) for answer in answers} == {StoreUnavailable}
+    assert all(str(answer).endswith("now: the server's log says why") for answer in answers)
+    assert "a fault of the writer" in caplog.text
+    assert (name, await store.write(Count("refused"))) == (5, 0)
+
+
+async def test_writer__answers_every_command_after_an_error_between_queue_and_transaction(
+    engine_url: str, open_with: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toys = Toys()
+    store = await open_with(engine_url, {**toys.handlers, PutOf: toys.handlers[Put]})
+
+    async with asyncio.timeout(30):
+        with monkeypatch.context() as broken:
+            broken.setattr(FairQuota, "release", fails)
+            answers = await asyncio.gather(*map(store.write, refused_writes()), return_exceptions=True)
+        name = await store.write(PutOf("written", 5))
+
+    refusals = [answer for answer in answers if isinstance(answer, StoreUnavailable)]
+    assert await store.write(Count("refused")) == answers.count(0) == len(answers) - len(refusals)
+    assert name == 5
+
+
+def refused_writes() -> list[Put]:
+    """Commands of two types, more than one batch."""
+    return [*(PutOf(f"refused{number}") for number in range(2 * MAX_COMMANDS)), Put("refused")]
+
+
+def fails(*_: object) -> None:
+    raise LookupError("a fault of the writer")
+
+
+@pytest.mark.parametrize("body", [5, None])
+async def test_command_that_cannot_be_weighed__is_refused_alone(engine_url: str, open_with: Opener, body: object) -> None:
+    @dataclass
+    class Odd(Command[int]):
+        body: object
+        client: int = 1
+
+    toys = Toys()
+    store = await open_with(engine_url, {**toys.handlers, Odd: toys.handlers[Put]}, queue_limit=2)
+
+    async with asyncio.timeout(30):
+        for number in range(4):  # more than the client's share of the queue
+            odd, name = await asyncio.gather(store.write(Odd(body)), store.write(Put(f"name{number}", 5)), return_exceptions=True)
+
+            assert (type(odd), name) == (TypeError, 5)
+
+
+@pytest.mark.parametrize("outcomes", [[1], [1, 2, 3], []])
+async def test_settle__answers_every_waiter_when_results_are_missing(outcomes: list[object]) -> None:
+    waiters = [asyncio.get_running_loop().create_future() for _ in range(2)]
+
+    settle(waiters, outcomes)
+
+    for waiter in waiters:
+        with pytest.raises(RuntimeError, match=f"2 commands had {len(outcomes)} results"):
+            waiter.result()
+
+
+async def test_settle__answers_the_waiters_behind_a_stop_iteration() -> None:
+    waiters = [asyncio.get_running_loop().create_future() for _ in range(2)]
+
+    settle(waiters, [StopIteration(), 5])
+
+    assert waiters[1].result() == 5
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        waiters[0].result()
+
+
 async def test_close__writes_queued_commands_and_refuses_later_ones(engine_url, open_with) -> None:
     toys = Toys()
     store = await open_with(engine_url, toys.handlers)
@@ -328,7 +419,7 @@ async def test_close__writes_queued_commands_and_refuses_later_ones(engine_url, 
 def queue_of(*commands: Command[object]) -> FairQueue[int]:
     queue: FairQueue[int] = FairQueue()
     for number, command in enumerate(commands):
-        queue.append(client_of(command), command, number)
+        queue.append(client_of(command), command, weight_of(command), number)
     return queue
 
 
@@ -340,7 +431,7 @@ def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
     heavy = Heavy(bytes(7 * 1024 * 1024))
     waiting = queue_of(*[heavy] * 5)
 
-    groups = [len(waiting.take_batch()) for _ in range(3)]
+    groups = [len(waiting.take_batch()[0]) for _ in range(3)]
 
     assert groups == [2, 2, 1]
 
@@ -357,17 +448,17 @@ def test_take_batch__spreads_commands_with_many_custom_fields_over_several_group
     wide = Wide(dict.fromkeys(map(str, range(MAX_FIELDS // 2)), "x"))
     waiting = queue_of(wide, wide, wide, WideBatch([wide, wide]), Put("x"), wide)
 
-    groups = [len(waiting.take_batch()) for _ in range(3)]
+    groups = [len(waiting.take_batch()[0]) for _ in range(3)]
 
     assert groups == [2, 1, 2]
-    assert len(waiting.take_batch()) == 1
+    assert len(waiting.take_batch()[0]) == 1
 
 
 def test_take_batch__has_one_command_that_changes_many_records() -> None:
     change = SaveEntries(1, [], 0)
     waiting = queue_of(Put("x"), change, change, Put("y"), Put("z"))
 
-    groups = [len(waiting.take_batch()) for _ in range(4)]
+    groups = [len(waiting.take_batch()[0]) for _ in range(4)]
 
     assert groups == [3, 1, 1, 0]
 
@@ -387,9 +478,9 @@ def test_take_batch__has_commands_of_all_clients_in_turns() -> None:
     names = ["a1", "a2", "a3", "b1", "b2", "c1"]
     waiting = queue_of(*(Wide("abc".index(name[0]), name) for name in names))
 
-    batch = waiting.take_batch()
+    batch, _ = waiting.take_batch()
 
-    assert [command.name for command, _ in batch] == ["a1", "b1", "c1", "a2", "b2", "a3"]
+    assert [command.name for command in batch] == ["a1", "b1", "c1", "a2", "b2", "a3"]
     assert len(waiting) == 0
 
 
@@ -398,7 +489,7 @@ def test_take_batch__leaves_out_what_does_not_fit_and_takes_the_small_commands_o
     small = [Wide(QUIET, f"small{n}") for n in range(3)]
     waiting = queue_of(*wide, *small)
 
-    batches = [[command.name for command, _ in waiting.take_batch()] for _ in range(3)]
+    batches = [[command.name for command in waiting.take_batch()[0]] for _ in range(3)]
 
     assert batches == [["wide0", "small0", "wide1", "small1", "small2"], ["wide2", "wide3"], ["wide4", "wide5"]]
 
@@ -407,6 +498,6 @@ def test_take_batch__begins_with_a_client_that_had_no_command_in_the_one_before(
     clients = [client for client in (LOUD, QUIET, OTHER) for _ in range(2)]
     waiting = queue_of(*(Wide(client, f"{client}", FIELDS) for client in clients))
 
-    batches = [[command.client for command, _ in waiting.take_batch()] for _ in range(3)]
+    batches = [[command.client for command in waiting.take_batch()[0]] for _ in range(3)]
 
     assert batches == [[LOUD, QUIET], [OTHER, LOUD], [QUIET, OTHER]]

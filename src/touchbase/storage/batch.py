@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from touchbase.common.cipher import Cipher
+from touchbase.common.fair_quota import FairQuota
 from touchbase.company_links.commands import LinkPage
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.erasure.commands import ErasePerson
@@ -28,6 +29,8 @@ from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statem
 
 Commands = Sequence[Command[Any]]
 W = TypeVar("W")
+Weight = tuple[int, int, int]
+"""Bytes of bodies, commands, custom fields."""
 MEMORY_TRIES = 3
 MEMORY_RETRY_SECONDS = 0.05
 """Seconds until a step that had no memory is tried again."""
@@ -51,7 +54,7 @@ class FairQueue(Generic[W]):
     __slots__ = ("_by_client", "_length")
 
     def __init__(self) -> None:
-        self._by_client: OrderedDict[int | None, deque[tuple[Command[Any], W]]] = OrderedDict()
+        self._by_client: OrderedDict[int | None, deque[tuple[Command[Any], W, Weight]]] = OrderedDict()
         """The client whose turn is next comes first; None: commands without a client."""
         self._length = 0
 
@@ -59,21 +62,23 @@ class FairQueue(Generic[W]):
         """Return the number of commands."""
         return self._length
 
-    def append(self, client: int | None, command: Command[Any], waiter: W) -> None:
+    def append(self, client: int | None, command: Command[Any], weight: Weight, waiter: W) -> None:
         """Add a command behind the others of its client."""
         queue = self._by_client.get(client)
         if queue is None:
             queue = self._by_client[client] = deque()
-        queue.append((command, waiter))
+        queue.append((command, waiter, weight))
         self._length += 1
 
-    def take_batch(self) -> list[tuple[Command[Any], W]]:
-        """Remove the next batch: up to `MAX_COMMANDS`, `MAX_FIELDS` and `MAX_BODY_BYTES`, but at least one command.
+    def take_batch(self) -> tuple[list[Command[Any]], list[W]]:
+        """Remove the next batch and return its commands and their waiters.
 
-        The commands of a `WriteBatch` or `JobStep` count one by one, and one of the `LARGE_COMMANDS` as a whole batch. A client whose
-        next command does not fit is first in the next batch, unless this one has a command of it.
+        It has up to `MAX_COMMANDS`, `MAX_FIELDS` and `MAX_BODY_BYTES`, but at least one command. The commands of a `WriteBatch` or
+        `JobStep` count one by one, and one of the `LARGE_COMMANDS` as a whole batch. A client whose next command does not fit is first
+        in the next batch, unless this one has a command of it.
         """
-        batch: list[tuple[Command[Any], W]] = []
+        batch: list[Command[Any]] = []
+        waiters: list[W] = []
         taken: dict[int | None, int] = {}
         turns = [(client, iter(queue)) for client, queue in islice(self._by_client.items(), MAX_COMMANDS)]
         size = count = fields = 0
@@ -83,18 +88,27 @@ class FairQueue(Generic[W]):
                 item = next(commands, None)
                 if item is None:
                     continue
-                bytes_added, count_added, fields_added = _weight(item[0])
+                command, waiter, (bytes_added, count_added, fields_added) = item
                 if batch and (
                     size + bytes_added > MAX_BODY_BYTES or count + count_added > MAX_COMMANDS or fields + fields_added > MAX_FIELDS
                 ):
                     continue
                 size, count, fields = size + bytes_added, count + count_added, fields + fields_added
-                batch.append(item)
+                batch.append(command)
+                waiters.append(waiter)
                 taken[client] = taken.get(client, 0) + 1
                 next_turns.append((client, commands))
             turns = next_turns
         self._remove(taken)  # only now, so that no command is lost if there is no memory for the batch
-        return batch
+        return batch, waiters
+
+    def take_all(self) -> tuple[list[Command[Any]], list[W]]:
+        """Remove all commands and return them and their waiters, for a writer that cannot take a batch."""
+        items = [item for queue in self._by_client.values() for item in queue]
+        commands, waiters = [command for command, _, _ in items], [waiter for _, waiter, _ in items]
+        self._by_client.clear()
+        self._length = 0
+        return commands, waiters
 
     def _remove(self, taken: Mapping[int | None, int]) -> None:
         """Remove as many commands of each client; those that have more are last in the next batch."""
@@ -109,8 +123,8 @@ class FairQueue(Generic[W]):
             self._length -= number
 
 
-def _weight(item: Command[Any]) -> tuple[int, int, int]:
-    """Return a command's bytes of bodies, commands and custom fields."""
+def weight_of(item: Command[Any]) -> Weight:
+    """Return a command's bytes of bodies, commands and custom fields, before it is queued: an error concerns its sender alone."""
     command = getattr(item, "command", item)
     count = fields = 0
     for part in getattr(command, "commands", (command,)):
@@ -152,12 +166,16 @@ def _by_kind(commands: Commands) -> dict[type[Command[Any]], list[int]]:
 
 def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
     """Set each waiter's result or exception, in the event loop. A waiter that is done, because its request was cancelled, is skipped."""
+    if len(outcomes) != len(waiters):  # none of them may wait for ever
+        outcomes = [RuntimeError(f"{len(waiters)} commands had {len(outcomes)} results") for _ in waiters]
     for waiter, outcome in zip(waiters, outcomes, strict=True):
         for _ in range(MEMORY_TRIES):
             if waiter.done():
                 break
             with suppress(MemoryError):  # one that cannot be settled must not affect the others
-                if isinstance(outcome, BaseException):
+                if isinstance(outcome, StopIteration):  # a future does not take it
+                    waiter.set_exception(RuntimeError("a command raised StopIteration"))
+                elif isinstance(outcome, BaseException):
                     waiter.set_exception(outcome)
                 else:
                     waiter.set_result(outcome)
@@ -167,6 +185,14 @@ def client_of(command: Command[Any]) -> int | None:
     """Return the number of a command's client; None for a command without one, or whose client has no number yet."""
     client: int | None = getattr(command, "client", None)
     return client
+
+
+def release(quota: FairQuota, commands: Commands) -> None:
+    """Take back the clients' units of these commands."""
+    for command in commands:
+        client = client_of(command)
+        if client is not None:
+            quota.release(client)
 
 
 def client_queue_full() -> Overloaded:

@@ -90,10 +90,12 @@ class ReadBatcher:
 
     def _next(self) -> list[tuple[Query[Any], Waiter]]:
         kind = next(iter(self._waiting))
-        waiting = self._waiting.pop(kind)
-        if waiting[self._max_batch :]:
-            self._waiting[kind] = waiting[self._max_batch :]  # behind the other type
-        return waiting[: self._max_batch]
+        waiting = self._waiting[kind]
+        batch, later = waiting[: self._max_batch], waiting[self._max_batch :]
+        del self._waiting[kind]
+        if later:
+            self._waiting[kind] = later  # behind the other type
+        return batch
 
     async def _attempt(self, queries: Queries) -> list[object]:
         async with self._pool.acquire() as connection:

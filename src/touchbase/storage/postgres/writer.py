@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -26,7 +27,9 @@ from touchbase.storage.batch import (
     client_queue_full,
     plan_of,
     queue_refused,
+    release,
     settle,
+    weight_of,
 )
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
@@ -47,7 +50,7 @@ class Writer:
         self._quota = FairQuota(queue_limit)
         self._admission = AdmissionControl(writers)
         self._loop = asyncio.get_running_loop()
-        self._waiting: dict[type, FairQueue[Waiter]] = {}
+        self._waiting: OrderedDict[type, FairQueue[Waiter]] = OrderedDict()
         self._idle: list[asyncio.Future[None]] = []
         self._closing = False
         self.depth = 0
@@ -60,14 +63,14 @@ class Writer:
             raise queue_refused(self._closing)
         if self._admission.expected_wait(self.depth, self._loop.time()) > admission_control.MAX_WAIT_SECONDS:
             raise admission_control.database_too_slow()
-        client = client_of(command)
+        weight, client = weight_of(command), client_of(command)
         if client is not None and not self._quota.acquire(client):
             raise client_queue_full()
         waiter: Waiter = self._loop.create_future()
         queue = self._waiting.get(type(command))
         if queue is None:
             queue = self._waiting[type(command)] = FairQueue()
-        queue.append(client, command, waiter)
+        queue.append(client, command, weight, waiter)
         self.depth += 1
         self.taken += not command.operation.background
         if self._idle:
@@ -88,44 +91,52 @@ class Writer:
         while True:
             while self._waiting:
                 try:
-                    batch = self._next()
+                    commands, waiters = self._next()
                 except MemoryError:
                     await asyncio.sleep(MEMORY_RETRY_SECONDS)
+                except Exception as error:  # outside of a command: the next batch would meet it too
+                    self._refuse_waiting(error)
                 else:
-                    await self._execute(connection, batch)
+                    await self._execute(connection, commands, waiters)
             if self._closing:
                 return await connection.close()
             wake: asyncio.Future[None] = self._loop.create_future()
             self._idle.append(wake)
             await wake
 
-    async def _execute(self, connection: ReconnectingConnection, batch: Sequence[tuple[Command[Any], Waiter]]) -> None:
+    async def _execute(self, connection: ReconnectingConnection, commands: Commands, waiters: Sequence[Waiter]) -> None:
         """Execute a batch and settle its waiters; no error ends the writer."""
-        waiters = [waiter for _, waiter in batch]
         started = self._loop.time()
         self._admission.started(started)
         try:
-            done = await run_batch([command for command, _ in batch], partial(self._attempt, connection))
+            release(self._quota, commands)
+            done = await run_batch(commands, partial(self._attempt, connection))
         except Exception as error:
-            LOG.exception("a batch of %d writes failed", len(batch))
-            done = [unavailable(error) for _ in batch]
+            LOG.exception("a batch of %d writes failed", len(commands))
+            done = [unavailable(error) for _ in commands]
         finally:
             self._admission.ended(started, self._loop.time())
         settle(waiters, done)
 
-    def _next(self) -> list[tuple[Command[Any], Waiter]]:
+    def _next(self) -> tuple[list[Command[Any]], list[Waiter]]:
         kind = next(iter(self._waiting))
         queue = self._waiting[kind]
-        batch = queue.take_batch()
-        del self._waiting[kind]
-        if queue:
-            self._waiting[kind] = queue  # behind the other types
-        self.depth -= len(batch)
-        for command, _ in batch:
-            client = client_of(command)
-            if client is not None:
-                self._quota.release(client)
-        return batch
+        self._waiting.move_to_end(kind)  # behind the other types
+        commands, waiters = queue.take_batch()
+        self.depth -= len(commands)
+        if not queue:
+            del self._waiting[kind]
+        return commands, waiters
+
+    def _refuse_waiting(self, error: Exception) -> None:
+        """Refuse all commands in the queue."""
+        LOG.error("the next of %d waiting writes cannot be taken", self.depth, exc_info=error)
+        while self._waiting:
+            _, queue = self._waiting.popitem()
+            commands, waiters = queue.take_all()
+            self.depth -= len(commands)
+            settle(waiters, [unavailable(error) for _ in waiters])
+            release(self._quota, commands)
 
     async def _attempt(self, connection: ReconnectingConnection, commands: Commands) -> list[object]:
         operation = commands[0].operation

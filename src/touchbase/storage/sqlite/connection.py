@@ -115,7 +115,9 @@ def unavailable(error: BaseException) -> StoreUnavailable:
 def batch_failed(error: BaseException, count: int) -> list[object]:
     """Return the results of a batch that failed outside of its commands, for example for lack of memory or threads."""
     LOG.error("a batch of %d writes failed", count, exc_info=error)
-    return [unavailable(error) for _ in range(count)]
+    if isinstance(error, UNWRITABLE):
+        return [unavailable(error) for _ in range(count)]
+    return [StoreUnavailable("cannot use the store now: the server's log says why", retry_after=5) for _ in range(count)]
 
 
 def advice(error: BaseException) -> str:

@@ -38,8 +38,10 @@ from touchbase.storage.batch import (
     needs_of,
     plan_of,
     queue_refused,
+    release,
     reserve,
     settle,
+    weight_of,
 )
 from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, batch_failed, unavailable, write
 from touchbase.storage.sqlite.threads import LoopThreads
@@ -101,11 +103,11 @@ class Writer:
         """Queue a command for the next batch. Raises `Overloaded` when the queue is full, or the client's share of it."""
         if len(self._waiting) >= self._limit or self._closing is not None:
             raise queue_refused(self._closing is not None)
-        client = client_of(command)
+        weight, client = weight_of(command), client_of(command)
         if client is not None and not self._quota.acquire(client):
             raise client_queue_full()
         waiter: Waiter = self._loop.create_future()
-        self._waiting.append(client, command, waiter)
+        self._waiting.append(client, command, weight, waiter)
         self.taken += not command.operation.background
         self._schedule()
         return waiter
@@ -170,6 +172,11 @@ class Writer:
         except MemoryError:
             self._scheduled = True
             self._loop.call_later(MEMORY_RETRY_SECONDS, self._process)
+        except Exception as error:  # outside of a command: the next batch would meet it too
+            commands, waiters = self._waiting.take_all()
+            waiters += [waiter for _, waiter, _ in self._jobs]
+            self._jobs.clear()
+            self._done(commands, waiters, batch_failed(error, len(waiters)))
 
     def _process_next(self) -> None:
         if self._log.state is CheckpointState.FINAL_DUE:
@@ -177,19 +184,20 @@ class Writer:
         elif self._jobs and (self._job_next or not self._waiting):
             self._job_next = False
             job, waiter, small = self._jobs.popleft()
-            self._execute([], [waiter], lambda: [job(self)], lambda: [self._outcome(job)], small)
+            self._execute([], [waiter], lambda: [job(self)], lambda: [self._outcome(job)], lambda: small)
         elif self._waiting:
             self._job_next = True
-            commands, waiters = zip(*self._waiting.take_batch(), strict=True)
-            self._execute(commands, waiters, lambda: self._write_batch(commands), lambda: self._outcomes(commands), is_small(commands))
+            commands, waiters = self._waiting.take_batch()
+            is_quick = partial(is_small, commands)
+            self._execute(commands, waiters, lambda: self._write_batch(commands), lambda: self._outcomes(commands), is_quick)
         elif self._closing is not None and self._log.state is CheckpointState.IDLE:
             self._on_thread = True  # for good
             self._threads.submit(self._end, partial(self._ended, self._closing))
 
-    def _execute(self, commands: Commands, waiters: Sequence[Waiter], once: Work, bisecting: Work, small: bool) -> None:
+    def _execute(self, commands: Commands, waiters: Sequence[Waiter], once: Work, bisecting: Work, is_quick: Callable[[], bool]) -> None:
         """Run `once` in the event loop if that is quick, else `bisecting` on a thread."""
         try:
-            outcomes = self._run_inline(once, len(waiters)) if small and self._flush < SLOW_FLUSH else None
+            outcomes = self._run_inline(once, len(waiters)) if is_quick() and self._flush < SLOW_FLUSH else None
         except Exception as error:
             outcomes = batch_failed(error, len(waiters))
         if outcomes is None:
@@ -224,11 +232,8 @@ class Writer:
     def _done(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
         """Settle the waiters, start a checkpoint if one is due, and continue with the queues."""
         try:
-            for command in commands:
-                client = client_of(command)
-                if client is not None:
-                    self._quota.release(client)
             settle(waiters, outcomes)
+            release(self._quota, commands)
             if self._log.is_due():
                 self._log.state = CheckpointState.RUNNING
                 self._threads.submit(self._checkpoint, self._checkpointed)
@@ -283,8 +288,8 @@ class Writer:
 
     def _final_checkpoint(self) -> list[object]:
         """Checkpoint the last pages on a thread, while no write runs, so that the log restarts."""
+        self._log.state = CheckpointState.IDLE  # also if it fails: commands must not wait for one that always fails
         self._log.checkpoint()
-        self._log.state = CheckpointState.IDLE
         return []
 
     def _end(self) -> None:
