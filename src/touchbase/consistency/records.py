@@ -20,7 +20,7 @@ from touchbase.history.last_writer_wins import DELIBERATE, LEFT_OUT, NEVER, Stam
 from touchbase.history.status import MOST_STATUSES, REPLY, SENT, path_of
 from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.records.custom_budget import fitting_fields
-from touchbase.records.field_projection import has_several_objects, projected_custom_fields, projected_fields
+from touchbase.records.field_projection import Objects, has_several_objects, projected_custom_fields, projected_fields
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write, refold_status
 from touchbase.records.value_sources import wrong_links, wrong_values
@@ -96,10 +96,11 @@ def differences(
 
 def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
     """Yield differences in a record of several objects, whose values do not clear or rename one another."""
-    for name, current, wanted in projected_fields(record, history):
+    objects = Objects.of_history(history)
+    for name, current, wanted in projected_fields(record, history, objects):
         if (current.value, current.stamp) != (wanted.value, wanted.stamp):
             yield Difference(subject, name, _text(current.value), f"{_text(wanted.value)}, from its objects")
-    for name, current, wanted in projected_custom_fields(record.custom_fields, history):
+    for name, current, wanted in projected_custom_fields(record.custom_fields, history, objects):
         if (current.value, current.stamp) != (wanted.value, wanted.stamp):
             yield Difference(
                 subject, f"custom field {name}", _text(current.value), f"{_text(wanted.value)}, from the events of its objects"

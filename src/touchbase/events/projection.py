@@ -246,9 +246,12 @@ def insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
     """Insert all events; return the events that are new to their record."""
     by_key: dict[EventKey, StoredEvent] = {}
     rows: list[Row] = []
+    final: dict[Target, int] = {}
     # Moved events come first, so that the delivery that brought them first stays their cause.
     for event in [*batch.moved, *(event for events in batch.pending.values() for event in events)]:
-        event.record_id = batch.final(event.record_kind, event.record_id)
+        if (target := (event.record_kind, event.record_id)) not in final:
+            final[target] = batch.final(*target)
+        event.record_id = final[target]
         key = (event.record_kind, event.record_id, event.occurred_us, event.key)
         if key not in by_key:
             by_key[key] = event

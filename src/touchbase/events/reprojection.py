@@ -18,6 +18,7 @@ from touchbase.history.sql import event_of
 from touchbase.history.status import REPLY, SENT
 from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import (
+    Objects,
     Written,
     has_several_objects,
     last_address,
@@ -68,10 +69,11 @@ def reproject(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[list[S
             if isinstance(record, Contact):
                 company_events += yield from clear_company(batch, record, removed, histories[target])
         is_projected = bool(removed) or has_several_objects(histories[target])
-        if is_projected:
-            _project_fields(record, histories[target], removed)
         if is_projected or target in over:
-            moved = _projected_custom(batch, record, fields[target], histories[target], removed, target in over, ids)
+            objects = Objects.of_history(histories[target])
+            if is_projected:
+                _project_fields(record, histories[target], objects, removed)
+            moved = _projected_custom(batch, record, fields[target], histories[target], objects, removed, target in over, ids)
             if any(one.updated_us == batch.now_us for one in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
             had = {one.name: one.value for one in fields[target]}
@@ -122,22 +124,22 @@ def _project_addresses(
             resolver.links.set_record(former_key_of(name, old), record.id)
 
 
-def _project_fields(record: Record, history: Sequence[StoredEvent], removed: set[EffectiveTime]) -> None:
+def _project_fields(record: Record, history: Sequence[StoredEvent], objects: Objects, removed: set[EffectiveTime]) -> None:
     for name in stamped_fields(record):
         if name not in RESOLVED_FIELDS and record.stamps.get(name, NEVER)[1:] in removed:
             setattr(record, name, None)
             del record.stamps[name]
-    for name, stored, best in projected_fields(record, history, removed):
+    for name, stored, best in projected_fields(record, history, objects, removed):
         setattr(record, name, best.value)
         if best.stamp != stored.stamp:
             record.stamps[name] = best.stamp
 
 
 def _project_custom(
-    fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: set[EffectiveTime], now_us: Micros
+    fields: Sequence[CustomField], history: Sequence[StoredEvent], objects: Objects, removed: set[EffectiveTime], now_us: Micros
 ) -> list[CustomField]:
     known = {one.name: one for one in fields}
-    best_of = {name: best for name, _, best in projected_custom_fields(fields, history, removed)}
+    best_of = {name: best for name, _, best in projected_custom_fields(fields, history, objects, removed)}
     changed = []
     for name, one in known.items():
         stored = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
@@ -155,13 +157,14 @@ def _projected_custom(
     record: Record,
     fields: Sequence[CustomField],
     history: Sequence[StoredEvent],
+    objects: Objects,
     removed: set[EffectiveTime],
     is_over: bool,
     ids: Ids,
 ) -> list[CustomField]:
     """Return the changed custom fields of a record."""
     if not is_over and LEFT_OUT not in record.stamps:
-        changed = _project_custom(fields, history, removed, batch.now_us)
+        changed = _project_custom(fields, history, objects, removed, batch.now_us)
         if not exceeds_budget({one.name: one.value for one in (*fields, *changed)}):
             return changed
     return _fit_custom(batch, record, fields, history, removed, ids)

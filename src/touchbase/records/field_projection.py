@@ -136,14 +136,13 @@ class FieldWrites:
 
 
 def projected_fields(
-    record: Record, history: Sequence[StoredEvent], removed: Container[EffectiveTime] = ()
+    record: Record, history: Sequence[StoredEvent], objects: Objects, removed: Container[EffectiveTime] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
     """Yield each of our own fields that a history writes: name, present value, and projected value.
 
     `gone` are effective times of events that turned out to be older: values with these stamps belong to no event any more.
     """
     writes: dict[str, FieldWrites] = {}
-    objects = Objects.of_history(history)
     has_origins = is_history_complete(record, history)
 
     def add(name: str, write: Written) -> None:
@@ -152,9 +151,8 @@ def projected_fields(
         writes[name].add(write)
 
     for event in history:
-        source = objects.source(event)
         for name, value, stamp in field_writes(event):
-            add(name, Written(value, stamp, source))
+            add(name, Written(value, stamp, objects.source(event)))
         if has_origins and (origin := origin_write(event)) is not None:
             add("origin", Written(*origin))
     for name, of_field in writes.items():
@@ -185,12 +183,11 @@ def last_address(writes: Sequence[Written]) -> Written:
 
 
 def projected_custom_fields(
-    fields: Iterable[CustomField], history: Sequence[StoredEvent], removed: Container[EffectiveTime] = ()
+    fields: Iterable[CustomField], history: Sequence[StoredEvent], objects: Objects, removed: Container[EffectiveTime] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
     """Yield the same of a record's custom fields, as `projected_fields`."""
     present = {field.name: Written(field.value, (field.priority, field.stamped_us, field.stamp_key)) for field in fields}
     writes: dict[str, FieldWrites] = {}
-    objects = Objects.of_history(history)
     for event in history:
         custom = event.detail.get("custom", {})
         if event.detail.get("cleared"):

@@ -141,8 +141,9 @@ def _write(written: StoredEvent, outcome: Outcome) -> None:
 
 
 def _histories(client: int, kind: int, numbers: Sequence[int]) -> Plan[dict[int, list[StoredEvent]]]:
+    """Return the events that may set a status or date; the records have the other values of their histories."""
     histories: dict[int, list[StoredEvent]] = {number: [] for number in numbers}
-    for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, number) for number in numbers])):
+    for row in (yield Execute(history_sql.STATUS_ENTRIES_OF, [(client, kind, number) for number in numbers])):
         histories[row[2]].append(event_of(row))
     return histories
 

@@ -11,7 +11,7 @@ from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, 
 from touchbase.history.status import INITIAL, STATUS
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.custom_budget import fitting_fields, note_left_out
-from touchbase.records.field_projection import projected_custom_fields, projected_fields
+from touchbase.records.field_projection import Objects, projected_custom_fields, projected_fields
 from touchbase.records.models import CustomField, Record
 from touchbase.records.projection import current_stamp, origin_write, write_field
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES
@@ -58,12 +58,13 @@ def write_record(kind: int, update: Update, record: Record, ids: Ids) -> Write:
 
 def project_record(record: Record, history: Sequence[StoredEvent], made: Write) -> None:
     """Set the projected values of a record of several objects: events later than the write may have been applied before it."""
-    for name, _, best in projected_fields(record, history):
+    objects = Objects.of_history(history)
+    for name, _, best in projected_fields(record, history, objects):
         made.shows |= getattr(record, name) != best.value
         setattr(record, name, best.value)
         record.stamps[name] = best.stamp
     known = {one.name: one for one in record.custom_fields}
-    for name, present, best in projected_custom_fields(record.custom_fields, history):
+    for name, present, best in projected_custom_fields(record.custom_fields, history, objects):
         one = known[name]
         if one.value != best.value:
             one.value, one.updated_us, made.shows = best.value, made.entry.occurred_us, True
