@@ -51,6 +51,12 @@ def test_row_source__refuses_more_rows_than_the_limit() -> None:
         source.next(40)
 
 
+def test_read_csv__detects_the_delimiter_before_very_many_blank_lines() -> None:
+    table = read_table(io.BytesIO(b"email;note\n" + b"\n" * 20_000 + b"ann@example.com;a,b\n"))
+
+    assert (table.delimiter, [row.cells for row in table.rows]) == (";", [["ann@example.com", "a,b"]])
+
+
 def test_row_source__ends_a_batch_by_custom_fields() -> None:
     header = b",".join(b"f%d" % n for n in range(480))
     rows = b"\n".join(b"a%d@example.com,%b" % (n, b",".join([b"x"] * 480)) for n in range(20))
@@ -76,6 +82,18 @@ def test_row_source__ends_a_batch_by_characters_and_cells(monkeypatch: pytest.Mo
         (one_text_in_each_cell(200, 100), Limits(row_characters=5_000), "row 2: is too long: a row may have 5000 characters"),
         (b'{"%b":1}\n' % (b"a" * 50), Limits(name_characters=40), "row 1: has a column whose name has 50 characters; it may have 40"),
         (b"email,%b\n" % (b"a" * 50), Limits(name_characters=40), "row 1: has a column whose name has 50 characters; it may have 40"),
+        (b"email\n" + b"\r" * 11, Limits(blank_rows=9), "more than 9 blank lines one after the other; remove them"),
+        (
+            b"email,name\na,b\n" + b"\n" * 11 + b"c,d\n",
+            Limits(blank_rows=9),
+            "more than 9 blank lines one after the other; remove them",
+        ),
+        (b" \n" * 11 + b"email\n", Limits(blank_rows=9), "more than 9 blank lines one after the other; remove them"),
+        (
+            b'{"email":"a@example.com"}\n' + b"\n" * 11,
+            Limits(blank_rows=9),
+            "more than 9 blank lines one after the other; remove them",
+        ),
     ],
 )
 def test_read_table__refuses_a_file_over_a_limit(data: bytes, limits: Limits, message: str) -> None:

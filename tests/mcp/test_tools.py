@@ -93,6 +93,16 @@ async def test_arguments__that_do_not_fit_are_refused_with_their_place(agent: Ag
     assert "match" in await agent.error("upsert", record={})
 
 
+async def test_refusal__names_each_fault_once(agent: Agent) -> None:
+    one = await agent.error("find", where={"zz": 1})
+    two = await agent.error(
+        "upsert", match="email", record={"email": "jane@example.com", "frist_name": "J", "lsat_name": "D"}, dry_run=False
+    )
+
+    assert one.count("there is no field 'zz'") == 1
+    assert (two.count("frist_name"), two.count("lsat_name")) == (1, 1)
+
+
 async def test_describe__has_statuses_fields_and_the_way_of_filters(agent: Agent) -> None:
     await agent.value(
         "upsert",

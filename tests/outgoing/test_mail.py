@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -23,9 +24,9 @@ from touchbase.config_values import mail_server
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
-from touchbase.outgoing.mail_client import MailClient, Sender, why_not_mailed
+from touchbase.outgoing.mail_client import REPLY_BYTES, MailClient, Sender, why_not_mailed
 from touchbase.outgoing.mail_message import mail_source
-from touchbase.outgoing.models import Installation
+from touchbase.outgoing.models import UNREACHABLE, Installation
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
 from touchbase.sql.store import Store
@@ -72,7 +73,12 @@ class MailServer:
 @pytest.fixture
 async def server() -> AsyncIterator[MailServer]:
     one = MailServer()
-    listening = await asyncio.start_server(one.handle, "127.0.0.1", 0)
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):  # the client may hang up in the middle of a reply
+            await one.handle(reader, writer)
+
+    listening = await asyncio.start_server(handle, "127.0.0.1", 0)
     one.port = listening.sockets[0].getsockname()[1]
     yield one
     listening.close()
@@ -135,6 +141,17 @@ async def test_repeat__has_the_same_source(webhooks: Webhooks) -> None:
     assert first == again
     ids = [read(first[each["url"]])["Message-ID"] for each in (one, other)]
     assert all(re.fullmatch(rf"<evt_\d+_{each['id']}\.[0-9a-f]+@agency\.example>", of) for each, of in zip((one, other), ids, strict=True))
+
+
+@pytest.mark.parametrize("command", ["ehlo", "mail", "data"])
+async def test_mail__fails_if_a_reply_of_the_server_does_not_end(server: MailServer, command: str) -> None:
+    server.answers = {command: "250-more\r\n" * (2 * REPLY_BYTES // 10)}
+    server.extensions = ("LONG",) * (2 * REPLY_BYTES // 10) if command == "ehlo" else ()
+
+    answer = await handed_in(server.url)
+
+    assert answer.failure == UNREACHABLE
+    assert f"a reply has more than {REPLY_BYTES} bytes" in answer.error
 
 
 async def test_refusals__show_the_servers_words_and_are_tried_again(webhooks: Webhooks) -> None:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from touchbase.common.formulas import restored
 from touchbase.imports.encodings import check_encoding, detect_encoding
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, header_names, is_encodable
+from touchbase.imports.table import Limits, Row, Table, TooManyBlankRows, UnreadableFile, check_columns, header_names, is_encodable
 
 DELIMITERS = ",;\t|"
 """Delimiters that are detected; any other one has to be stated."""
@@ -25,6 +25,7 @@ _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 ONE_COLUMN = "\x1f"
 """Divides nothing: the commas of a file with one column belong to its cells."""
 _SAMPLE_ROWS = 50
+_SAMPLE_BLANK_ROWS = 10_000
 
 
 def read_csv(file: BinaryIO, limits: Limits, delimiter: str = "", encoding: str = "") -> Table:
@@ -42,6 +43,8 @@ def read_csv(file: BinaryIO, limits: Limits, delimiter: str = "", encoding: str 
             if not is_encodable("".join(row.cells)):
                 raise UnreadableFile(f"the header is not {encoding}; save the file as UTF-8, or state its encoding", row.number)
             return Table("csv", header_names(row.cells, row.number, limits), rows, encoding, delimiter)
+        if row.number > limits.blank_rows:
+            raise TooManyBlankRows(limits)
     raise UnreadableFile("the file is empty")
 
 
@@ -82,11 +85,14 @@ def _detect_delimiter(file: BinaryIO, encoding: str, limits: Limits) -> str:
     A header without any is one column.
     """
     best, most = ONE_COLUMN, (0.0, 0)
-    any_width = replace(limits, columns=limits.row_characters)
+    any_width = replace(limits, columns=limits.row_characters, blank_rows=_SAMPLE_BLANK_ROWS)
     for each in DELIMITERS:
-        rows = _rows(_open(file, encoding), each, any_width)
+        widths: list[int] = []
         try:
-            widths = [len(row.cells) for row in islice(rows, _SAMPLE_ROWS)]
+            for row in islice(_rows(_open(file, encoding), each, any_width), _SAMPLE_ROWS):
+                widths.append(len(row.cells))
+        except TooManyBlankRows:
+            pass
         except UnreadableFile:
             continue  # with the right one it can be read, or the error is raised then
         if not widths or widths[0] < 2:
@@ -134,7 +140,7 @@ class _TooLong(Exception):
 def _rows(text: io.TextIOWrapper, delimiter: str, limits: Limits) -> Iterator[Row]:
     """Return the rows; a line without any character has a number, and is left out."""
     lines = _Lines(text, limits)
-    reader, row, number = csv.reader(lines, delimiter=delimiter), lines.row, 0
+    reader, row, number, last = csv.reader(lines, delimiter=delimiter), lines.row, 0, 0
     try:
         for cells in reader:
             number += 1
@@ -146,7 +152,10 @@ def _rows(text: io.TextIOWrapper, delimiter: str, limits: Limits) -> Iterator[Ro
                 cells = [restored(cell) for cell in cells]  # noqa: PLW2901
             lines.begin_row()
             if cells:
+                last = number
                 yield Row(number, cells)
+            elif number - last > limits.blank_rows:
+                raise TooManyBlankRows(limits)
     except _TooLong:
         raise UnreadableFile(_too_long(lines, limits), number + 1) from None
     except csv.Error as error:

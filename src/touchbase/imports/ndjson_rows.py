@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, check_names, value_text
+from touchbase.imports.table import Limits, Row, Table, TooManyBlankRows, UnreadableFile, check_columns, check_names, value_text
 
 _BYTES = 4
 """The most that one character of a line takes in UTF-8."""
@@ -40,6 +40,7 @@ def _objects(file: BinaryIO, limits: Limits) -> Iterator[tuple[int, dict[str, st
     """Return number and members of each line that is not blank."""
     file.seek(0)
     decode, longest, number = msgspec.json.Decoder().decode, limits.row_characters * _BYTES, 0
+    last = 0
     while line := file.readline(longest + 1):
         number += 1
         if len(line) > longest:
@@ -47,7 +48,10 @@ def _objects(file: BinaryIO, limits: Limits) -> Iterator[tuple[int, dict[str, st
         if number == 1 and line.startswith(b"\xef\xbb\xbf"):
             line = line[3:]
         if not line.strip():
+            if number - last > limits.blank_rows:
+                raise TooManyBlankRows(limits)
             continue
+        last = number
         try:
             value = decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -37,6 +37,8 @@ class Limits:
     """The limits of a file. Its process has limits of memory and processor time besides (`preview.new_file_sandbox`)."""
 
     rows: int = 10_000_000
+    blank_rows: int = 1_000_000
+    """Rows without a value, of a text file one after the other."""
     columns: int = 1_000
     name_characters: int = 1_000
     """Of the name of a column."""
@@ -55,6 +57,13 @@ class Limits:
     workbook_sheets: int = 1_000
     dictionary_bytes: int = 64 * MIB
     """Of the different texts of a Parquet column in one group of rows."""
+
+
+class TooManyBlankRows(UnreadableFile):
+    """More than `Limits.blank_rows` rows without a value follow each other."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(f"the file has more than {limits.blank_rows} blank lines one after the other; remove them")
 
 
 @dataclass(slots=True)

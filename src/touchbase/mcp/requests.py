@@ -90,7 +90,8 @@ def refusal_text(answer: Answer) -> str:
     problem = answer.value if isinstance(answer.value, dict) else {}
     lines = [f"{answer.status} {problem.get('code', '')}: {problem.get('detail') or problem.get('title') or 'no reason given'}"]
     for each in problem.get("errors") or []:
-        lines.append(f"- {each.get('pointer', '')} {each.get('detail', '')}")
+        if (fault := f"{each.get('pointer', '')} {each.get('detail', '')}") not in lines[0]:  # a single fault is the detail already
+            lines.append(f"- {fault}")
     if "existing_id" in problem:
         lines.append(f"existing_id: {problem['existing_id']}")
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from email.utils import parseaddr
+from typing import BinaryIO
 
 from touchbase.common.normalize import find_email_key
 from touchbase.config_values import MailServer, mail_server
@@ -23,6 +24,8 @@ from touchbase.outgoing.models import RESPONSE_BYTES, TIMEOUT, UNREACHABLE
 MAILTO = "mailto:"
 SECONDS = 15.0
 """For the connection, and for each reply of the server."""
+REPLY_BYTES = 64 * 1024
+"""Bytes of one reply of the server with all its lines: smtplib reads on for as long as a reply goes on."""
 THREADS = 4
 """Mails that are sent at once by one process."""
 ACCEPTED = 250
@@ -90,9 +93,9 @@ class MailClient:
     def _deliver(self, server: MailServer, to: list[str], source: bytes) -> tuple[int, str]:
         context, name = self._context or certificates(), self._sender.rpartition("@")[2]
         if server.tls:
-            opened: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, name, timeout=SECONDS, context=context)
+            opened: smtplib.SMTP = _SmtpOverTls(server.host, server.port, name, timeout=SECONDS, context=context)
         else:
-            opened = smtplib.SMTP(server.host, server.port, name, timeout=SECONDS)
+            opened = _Smtp(server.host, server.port, name, timeout=SECONDS)
         with closing(opened) as smtp, self._noted(smtp):
             smtp.ehlo()
             if server.starttls or (not server.tls and smtp.has_extn("starttls")):
@@ -115,6 +118,42 @@ class MailClient:
             yield
         finally:
             self._open.discard(smtp)
+
+
+class _Replies:
+    """The stream of a server's replies, each of at most `REPLY_BYTES`."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.left = REPLY_BYTES
+        """Bytes that the present reply may still have."""
+        self.close = stream.close
+
+    def readline(self, most: int) -> bytes:
+        """Return the next line; raise `OSError` if the reply is too long with it."""
+        line = self._stream.readline(most)
+        self.left -= len(line)
+        if self.left < 0:
+            raise OSError(f"a reply has more than {REPLY_BYTES} bytes")
+        return line
+
+
+class _Smtp(smtplib.SMTP):
+    """SMTP with bounded replies."""
+
+    file: _Replies | None
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Read one reply."""
+        if self.file is None:
+            assert self.sock is not None
+            self.file = _Replies(self.sock.makefile("rb"))
+        self.file.left = REPLY_BYTES
+        return super().getreply()
+
+
+class _SmtpOverTls(_Smtp, smtplib.SMTP_SSL):
+    """The same over TLS."""
 
 
 def _accepted(reply: tuple[int, bytes], about: str = "") -> bytes:
