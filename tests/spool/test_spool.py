@@ -13,6 +13,7 @@ from tests.asgi_client import ApiClient, Clock, CountedMetrics, MakeClient
 from tests.cells.conftest import OPEN, cell_urls, router
 from tests.house import House
 
+from touchbase.auth.auth_throttle import WebhookThrottle
 from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
 from touchbase.encryption.keys import StaticKeys, new_key
 from touchbase.inbox.queries import ListDeliveries
@@ -138,6 +139,39 @@ async def test_webhook__that_its_receiver_refuses_is_recorded_when_it_is_receive
     assert await router.read(ListDeliveries(5, house.number)) == []
     (refused,) = await router.read(ListRefusals(5, house.number))
     assert refused.cause == "not_verified"
+
+
+async def test_webhooks__of_unknown_clients_do_not_hold_up_the_ones_behind_them(
+    down: tuple[ApiClient, House], router: CellRouter, spool: Spool, make_client: MakeClient
+) -> None:
+    call, house = down
+    make_client(router, spool=spool, refused=call.parts.refused, auth="api-key", failed_calls=WebhookThrottle(2))
+    for client_id in (*(f"nobody-{number}" for number in range(5)), house.client_id):
+        path = f"/public/crm-webhook/{client_id}"
+        await spool.add(1, SpooledWebhook(call.clock(), path, path.encode(), b"", "http", [], "192.0.2.1", b"{}"))
+    await bring_back(router)
+
+    assert await spool.drain() == 6
+    assert len(await router.read(ListDeliveries(5, house.number))) == 1
+
+
+async def test_webhooks__without_a_proof_do_not_hold_up_the_ones_behind_them(
+    down: tuple[ApiClient, House], router: CellRouter, spool: Spool, make_client: MakeClient
+) -> None:
+    call, house = down
+    await bring_back(router)
+    await call.settings(house.client_id, require_verification={"email_campaign": True})
+    await router.cells[1].close()
+    throttled = make_client(
+        router, spool=spool, cell_of_name=router.placement.cell_of_name, refused=call.parts.refused, failed_calls=WebhookThrottle(2)
+    )
+    for number in range(5):
+        assert (await throttled.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY | {"n": number})).status == 200
+    assert (await throttled.post(f"/public/crm-webhook/{house.client_id}", {})).status == 200
+    await bring_back(router)
+
+    assert await spool.drain() == 6
+    assert [each.channel for each in await router.read(ListDeliveries(5, house.number))] == ["crm"]
 
 
 async def test_webhooks__of_other_cells_do_not_wait(down: tuple[ApiClient, House], router: CellRouter, spool: Spool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from touchbase.adapters.interface import ProtocolResponse
+from touchbase.auth.auth_throttle import WebhookThrottle
 from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
 from touchbase.clients.models import Client
 from touchbase.clients.service import is_client_id
@@ -42,6 +43,7 @@ SECRET = "secret"  # noqa: S105
 """Key of the failure count: the secret of a client's connections."""
 RECEIVED_US, BODY_READ, SPOOLED = "touchbase.received_us", "touchbase.body", "touchbase.spooled"
 """Keys in a request's scope: when it came, its body once it is read, and whether it comes from the spool."""
+UNLIMITED = WebhookThrottle()
 COUNTED_INLINE = 256 * 1024
 """Decompressed bytes of a body that are counted on the event loop."""
 INTERNAL_FAULT = Overloaded("internal error; nothing was stored, send it again")
@@ -188,7 +190,7 @@ class Receiver:
 
     async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
         """Return the client in the URL. Raises `NotFound`, and `Overloaded` after too many unknown ids from one IP address."""
-        failed, peer = self._api.dependencies.failed_calls, peer_of(scope)
+        failed, peer = self._failed_calls(scope), peer_of(scope)
         failed.check(peer, client_id, at)
         try:
             client = await self._api.authenticator.receiver(client_id)
@@ -198,6 +200,10 @@ class Receiver:
             raise
         failed.succeeded(peer, client_id, at)
         return client
+
+    def _failed_calls(self, scope: Scope) -> WebhookThrottle:
+        """Return the throttle of failures; for a spooled webhook without a limit: one that waits would hold up all behind it."""
+        return UNLIMITED if SPOOLED in scope else self._api.dependencies.failed_calls
 
     async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
         """Read the whole body within the client's limits; record a refusal. Raises `TooLarge`, `Overloaded`."""
@@ -246,7 +252,7 @@ class Receiver:
         """
         if not connections and not client.settings.require_verification.on(self._channel):
             return UNPROVEN
-        failed, source = self._api.dependencies.failed_calls, (peer_of(scope), client.number)
+        failed, source = self._failed_calls(scope), (peer_of(scope), client.number)
         failed.check(source, SECRET, at)
         parts = self._api.dependencies
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
