@@ -93,6 +93,18 @@ async def test_arguments__that_do_not_fit_are_refused_with_their_place(agent: Ag
     assert "match" in await agent.error("upsert", record={})
 
 
+async def test_result__that_is_too_long_is_an_error_that_says_to_ask_for_less(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.mcp.conversation.RESULT_BYTES", 2_000)
+    for number in range(9):
+        await agent.value("upsert", match="email", record={"email": f"jane{number}@example.com"}, dry_run=False)
+
+    wrong = await agent.error("find")
+
+    assert "and may have 2000" in wrong
+    assert "a smaller `limit`" in wrong
+    assert len((await agent.value("find", limit=2))["data"]) == 2
+
+
 async def test_refusal__names_each_fault_once(agent: Agent) -> None:
     one = await agent.error("find", where={"zz": 1})
     two = await agent.error(

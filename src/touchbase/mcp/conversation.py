@@ -6,7 +6,6 @@ request (2026-07-28). Both are stateless here: what a tool may do is decided by 
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -155,6 +154,8 @@ class Conversation:
         }
 
 
+RESULT_BYTES = 4 * 1024 * 1024
+"""Bytes of the result of a tool: half of a page, as a text in a message it may have twice as many."""
 _ABILITIES: Json = {"capabilities": {"tools": {"listChanged": False}}, "instructions": INSTRUCTIONS}
 _CACHED: Json = {"ttlMs": 60_000, "cacheScope": "private"}
 
@@ -186,8 +187,12 @@ def _is_stateless(message: Any) -> bool:
 
 
 def _result_of(value: Any) -> Json:
-    """Return the result of a call."""
-    return {"content": [{"type": "text", "text": _marked(json.dumps(value, ensure_ascii=False))}], "isError": False}
+    """Return the result of a call; an error if it is too long."""
+    text = msgspec.json.encode(value)
+    if len(text) > RESULT_BYTES:
+        detail = f"the result has {len(text)} bytes, and may have {RESULT_BYTES}"
+        return _error(detail, "Ask for less: a smaller `limit`, or less in `fields` or `include`.")
+    return {"content": [{"type": "text", "text": _marked(text.decode())}], "isError": False}
 
 
 def _error(text: str, next_step: str) -> Json:
