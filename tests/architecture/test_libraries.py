@@ -1,4 +1,4 @@
-"""Libraries that parse files, mails and markup are imported by listed modules only: what came from outside is parsed in the sandbox."""
+"""Listed packages alone import a library; what parses files, mails and markup is imported by listed modules, for work in the sandbox."""
 
 from __future__ import annotations
 
@@ -9,6 +9,26 @@ from functools import cache
 import pytest
 from tests.architecture.source import trees
 
+LIBRARIES = {
+    "apsw": {"storage"},
+    "asyncpg": {"storage"},
+    "click": {"cli"},
+    "cryptography": {"adapters", "encryption"},
+    "difflib": {"common.misspelt"},
+    "email_validator": {"common.normalize"},
+    "httpcore": {"enrichment", "outgoing"},
+    "httptools": {"outgoing.http_connection", "server"},
+    "idna": {"common.normalize"},
+    "nats": {"relay.nats_sink"},
+    "opentelemetry": {"tracing"},
+    "prometheus_client": {"server"},
+    "publicsuffixlist": {"company_links"},
+    "rapidfuzz": {"duplicates"},
+    "touchbase_client": {"cli"},
+    "uvicorn": {"server"},
+    "uvloop": {"cli"},
+}
+"""By library: the packages or modules that may import it."""
 PARSERS = {
     "html": {
         "common.html_text": "character references only, by one regular expression; its callers bound the text",
@@ -57,11 +77,23 @@ def names_in(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def importing(library: str) -> set[str]:
+    """Return the modules that import a library."""
+    return {module for module, names in imports().items() if any(name.partition(".")[0] == library for name in names)}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_library__is_imported_by_the_listed_packages_only(library: str) -> None:
+    def listed(module: str) -> bool:
+        return any(module == package or module.startswith(f"{package}.") for package in LIBRARIES[library])
+
+    assert [module for module in importing(library) if not listed(module)] == []
+    assert importing(library)
+
+
 @pytest.mark.parametrize("parser", PARSERS)
 def test_parser__is_imported_by_the_listed_modules_only(parser: str) -> None:
-    importing = {module for module, names in imports().items() if any(name.partition(".")[0] == parser for name in names)}
-
-    assert importing == set(PARSERS[parser])
+    assert importing(parser) == set(PARSERS[parser])
 
 
 def test_html_parser__is_not_used_at_all() -> None:
@@ -80,6 +112,4 @@ TASK_MODULES = {"touchbase.events.translation", "touchbase.inbox.body_search"}
 
 
 def test_task_modules__are_imported_by_no_other_module() -> None:
-    importing = {module for module, names in imports().items() if names & TASK_MODULES}
-
-    assert importing == set()
+    assert {module for module, names in imports().items() if names & TASK_MODULES} == set()
