@@ -286,7 +286,7 @@ def main() -> int:
     for name, counts in found.items():
         known = before.get(name, {})
         print(f"{name:8} " + "  ".join(f"{key} {value:g} ({known.get(key, 0):g})" for key, value in counts.items()))
-        worse += [f"{name}: {key}" for key, value in counts.items() if key in known and value > known[key] * (1 + TOLERANCE) + 0.1]
+        worse += [f"{name}: {key}" for key, value in counts.items() if key in known and value > known[key] * (1 + TOLERANCE) + 0.3]
     if worse and not options.write:
         print(f"more than in {TABLE.name}: {', '.join(worse)}; python -m bench.counted --write takes it over", file=sys.stderr)
     return 1 if worse and not options.write else 0
