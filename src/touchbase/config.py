@@ -22,7 +22,7 @@ LOG_FORMATS, LOG_LEVELS = ("auto", "json", "text"), ("debug", "info", "warning",
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 OF_RELAY = ("TOUCHBASE_RELAY_KEY", "TOUCHBASE_RELAY_SECRET", "TOUCHBASE_RELAY_TO")
 NO_SETTINGS = ("TOUCHBASE_KEY", *OF_RELAY, "TOUCHBASE_REVYOPS_KEY", "TOUCHBASE_TEST_POSTGRES")
-"""Variables that are not settings: keys, of examples in the documentation and of `touchbase import revyops`, what `touchbase relay` keeps
+"""Variables that are not settings: keys, of examples in the documentation and of the import from RevyOps, what `touchbase relay` keeps
 off the command line, and the server for tests."""
 _OF_CONTAINERS = re.compile(r"TOUCHBASE_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP)(?:_(?:PROTO|PORT|ADDR))?)")
 """Variables that Kubernetes and Docker set for a service or container called touchbase."""

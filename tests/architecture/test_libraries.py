@@ -50,7 +50,6 @@ PARSERS = {
         "exports.encoders": "writes",
         "imports.csv_rows": "files of imports",
         "imports.report": "writes",
-        "revyops_import.results": "writes",
     },
     "zipfile": {"imports.workbook": "files of imports"},
     "python_calamine": {"imports.workbook": "files of imports"},

@@ -429,7 +429,12 @@ def test_help__shows_no_default_for_an_option_without_one(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(["connection", "list"], "Did you mean connections?"), (["keys", "crate"], "'create'"), (["xyz"], "No such command 'xyz'.\n")],
+    [
+        (["connection", "list"], "Did you mean connections?"),
+        (["keys", "crate"], "'create'"),
+        (["xyz"], "No such command 'xyz'.\n"),
+        (["import", "revyops"], "integrations/revyops"),
+    ],
 )
 def test_misspelt_command__suggests_the_nearest(run: Run, words: list[str], says: str) -> None:
     result = run(*words)

@@ -147,6 +147,19 @@ async def test_deleted_message__is_not_brought_back_by_another_copy(messages: Me
     assert (await messages.call.get(f"{PATH}?limit=1")).json() == {"data": [], "next_cursor": None}
 
 
+async def test_deleted_message__is_refused_in_requests_without_a_trace(messages: Messages) -> None:
+    await messages.receive(mail(content={"text": "first"}, message_id="<m1@mail.example>"))
+    [one] = await messages.stored()
+    assert (await messages.call("DELETE", f"{PATH}/{one.id}")).status == 204
+    timeline = (await messages.call.get(f"/public/v2/contacts/{one.contact_id}/timeline")).json()["data"]
+
+    body = {"direction": one.direction, "contact_id": one.contact_id, "text": "again", "message_id": "m1@mail.example"}
+    reply = await messages.call.post(PATH, body)
+
+    assert (reply.status, "was deleted" in reply.json()["detail"]) == (404, True)
+    assert (await messages.call.get(f"/public/v2/contacts/{one.contact_id}/timeline")).json()["data"] == timeline
+
+
 async def test_merge_of_people_with_copies_of_one_mail__shows_one_message_until_it_is_undone(messages: Messages) -> None:
     for email, text in ((JANE, None), ("joe@example.com", "Yes")):
         await messages.receive(mail(email=email, content={"subject": "Re: Hello", "text": text}, message_id="<r1@mail.example>"))

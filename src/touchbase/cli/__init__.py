@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from keyword import iskeyword
 from pathlib import Path
 
 import click
@@ -32,7 +31,6 @@ COMMANDS = {
     "backup": "backup",
     "restore": "backup",
     "copy": "copy",
-    "import": "revyops",
     "contacts": "records",
     "companies": "records",
     "custom-fields": "custom_fields",
@@ -67,6 +65,7 @@ RENAMED = {
     "reapply-erasures": "persons reapply-erasures",
 }
 """Former names of commands, which still work; help does not list them."""
+REMOVED = {"import": "RevyOps is imported by a script, integrations/revyops/import_revyops.py in the source"}
 
 
 NEEDS_NO_STORE = ("preview", "tools", "openapi", "completion")
@@ -89,12 +88,13 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"touchbase.cli.{COMMANDS[cmd_name]}")
-        attribute = cmd_name.replace("-", "_")
-        command: click.Command = getattr(module, f"{attribute}_" if iskeyword(attribute) else attribute)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command to run; fail for unknown names of settings, except for `doctor`, which reports all of them."""
+        if args[0] in REMOVED and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}: {REMOVED[args[0]]}.")
         near = suggest(args[0], COMMANDS) if self.get_command(ctx, args[0]) is None else None
         if near and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near}?")

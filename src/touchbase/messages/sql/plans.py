@@ -13,28 +13,14 @@ from touchbase.event_log.models import EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
-from touchbase.history.identity_links import Ref
 from touchbase.history.sql import event_row
-from touchbase.messages.commands import (
-    CREATED,
-    DELETED,
-    ERASED,
-    NO_CONTACT,
-    OTHER_TIME,
-    UNCHANGED,
-    EventKey,
-    ImportedMessage,
-    ImportMessages,
-    ListMessages,
-    NewCopy,
-)
+from touchbase.messages.commands import EventKey, ListMessages
 from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, Message, united
 from touchbase.messages.sql.statements import (
     COPIES_BY_ID,
     COPIES_BY_NUMBER,
     COPIES_OF,
     COPIES_OF_EVENTS,
-    COPIES_OF_KEYS,
     INSERT_MESSAGE,
     IS_FIRST,
     LIST_FROM,
@@ -57,8 +43,6 @@ from touchbase.sql.operation import command, executes, query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.suppression.server_secret import erasure_key_of
-from touchbase.suppression.sql import find_marks
 
 ID = "message"
 Group = tuple[str, str, int]
@@ -107,6 +91,9 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
     one = message
     if not (yield Select("SELECT 1 FROM contact WHERE client = ? AND id = ?", (client, one.contact_id))):
         return NotFound(f"there is no contact with id {one.contact_id}")
+    copies = (yield Execute(COPIES_OF, [(client, *_group(one))])) if one.copy_key is not None else []
+    if any(row[-1] for row in copies):
+        return _deleted(one)
     event = StoredEvent(
         record_kind=CONTACT, record_id=one.contact_id, occurred_us=one.occurred_us, key=one.event_key, event=MADE_EVENTS[one.direction],
         effect="", status=None, tool=one.tool, channel="api", campaign=one.campaign_name or one.campaign_id, delivery_id=None,
@@ -115,46 +102,11 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
     new = yield from insert_copies(client, [one], ids)
     yield from log_messages(client, new, one.received_us, by_request(by))
-    found = yield from _by_ids(client, [one.id])
-    # None: an equal message was deleted, and stays so.
-    return found.get(one.id) or NotFound(f"the message {one.message_id!r} of this contact was deleted; send another message_id, or none")
+    return (yield from _by_ids(client, [one.id])).get(one.id) or _deleted(one)
 
 
-def import_needs(commands: Sequence[ImportMessages]) -> Mapping[str, int]:
-    """Return the ids that these commands may use."""
-    return {ID: sum(len(command.copies) for command in commands)}
-
-
-@executes(ImportMessages, ids=import_needs)
-def import_messages(command: ImportMessages, ids: Ids) -> Plan[list[ImportedMessage]]:
-    """Run `ImportMessages`."""
-    client = command.client
-    keys = sorted({one.message.event_key for one in command.copies})
-    rows = (yield Execute(COPIES_OF_KEYS, [(client, key) for key in keys])) if keys else []
-    known = {row[0]: (row[1], bool(row[2]), row[3]) for row in rows}
-    erased = yield from _erased(client, [one for one in command.copies if not one.message.contact_id])
-    results: list[ImportedMessage] = []
-    for one in command.copies:
-        message = one.message
-        if message.event_key in known:
-            at, is_deleted, number = known[message.event_key]
-            is_other = one.is_dated and at != message.occurred_us
-            results.append(ImportedMessage(OTHER_TIME if is_other else DELETED if is_deleted else UNCHANGED, number))
-        elif not message.contact_id:
-            results.append(ImportedMessage(NO_CONTACT if erased.isdisjoint(one.people) else ERASED))
-        else:
-            made = message if command.dry_run else (yield from create_message.plan(ids, client, message))
-            if isinstance(made, Message):
-                known[message.event_key] = (made.occurred_us, False, made.id)
-            results.append(ImportedMessage(CREATED, made.id) if isinstance(made, Message) else ImportedMessage(NO_CONTACT))
-    return results
-
-
-def _erased(client: int, copies: Sequence[NewCopy]) -> Plan[set[Ref]]:
-    """Return which of the identities were erased."""
-    refs = {ref for one in copies for ref in one.people}
-    key = (yield from erasure_key_of(client)) if refs else None
-    return set() if key is None else set((yield from find_marks(key, client, sorted(refs))))
+def _deleted(message: Message) -> NotFound:
+    return NotFound(f"the message {message.message_id!r} of this contact was deleted; send another message_id, or none")
 
 
 @command

@@ -109,13 +109,6 @@ COPIES_OF_EVENTS = Statement(
     body="SELECT m.event_key, m.occurred_us, m.id FROM p CROSS JOIN message m "
     "WHERE m.client = p.client AND m.event_key = p.event_key AND m.occurred_us = p.occurred_us AND m.deleted = 0",
 )
-COPIES_OF_KEYS = Statement(
-    "message_copies_of_keys",
-    (("client", "bigint"), ("event_key", "text")),
-    body="SELECT m.event_key, m.occurred_us, m.deleted, m.id FROM p CROSS JOIN message m "
-    "WHERE m.client = p.client AND m.event_key = p.event_key",
-)
-"""Also of deleted messages."""
 _SAME_EVENT = "t.client = p.client AND t.event_key = p.event_key AND t.occurred_us = p.occurred_us"
 DELETE_OF_EVENT = Statement(
     "delete_message_of_event",

@@ -1,4 +1,4 @@
-"""A fake of RevyOps' lists: in the test's process, or on a local socket for the command line; and an import from it."""
+"""A fake of RevyOps' lists on a local socket."""
 
 from __future__ import annotations
 
@@ -8,21 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.asgi_client import ApiClient
-
-from touchbase.connections.tools import ApiRequest, ApiResponse
-from touchbase.revyops_import.client_map import ClientMap
-from touchbase.revyops_import.importer import ImportOptions, RevyOpsImport
-from touchbase.revyops_import.journal import Head, Journal
-from touchbase.revyops_import.list_reader import ListReader
-from touchbase.revyops_import.models import Entry
-from touchbase.revyops_import.results import Result, result_of
-
-BASE = "http://revyops.test"
 KEY = "a-master-key-that-no-output-shows"
 Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 """Status, body (bytes as they are, else as JSON), headers."""
@@ -118,12 +106,6 @@ class FakeRevyOps:
                     return 200, each
         return 404, {"detail": "Not found."}
 
-    async def send(self, base: str, request: ApiRequest) -> ApiResponse:
-        """Answer a request of an import in the test's process."""
-        path = base.removeprefix(BASE) + request.path
-        status, body, *more = self.answer(path, request.headers["x-api-key"])
-        return ApiResponse(status, more[0] if more else {}, _bytes(body))
-
     @contextmanager
     def served(self) -> Iterator[str]:
         """Serve on a local socket; yield the base address."""
@@ -157,61 +139,5 @@ class FakeRevyOps:
             thread.join()
 
 
-@dataclass
-class OldAccount:
-    """Our own server as their account: the client `old` of an application."""
-
-    call: ApiClient
-
-    async def send(self, base: str, request: ApiRequest) -> ApiResponse:
-        """Answer a request of an import."""
-        reply = await self.call.get(base.removeprefix(BASE) + request.path, x_client_id="old")
-        return ApiResponse(reply.status, reply.headers, reply.body)
-
-
 def _bytes(body: Any) -> bytes:
     return body if isinstance(body, bytes) else json.dumps(body).encode()
-
-
-@dataclass
-class Import:
-    """Imports from a fake into the store of an application; `waits` has the seconds that the import slept."""
-
-    call: ApiClient
-    fake: FakeRevyOps | OldAccount
-    folder: Path
-    page_size: int = 3
-    waits: list[float] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    on_page: Callable[[Entry], None] = lambda _: None
-
-    async def __call__(self, given: dict[str, str] | None = None, *, only_given: bool = False, **options: Any) -> Result:
-        """Import once."""
-        store, clock = self.call.parts.store, self.call.clock
-        chosen = ImportOptions(**options)
-        head = Head(BASE, "the store", {"clients": given or {}})
-        journal = Journal(self.folder, head, dry_run=chosen.dry_run)
-        try:
-            reader = ListReader(
-                self.fake, BASE, KEY, clock, all_clients=chosen.workspace is None, page_size=self.page_size, sleep=self._sleep,
-                on_wait=self.notes.append,
-            )  # fmt: skip
-            clients = ClientMap(store, clock, given or {}, only_given, chosen.dry_run)
-            await clients.check()
-            progress = await RevyOpsImport(store, clock, reader, clients, journal, chosen, self.on_page).run()
-            result = await result_of(store, clients, progress, journal, reader.base_url, dry_run=chosen.dry_run)
-            journal.end(head)
-        finally:
-            journal.close()
-        return result
-
-    async def _sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-
-
-def counts(result: Result, name: str = "contacts") -> dict[str, dict[str, int]]:
-    """The counts of each client that are not 0, by their id of the client."""
-    words = ("created", "updated", "unchanged", "duplicates", "refused", "erased", "deleted", "late", "missing", "different", "here")
-    return {
-        one.their_client: {word: found for word in words if (found := getattr(one, word))} for one in result.clients if one.list == name
-    }
