@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import AsyncIterator
-from random import Random
 from typing import Any
 
 import pytest
@@ -16,47 +15,65 @@ from tests.cli.conftest import Run
 
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.connections.rhythm import HOUR, Rhythm
-from touchbase.demo.agency import ACCOUNTS, INSTANTLY, TOOLS
-from touchbase.demo.calls import SILENT, Call, calls_of
-from touchbase.demo.people import firms, people
+from touchbase.demo import recording
+from touchbase.demo.recording import SHARES, SILENT, WEEKS, Call
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.storage import open_store
 
 KEY = encode_key(new_key())
 NOW = from_text("2026-11-26T10:00:00Z")
-WITH_BOTH_REPEATS = from_text("2026-11-26T13:30:00Z")
-"""At this time one repeat comes before its first call is applied, and one after it."""
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
 
 
-def calls(chance: str = "x", number: int = 0, count: int = 150, now: int = NOW) -> list[Any]:
-    """Three weeks of one client."""
-    account, drawn = ACCOUNTS[number], Random(chance)
-    return [*calls_of(account, [*people(drawn, count, firms(drawn, 20))], drawn, now)]
+ACCOUNTS = recording.accounts()
+ALDER = ACCOUNTS[0]["id"]
+TOOLS = {"smartlead", "instantly", "lemlist", "emailbison", "heyreach", "hubspot", "pipedrive", "close"}
 
 
-def test_data__is_the_same_each_time() -> None:
+def calls(number: int = 0, contacts: int = 1_000, now: int = NOW) -> list[Call]:
+    """Three weeks of one client, of which the demo has so many contacts."""
+    account = ACCOUNTS[number]
+    _, people = recording.people_of(account, contacts * SHARES // account["contacts"])
+    return [*recording.calls_of(account, people, now)]
+
+
+def test_replay__is_the_same_each_time() -> None:
     assert calls() == calls()
-    assert calls() != calls("y")
+    assert recording.people_of(ACCOUNTS[0], 500) == recording.people_of(ACCOUNTS[0], 500)
 
 
 def test_addresses__end_in_example() -> None:
-    every = [each for number in range(len(ACCOUNTS)) for each in calls(number=number) if isinstance(each, Call)]
-    bodies = b"".join(each.body for each in every if each.body.endswith((b"}", b"]"))).decode()
+    every_body = [call.body for number in range(len(ACCOUNTS)) for call in calls(number, 250)]
+    bodies = b"".join(body for body in every_body if body.endswith((b"}", b"]"))).decode()
 
     hosts = {found.rpartition("@")[2].rpartition(".")[2] for found in re.findall(r"[\w.'-]+@[\w.-]+\w", bodies)}
     assert hosts == {"example"}
 
 
-def test_calls__come_within_three_weeks_and_not_from_the_silent_tool() -> None:
-    found = [each for each in calls(count=400) if isinstance(each, Call)]
+def test_bodies__have_no_places_left_and_are_all_used() -> None:
+    names = {name for account in ACCOUNTS for life in recording.lives_of(account["id"]) for _, name, *_ in life["calls"]}
+    bodies = [call.body.decode() for number in range(len(ACCOUNTS)) for call in calls(number, 250) if call.expected is not None]
 
-    assert all(NOW - 24 * DAY < each.at <= NOW for each in found)
-    assert max(each.at for each in found) > NOW - DAY
-    silent = [each.at for each in found if b"unibox_url" in each.body]
-    assert INSTANTLY in ACCOUNTS[0].tools
+    assert [body for body in bodies if re.search(r"\{[a-z_]+\}", body) or '{"=":' in body] == []
+    assert set(recording.bodies()) - {"webinar"} <= names <= {*recording.bodies(), "change", recording.REPEAT}
+
+
+@pytest.mark.parametrize("now", [NOW, NOW + 3 * DAY + 5 * HOUR, NOW + 11 * DAY - HOUR])
+def test_calls__come_within_three_weeks_and_not_from_the_silent_tool(now: int) -> None:
+    found = calls(now=now)
+    webhooks = [call for call in found if call.expected is not None]
+
+    assert all(now - WEEKS <= call.at < now for call in found)
+    assert max(call.at for call in webhooks) > now - 2 * DAY
+    silent = [call.at for call in webhooks if b"unibox_url" in call.body]
     assert silent
-    assert max(silent) <= NOW - SILENT
+    assert max(silent) <= now - SILENT
+
+
+def test_calls__come_on_the_days_on_which_people_work() -> None:
+    for now in (NOW, NOW + 2 * DAY + 7 * HOUR):
+        days = Counter((call.at // DAY + 3) % 7 for call in calls(now=now))
+        assert days[5] + days[6] < 0.24 * days.total()
 
 
 @pytest.mark.slow
@@ -64,8 +81,8 @@ def test_silent_tool__is_recognised_on_a_monday_morning_with_the_usual_number_of
     monday = from_text("2026-11-23T09:00:00Z")
     for now in (monday, monday + 3 * DAY):
         with subtests.test(now=now):
-            found = [each.at for each in calls(count=4_200, now=now) if isinstance(each, Call) and b"unibox_url" in each.body]
-            silent_from = Rhythm(Counter(each // HOUR for each in found)).silent_from(max(found))
+            found = [call.at for call in calls(contacts=4_200, now=now) if call.expected is not None and b"unibox_url" in call.body]
+            silent_from = Rhythm(Counter(at // HOUR for at in found)).silent_from(max(found))
             assert silent_from is not None
             assert silent_from <= now
 
@@ -86,7 +103,7 @@ def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
     run: Run, engine_url: str, make_client: MakeClient, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = {"TOUCHBASE_ENCRYPTION_KEY": KEY}
-    monkeypatch.setattr("touchbase.cli.demo.now_us", lambda: WITH_BOTH_REPEATS)
+    monkeypatch.setattr("touchbase.cli.demo.now_us", lambda: NOW)
     result = run("demo", "--database", engine_url, "--contacts", "200", "--json", env=env)
     assert result.exit_code == 0, result.output
     made = json.loads(result.stdout)
@@ -95,9 +112,11 @@ def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
         store = await open_store(engine_url, encryption_keys=EncryptionKeys(KEY))
         call = make_client(store)
         deliveries = [each async for each in every(call, "/admin/v1/deliveries")]
-        alder = ACCOUNTS[0].id
+        alder = ALDER
         with subtests.test("clients"):
-            assert {each["client_id"]: each["name"] async for each in every(call, "/admin/v1/clients")} == {e.id: e.name for e in ACCOUNTS}
+            assert {each["client_id"]: each["name"] async for each in every(call, "/admin/v1/clients")} == {
+                e["id"]: e["name"] for e in ACCOUNTS
+            }
         with subtests.test("states"):
             states = Counter[str]()
             for each in deliveries:
@@ -106,9 +125,10 @@ def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
             assert {state: count for state, count in states.items() if count} == made["expected"]
             assert sum(states.values()) + made["refused"] == made["calls"]
         with subtests.test("tools"):
-            assert {each["tool"] for each in deliveries if each["tool"]} >= set(TOOLS)
+            assert {each["tool"] for each in deliveries if each["tool"]} >= TOOLS
         with subtests.test("refused"):
             causes = Counter([each["cause"] async for each in every(call, "/admin/v1/refusals")])
+            assert causes["unknown_client"] == 7
             assert len(causes) > 1
         with subtests.test("contacts"):
             found = [each async for each in every(call, "/public/v2/contacts", alder)]
@@ -152,7 +172,7 @@ def test_store_with_other_clients__is_refused_and_stays_as_it_is(run: Run, engin
 
 @on_sqlite
 def test_part_of_the_demo__is_refused_with_what_to_do(run: Run, engine_url: str) -> None:
-    run("clients", "add", ACCOUNTS[3].id, "--database", engine_url)
+    run("clients", "add", ACCOUNTS[3]["id"], "--database", engine_url)
 
     result = run("demo", "--database", engine_url)
 

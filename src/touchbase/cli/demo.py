@@ -17,7 +17,7 @@ from touchbase.cli.store import is_missing, now_us, opened, run, run_fast, witho
 
 if TYPE_CHECKING:
     from touchbase.config import Settings
-    from touchbase.demo.fill import Filled
+    from touchbase.demo.replay import Filled
 
 DATABASE = "sqlite:///touchbase-demo.db"
 MINUTE = 60_000_000
@@ -55,7 +55,7 @@ def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: 
 async def _is_filled(database: str) -> bool:
     """Return whether the store has the demo; fail if it has something else, or a part of the demo."""
     from touchbase.clients.sql.queries import list_clients
-    from touchbase.demo.fill import is_complete, is_of_the_demo
+    from touchbase.demo.replay import is_complete, is_of_the_demo
 
     if is_missing(database):
         return False
@@ -70,9 +70,7 @@ async def _is_filled(database: str) -> bool:
 
 async def _make(settings: Settings, contacts: int) -> Filled:
     from touchbase.app import assembled
-    from touchbase.demo.fill import Parts, fill
-    from touchbase.demo.front_door import DemoClock, FrontDoor
-    from touchbase.demo.receiver import MadeUpReceiver, refuses_from
+    from touchbase.demo.replay import DemoClock, MadeUpReceiver, Replay
     from touchbase.outgoing.api.objects import AS_IN_API
     from touchbase.outgoing.dispatcher import Dispatcher
     from touchbase.outgoing.models import Installation
@@ -80,13 +78,12 @@ async def _make(settings: Settings, contacts: int) -> Filled:
 
     clock = DemoClock(now_us() // MINUTE * MINUTE)
     async with assembled(_without_workers(settings), clock) as application:
-        store = application.store
-        receiver = MadeUpReceiver(clock, refuses_from(clock.now))
+        store, receiver = application.store, MadeUpReceiver(clock, clock.now)
         sending = Dispatcher(store, receiver, clock, AS_IN_API, place=Installation("http://127.0.0.1:8000"))
         jobs = job_worker(settings, store, clock)
-        door = FrontDoor(application.app)
         has_secrets = settings.on_sqlite or bool(settings.encryption_key)
-        return await fill(Parts(door, store, clock, [application.worker, sending], jobs, application.calls, has_secrets), contacts, _say)
+        replay = Replay(application.app, store, clock, [application.worker, sending], jobs, application.calls, has_secrets)
+        return await replay.fill(contacts, _say)
 
 
 def _say(line: str) -> None:

@@ -1,1 +1,1 @@
-"""A store full of fictitious data, to try Touchbase with: an agency with 12 clients and three weeks of calls of eight tools."""
+"""Demo: recorded calls of a fictitious agency's tools, replayed into a store."""

@@ -1,0 +1,234 @@
+"""Replay of the recording: through the routes that all programs use, three weeks in a minute or two."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from random import Random
+from typing import Any, Protocol
+
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.connections.silence import CallCounts
+from touchbase.connections.silence_check import SilenceCheck
+from touchbase.demo.recording import SILENT, WEEKS, Call, accounts, calls_of, people_of, setup_calls
+from touchbase.errors import TouchbaseError
+from touchbase.http.asgi_types import App
+from touchbase.http.inner_request import send_inner
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.models import TIMEOUT
+from touchbase.sql.store import Store
+
+HOUR: Micros = 3_600 * SECOND
+LONG_STEP: Micros = 2 * HOUR
+"""The step of the first weeks; the last two days go by hours."""
+CHECKS: Micros = 450 * SECOND
+REFUSES: Micros = 30 * HOUR
+"""How long the receiver of outgoing webhooks has refused."""
+AT_ONCE = 128
+"""Calls that are sent together."""
+Say = Callable[[str], None]
+_OWN: ContextVar[Micros | None] = ContextVar("time of a request", default=None)
+
+
+class DemoFailed(TouchbaseError):
+    """The demo could not be made."""
+
+
+class DemoClock:
+    """The time of a request, if the task has one, else that up to which all has happened."""
+
+    def __init__(self, now: Micros) -> None:
+        self.now = now
+
+    def __call__(self) -> Micros:
+        """Return the time."""
+        return _OWN.get() or self.now
+
+
+class Drains(Protocol):
+    """A worker that can be asked to do all that is due."""
+
+    async def drain(self) -> object:
+        """Do all that is due."""
+        ...
+
+
+class MadeUpReceiver:
+    """A receiver of outgoing webhooks that is not there: it works until a time, and then refuses."""
+
+    def __init__(self, clock: Clock, now: Micros) -> None:
+        self._clock, self._refuses_from = clock, now - REFUSES
+        self._chance = Random("receiver")  # noqa: S311
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+        """Return what became of a request."""
+        latency = self._chance.randint(28_000, 190_000)
+        if self._clock() >= self._refuses_from:
+            return Answer(latency, 503, {}, '{"error": "maintenance", "detail": "This integration is switched off."}')
+        luck = self._chance.random()
+        if luck < 0.02:
+            return Answer(15_000_000, failure=TIMEOUT, error="no response within 15 seconds")
+        return Answer(latency, 429, {}, '{"error": "too many requests"}') if luck < 0.05 else Answer(latency, 204)
+
+
+@dataclass(slots=True)
+class Filled:
+    """What was made."""
+
+    contacts: int = 0
+    companies: int = 0
+    calls: int = 0
+    refused: int = 0
+    expected: dict[str, int] = field(default_factory=dict)
+    """States of deliveries that the calls are meant to have, and the number of repeats, under `repeat`."""
+
+
+@dataclass(slots=True)
+class Replay:
+    """The running application, as far as the demo uses it."""
+
+    app: App
+    store: Store
+    clock: DemoClock
+    workers: Sequence[Drains]
+    """In the order in which they are to run after calls."""
+    jobs: Drains
+    counts: CallCounts
+    has_secrets: bool
+    """Whether the store can encrypt secrets."""
+    filled: Filled = field(default_factory=Filled)
+
+    async def fill(self, contacts: int, say: Say) -> Filled:
+        """Make the demo; the clock says when now is, and stands there again at the end."""
+        now, coming = self.clock.now, list[Call]()
+        self.clock.now = now - WEEKS - 3 * DAY
+        for call in setup_calls(now, has_secrets=self.has_secrets):
+            await self._send(call)
+        for account in accounts():
+            firms, people = people_of(account, contacts)
+            await self._batch(account["id"], "companies", [_company(firm) for firm in firms])
+            await self._batch(account["id"], "contacts", [_contact(person) for person in people])
+            self.filled.contacts += len(people)
+            self.filled.companies += len(firms)
+            coming += calls_of(account, people, now, has_secrets=self.has_secrets)
+            say(f"{account['name']}: {len(people):,} contacts")
+        coming.sort(key=attrgetter("at"))
+        async for share in self._play(coming, now):
+            say(f"three weeks of calls: {share:.0%}")
+        await self.jobs.drain()
+        await self._work(now)
+        for account in reversed(accounts()):  # a store without the names is not complete
+            await self._disable_endpoints(account["id"], now - HOUR)
+            await self._ask("PATCH", f"/admin/v1/clients/{account['id']}", {"name": account["name"]}, now)
+        return self.filled
+
+    async def _batch(self, client: str, kind: str, bodies: list[dict[str, object]]) -> None:
+        for begin in range(0, len(bodies), 1_000):
+            commands = [{"op": "create", "body": body} for body in bodies[begin : begin + 1_000]]
+            answer = await self._ask("POST", f"/public/v2/{kind}/batch", {"commands": commands}, self.clock.now, client)
+            if answer["failed"]:
+                raise DemoFailed(f"{kind} of {client} were refused: {[each for each in answer['results'] if each['status'] >= 400][:3]}")
+
+    async def _play(self, coming: Sequence[Call], now: Micros) -> AsyncIterator[float]:
+        """Let three weeks pass; yield the share that has passed, now and then."""
+        silences, said, at, end = SilenceCheck(self.store, self.clock), 0, 0, now - WEEKS - DAY
+        while end < now:
+            is_near = end >= now - SILENT - 4 * HOUR
+            step = HOUR if is_near else LONG_STEP
+            begin, end = at, min(now, end + step)
+            while at < len(coming) and coming[at].at <= end:
+                at += 1
+            for is_webhook, some in groupby(coming[begin:at], lambda call: call.expected is not None):
+                calls = [*some]
+                width = AT_ONCE if is_webhook else 1
+                for first in range(0, len(calls), width):
+                    await asyncio.gather(*map(self._send, calls[first : first + width]))
+            if at > begin:
+                await self._work(end)
+            if is_near:
+                await self._look_for_silence(silences, end - step, end)
+            if 10 * at // max(1, len(coming)) > said:
+                said = 10 * at // len(coming)
+                yield at / len(coming)
+
+    async def _work(self, at: Micros) -> None:
+        """Apply what has come, and send what follows from it."""
+        self.clock.now = at
+        for worker in self.workers:
+            await worker.drain()
+
+    async def _look_for_silence(self, silences: SilenceCheck, begin: Micros, end: Micros) -> None:
+        """Look often, as a server does: a silence counts only while no two checks are ten minutes apart."""
+        await self.counts.flush(self.store)
+        for at in range(begin + CHECKS, end + 1, CHECKS):
+            self.clock.now = at
+            await silences.run_if_due()
+        self.clock.now = end
+
+    async def _disable_endpoints(self, client: str, at: Micros) -> None:
+        """Disable a client's endpoints, so that a server of this store sends nothing."""
+        for endpoint in (await self._ask("GET", "/public/v2/webhook-endpoints", None, at, client))["data"]:
+            if endpoint["state"] != "disabled":
+                await self._ask("PATCH", f"/public/v2/webhook-endpoints/{endpoint['id']}", {"disabled": True}, at, client)
+
+    async def _ask(self, method: str, path: str, value: Any, at: Micros, client: str = "") -> Any:
+        """Send a request with a JSON body; return the value of the response."""
+        body = b"" if value is None else json.dumps(value).encode()
+        return json.loads(await self._send(Call(at, path, body, None, client, method)) or b"null")
+
+    async def _send(self, call: Call) -> bytes:
+        """Send a call at its time; return the body of the response. Raises `DemoFailed` for an error that is not expected."""
+        path, _, query = call.target.partition("?")
+        headers = [(b"content-type", call.media.encode()), (b"user-agent", b"touchbase-demo")]
+        if call.client_id:
+            headers.append((b"x-client-id", call.client_id.encode()))
+        token = _OWN.set(call.at)
+        try:
+            status, body = await send_inner(self.app, call.method, path, query.encode(), headers, call.body)
+        finally:
+            _OWN.reset(token)
+        if status >= (500 if call.expected is not None else 400):
+            raise DemoFailed(f"{call.method} {call.target} answered {status}: {body.decode()[:500]}")
+        if call.expected is not None:
+            self.filled.calls += 1
+            self.filled.refused += status >= 400
+        if call.expected is not None and status < 400:
+            self.filled.expected[call.expected] = self.filled.expected.get(call.expected, 0) + 1
+        return body
+
+
+def _company(firm: dict[str, Any]) -> dict[str, object]:
+    """Return the body of a request for a company."""
+    status = Random(firm["domain"]).choices(("target", "customer", "lost"), (8, 1, 1))[0]  # noqa: S311
+    fields = _fields({"Industry": firm["industry"], "Employees": str(firm["employees"])})
+    return {"domain": firm["domain"], "name": firm["firm"], "company_status": status, "company_custom_fields": fields}
+
+
+def _contact(person: dict[str, Any]) -> dict[str, object]:
+    """Return the body of a request for a contact; some are known without a LinkedIn address or some fields."""
+    chance = Random(person["email"])  # noqa: S311
+    fields = {"Title": person["title"], "Country": person["country"], "Score": str(person["score"])}
+    return {
+        "email": person["email"], "first_name": person["first"], "last_name": person["last"], "origin": person["source"],
+        "company_id": person["domain"], "contact_status": "new", "linkedin_url": person["linkedin"] if chance.random() < 0.8 else None,
+        "contact_custom_fields_input": _fields({name: value for name, value in fields.items() if chance.random() < 0.93}),
+    }  # fmt: skip
+
+
+def _fields(values: dict[str, str]) -> list[dict[str, str]]:
+    return [{"field_name": name, "field_value": value} for name, value in values.items()]
+
+
+def is_of_the_demo(names: dict[str, str]) -> bool:
+    """Return whether clients, by id, are those of the demo."""
+    return set(names) <= {account["id"] for account in accounts()}
+
+
+def is_complete(names: dict[str, str]) -> bool:
+    """Return whether the store has all of the demo."""
+    return all(names.get(account["id"]) == account["name"] for account in accounts())
