@@ -185,7 +185,7 @@ def test_doctor__reports_pending_migrations_and_runs_none(run: Run, empty_postgr
     migrate(connection.cursor(), packaged("sqlite")[:-1])
     connection.close()
 
-    for url, waits in (("sqlite:///touchbase.db", f"1 migrations, from {last}"), (empty_postgres_url, "migrations, from 0001")):
+    for url, waits in (("sqlite:///touchbase.db", f"1 migrations, from {last}"), (empty_postgres_url, "migrations, from 0018_schema")):
         first, second = look(run, url), look(run, url)
 
         assert [level for level, _ in first["schema"]] == ["problem"]

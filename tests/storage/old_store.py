@@ -1,14 +1,15 @@
-"""Stores made before the migrations were squashed.
+"""A store of revision 81a25171, the oldest one whose stores this version upgrades; one of each engine.
 
-`old_stores/` holds one of each engine: a dump in SQL of what servers and commands of that revision wrote.
+Made once by that revision: `touchbase serve` with calls of its API (two clients, records with custom fields, webhooks, messages,
+do-not-contact lists, an endpoint, an import, a merge, a deletion), then `touchbase persons erase` and `touchbase keys create`.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 from pathlib import Path
 
-import apsw
 import asyncpg
 
 from touchbase.encryption.keys import EncryptionKeys
@@ -20,15 +21,13 @@ KEYS = EncryptionKeys(KEY)
 
 
 def make_old_sqlite(path: Path) -> str:
-    """Make the SQLite file; answers its address."""
-    connection = apsw.Connection(str(path))
-    connection.execute((FOLDER / "sqlite.sql").read_text(encoding="utf-8"))
-    connection.close()
+    """Write the SQLite file; return its address."""
+    path.write_bytes(gzip.decompress((FOLDER / "sqlite.db.gz").read_bytes()))
     return f"sqlite:///{path}"
 
 
 async def make_old_postgres(url: str) -> str:
-    """Fill an empty PostgreSQL database; answers its address."""
+    """Fill an empty PostgreSQL database; return its address."""
     connection = await asyncpg.connect(url)
     schema = await connection.fetchval("SELECT current_schema()")
     await connection.execute((FOLDER / "postgres.sql").read_text(encoding="utf-8").replace("public.", f"{schema}."))

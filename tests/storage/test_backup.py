@@ -221,7 +221,7 @@ async def test_restore__migrates_a_backup_of_an_earlier_version(sqlite_url: str,
 
     assert not was_there
     assert (read_backup(tmp_path / "b.db").schema, read_backup(tmp_path / "new.db").schema) == (
-        "0021_order_of_creation",
+        "0018_moves",
         packaged("sqlite")[-1].name,
     )
     assert _schema(tmp_path / "new.db") == _schema(tmp_path / "touchbase.db")

@@ -20,7 +20,7 @@ from touchbase.storage import open_store
 from touchbase.storage.postgres import schema as postgres_schema
 from touchbase.storage.sqlite import schema as sqlite_schema
 
-TWO = [Migration("0001_first", "CREATE TABLE a (x BIGINT);"), Migration("0002_second", "CREATE TABLE b (y BIGINT);")]
+TWO = [Migration("1001_first", "CREATE TABLE a (x BIGINT);"), Migration("1002_second", "CREATE TABLE b (y BIGINT);")]
 
 
 @pytest.mark.parametrize("version", range(len(packaged("sqlite"))))
@@ -101,7 +101,7 @@ async def test_open_store__without_upgrade_refuses_pending_migrations(tmp_path, 
 
     for url in (f"sqlite:///{tmp_path}/old.db", empty_postgres_url):
         with pytest.raises(
-            UnusableStore, match=f"has pending migrations: {', '.join(each.name for each in packaged('sqlite'))}; run touchbase migrate"
+            UnusableStore, match=f"has pending migrations: {', '.join(each.name for each in packaged('sqlite')[1:])}; run touchbase migrate"
         ):
             await open_store(url, encryption_keys=KEYS, upgrade=False)
 
@@ -110,15 +110,15 @@ async def test_open_store__without_upgrade_refuses_pending_migrations(tmp_path, 
 
 def test_pending__returns_only_new_migrations() -> None:
     assert pending(TWO, {}) == TWO
-    assert pending(TWO, {"0001_first": TWO[0].digest}) == TWO[1:]
+    assert pending(TWO, {"1001_first": TWO[0].digest}) == TWO[1:]
 
 
 def test_pending__refuses_a_changed_migration_but_ignores_line_endings() -> None:
-    applied = {"0001_first": TWO[0].digest}
+    applied = {"1001_first": TWO[0].digest}
 
-    assert pending([Migration("0001_first", "CREATE TABLE a (x BIGINT);\r\n")], applied) == []
-    with pytest.raises(UnusableStore, match="0001_first is not the text that was applied"):
-        pending([Migration("0001_first", "CREATE TABLE a (x BIGINT, z BIGINT);")], applied)
+    assert pending([Migration("1001_first", "CREATE TABLE a (x BIGINT);\r\n")], applied) == []
+    with pytest.raises(UnusableStore, match="1001_first is not the text that was applied"):
+        pending([Migration("1001_first", "CREATE TABLE a (x BIGINT, z BIGINT);")], applied)
 
 
 async def test_open_store__refuses_a_store_newer_than_the_program(engine_url) -> None:
@@ -132,7 +132,7 @@ async def test_open_store__refuses_a_store_newer_than_the_program(engine_url) ->
 
 
 async def test_migrate__rolls_back_a_failing_migration(tmp_path, empty_postgres_url) -> None:
-    broken = [TWO[0], Migration("0002_second", "CREATE TABLE b (y BIGINT); SELECT nonsense;")]
+    broken = [TWO[0], Migration("1002_second", "CREATE TABLE b (y BIGINT); SELECT nonsense;")]
     cursor = apsw.Connection(f"{tmp_path}/store.db").cursor()
     connection = await asyncpg.connect(empty_postgres_url)
 
@@ -142,8 +142,8 @@ async def test_migrate__rolls_back_a_failing_migration(tmp_path, empty_postgres_
     with pytest.raises(asyncpg.PostgresError):
         await postgres_schema.migrate(connection, broken)
 
-    assert sqlite_schema.migrate(cursor, TWO) == ["0001_first", "0002_second"]  # SQLite runs all or none
-    assert await postgres_schema.migrate(connection, TWO) == ["0002_second"]
+    assert sqlite_schema.migrate(cursor, TWO) == ["1001_first", "1002_second"]  # SQLite runs all or none
+    assert await postgres_schema.migrate(connection, TWO) == ["1002_second"]
     await connection.close()
 
 

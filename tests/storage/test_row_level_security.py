@@ -182,7 +182,7 @@ async def test_row_level_security__covers_every_table_with_a_client_column(hand:
 
     by_table = {row["tablename"]: [*row.values()][1:] for row in policies}
     open_ones = [row["relname"] for row in tables if not (row["relrowsecurity"] and row["relforcerowsecurity"])]
-    assert open_ones == [], "the migration that makes a table with a client gives it the policy, as 0001_initial does"
+    assert open_ones == [], "sql/dialect.py gives the policy to each CREATE TABLE with a column client in sql/schema/"
     assert len(policies) == len(by_table)
     assert [tuple(row) for row in wider] == [(READ_BY_ALL, "SELECT")]
     assert by_table.keys() == {row["relname"] for row in tables} | {"client"}

@@ -124,7 +124,7 @@ def _are_newest(path: Path, whole: Path) -> bool:
 
 
 def _is_shortened(created_us: Micros, path: Path, whole: Path) -> bool:
-    """Return whether a record lacks older statuses, because it is from before they were stored (migration `0006_reports`)."""
+    """Return whether a record lacks older statuses, because it is from before they were stored (a column that came later)."""
     return 1 < len(path) < len(whole) and path[0][0] == created_us and path[1:] == whole[1 - len(path) :]
 
 

@@ -1,68 +1,71 @@
-"""Migrations: numbered SQL files of each engine, each run once, in order, in a transaction (SQLite: all pending ones in one).
+"""Migrations: numbered texts, one for both engines, each run once, in order, in a transaction (SQLite: all pending ones in one).
 
-The table `migration` records the name and digest of every file that ran. An applied file never changes
-afterwards, and a store with migrations that this program does not know is refused.
+The table `migration` records the name and digest of every text that ran. An applied text never changes afterwards, and a store with
+migrations that this program does not know is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 
 from touchbase.errors import UnusableStore
-from touchbase.sql.squash import Squash
+from touchbase.sql.dialect import Engine, schema_sql
 
 TABLE = "CREATE TABLE IF NOT EXISTS migration (name TEXT NOT NULL PRIMARY KEY, digest TEXT NOT NULL)"
 APPLIED = "SELECT name, digest FROM migration"
 RECORD = "INSERT INTO migration (name, digest) VALUES ({}, {})"
-INITIAL = "0001_initial"
-"""Creates the whole schema; it has replaced the migrations of `squash.NAMES`."""
+SCHEMA = "0018_schema"
+"""Creates the whole schema. It equals what the 17 migrations of revision 81a25171, up to `0018_moves`, made one after another."""
+FORMER = frozenset(
+    {
+        "6df1185af48c9e35c37402782bb65771b8c4ff58986f4ac32caaeef8f726dd1d",  # SQLite
+        "15bd20bee633bb84da23f5428a440621950dde3117afcdfdfd76544cf6ca0c05",  # PostgreSQL
+    }
+)
+"""SHA-256 of the lines `NAME DIGEST` of those 17 migrations: a store with them has the schema of `SCHEMA`."""
 UNFINISHED_COPY = "unfinished_copy"
 """Recorded as a migration while `touchbase copy` fills a store: until it is removed every program refuses the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered file: its `name` without the suffix, and its SQL."""
+    """One numbered text: its `name` without the suffix, and its SQL for one engine."""
 
     name: str
     sql: str
-    squash: Squash | None = None
-    """Former migrations that this file has replaced."""
-    recorded: str | None = None
-    """The digest to record, where it is not that of `sql`: a conversion ends where this migration would."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the text, regardless of line ends; it shows whether an applied file has changed."""
-        return self.recorded or sha256("\n".join(self.sql.splitlines()).encode()).hexdigest()
-
-    def conversion(self, squash: Squash) -> Migration:
-        """Return the SQL that converts the former migrations to this one, to be recorded in their place."""
-        return replace(self, sql=squash.sql, recorded=self.digest)
+        """SHA-256 of the SQL, regardless of line ends; it shows whether an applied text has changed."""
+        return _sha256("\n".join(self.sql.splitlines()))
 
 
-def packaged(engine: str) -> list[Migration]:
-    """Return all migrations of one engine (its folder's name), in order."""
-    folder = files("touchbase.storage") / engine / "migrations"
-    found = {entry.name[:-4]: entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".sql")}
-    return [Migration(name, sql, Squash.of(engine) if name == INITIAL else None) for name, sql in sorted(found.items())]
+def packaged(engine: Engine) -> list[Migration]:
+    """Return all migrations for one engine, in order."""
+    texts = sorted(files("touchbase.sql").joinpath("schema").iterdir(), key=lambda file: file.name)
+    return [Migration(file.name[:-4], schema_sql(file.read_text("utf-8"), engine)) for file in texts if file.name.endswith(".sql")]
 
 
 def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list[Migration]:
     """Return the migrations that have not run yet, in order.
 
-    The first one is a conversion if the store has the migrations that it replaced.
-    Raises `UnusableStore` when an applied file has changed, when the store has migrations that this program does not know,
-    and for an unfinished copy.
+    Raises `UnusableStore` when an applied text has changed, when the store has migrations that this program does not know, when it is
+    older than `SCHEMA`, and for an unfinished copy.
     """
     if UNFINISHED_COPY in applied:
         raise UnusableStore("the store is an unfinished copy of another one: run the same `touchbase copy` again to finish it")
-    for migration in migrations:
-        if migration.squash is not None and migration.squash.applies_to(applied):
-            return [migration.conversion(migration.squash), *(each for each in migrations if each.name != migration.name)]
+    former = [name for name in sorted(applied) if name < SCHEMA]
+    if former:
+        if _sha256("\n".join(f"{name} {applied[name]}" for name in former)) not in FORMER:
+            raise UnusableStore(
+                f"the store is too old for this version: its last migration is {max(applied)}. Install revision 81a25171, run its "
+                "`touchbase migrate`, then that of this version (docs/how-to/upgrade.md)"
+            )
+        applied = {name: digest for name, digest in applied.items() if name not in former}
+        migrations = [migration for migration in migrations if migration.name != SCHEMA]
     unknown = sorted(applied.keys() - {migration.name for migration in migrations})
     if unknown:
         raise UnusableStore(
@@ -91,3 +94,7 @@ def out_of_date(waiting: Sequence[Migration]) -> UnusableStore:
     return UnusableStore(
         f"the store has pending migrations: {', '.join(migration.name for migration in waiting)}; run touchbase migrate, then start again"
     )
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

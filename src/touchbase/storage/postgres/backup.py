@@ -20,9 +20,10 @@ import asyncpg
 from touchbase.common.atomic_file import part_of
 from touchbase.common.threads import on_thread
 from touchbase.errors import UnusableStore
+from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.postgres.connection import UNUSABLE, connect
-from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin
+from touchbase.storage.postgres.row_level_security import Connection, begin
 from touchbase.storage.postgres.schema import applied
 
 TOOLS = ("pg_dump", "pg_restore")
@@ -89,7 +90,9 @@ def for_tools(url: str) -> tuple[str, dict[str, str]]:
     given = parse_qsl(parts.query)
     settings = {name: value for name, value in given if name not in _LIBPQ and name != "password"}
     password = next((value for name, value in given if name == "password"), password and unquote(password))
-    options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in {**settings, SETTING: ALL_CLIENTS}.items())
+    options = " ".join(
+        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in {**settings, CLIENTS_SETTING: ALL_CLIENTS}.items()
+    )
     address = urlunsplit(
         ("postgresql", f"{user}@{host}" if user else host, parts.path, urlencode([each for each in given if each[0] in _LIBPQ]), "")
     )

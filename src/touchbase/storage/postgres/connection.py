@@ -15,11 +15,12 @@ import asyncpg
 from touchbase.common.seldom import Seldom
 from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.event_log.sql.log import Noted, with_log, with_log_alone
+from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.scope import NO_CLIENT, Scope
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.array_params import column_params
-from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
+from touchbase.storage.postgres.row_level_security import Connection, begin, set_scope
 from touchbase.storage.postgres.serving_connection import ServingConnection, fetch_within
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -30,7 +31,7 @@ CONNECT_SECONDS = 5
 SETTINGS = {"application_name": "touchbase"}
 """Startup parameters: only the ones PgBouncer accepts without `ignore_startup_parameters`."""
 # A session starts with an empty scope, whatever the default of its role or database.
-_SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NO_CLIENT}'"
+_SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {CLIENTS_SETTING} = '{NO_CLIENT}'"
 
 UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """Errors of the connection: the server cannot be reached, or the connection broke (asyncpg may report an internal error then)."""

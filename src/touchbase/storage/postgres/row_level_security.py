@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.scope import Scope
 
 if TYPE_CHECKING:
@@ -11,9 +12,6 @@ if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
-
-SETTING = "touchbase.clients"
-"""The setting that the policies of migration `0001_initial` read."""
 
 _UNPROTECTED = (
     "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = current_schema()::regnamespace "
@@ -25,12 +23,12 @@ _EXEMPT_ROLE = "SELECT rolname FROM pg_roles WHERE rolname = current_user AND (r
 
 def begin(scope: Scope, *modes: str) -> str:
     """Return the SQL that begins a transaction limited to the rows of this scope, in one round trip."""
-    return f"{' '.join(('BEGIN', *modes))}; SET LOCAL {SETTING} = '{scope}'"
+    return f"{' '.join(('BEGIN', *modes))}; SET LOCAL {CLIENTS_SETTING} = '{scope}'"
 
 
 def set_scope(scope: Scope) -> str:
     """Return the SQL that limits the session's statements outside of such transactions."""
-    return f"SET {SETTING} = '{scope}'"
+    return f"SET {CLIENTS_SETTING} = '{scope}'"
 
 
 async def rls_problems(connection: Connection) -> list[str]:

@@ -10,11 +10,12 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.connections.sql.encrypted_columns import record_key
 from touchbase.errors import UnusableStore
+from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Row
 from touchbase.storage.postgres.connection import SETTINGS, connect_or_explain, run
-from touchbase.storage.postgres.row_level_security import SETTING, Connection
+from touchbase.storage.postgres.row_level_security import Connection
 from touchbase.storage.store_copy import (
     MADE_BY_MIGRATION,
     NOTE_ALL_FOR_SEARCH,
@@ -159,5 +160,5 @@ async def _connect(url: str) -> Connection:
 async def _of_all_clients(connection: Connection) -> AsyncIterator[None]:
     """A transaction that sees all clients."""
     async with connection.transaction():
-        await connection.execute(f"SET LOCAL {SETTING} = '{ALL_CLIENTS}'")
+        await connection.execute(f"SET LOCAL {CLIENTS_SETTING} = '{ALL_CLIENTS}'")
         yield

@@ -1,3 +1,0 @@
--- Traces: which span a webhook's receipt was, so that what follows from it is in the same trace.
-
-ALTER TABLE delivery ADD COLUMN trace text;  -- traceparent, then perhaps a space and tracestate; NULL: the receipt was not recorded

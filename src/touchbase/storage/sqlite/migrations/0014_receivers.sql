@@ -1,4 +1,0 @@
--- Kinds of endpoints: besides webhooks, messages to people.
-
-ALTER TABLE webhook_endpoint ADD COLUMN kind TEXT NOT NULL DEFAULT 'webhook';  -- what gets its events, such as webhook or slack
-ALTER TABLE webhook_endpoint ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';  -- JSON: what only this kind has, such as a template

@@ -1,0 +1,272 @@
+"""Stores of revision 81a25171: upgraded on both engines, read back and used. Older ones are refused, with what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+from tests.asgi_client import ApiClient, MakeClient
+from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
+from tests.storage.schemas import postgres_schema, sqlite_schema
+
+from touchbase.clients.sql.queries import list_clients
+from touchbase.connections.sql.encrypted_columns import check_encryption
+from touchbase.consistency.service import Verified, verify
+from touchbase.errors import UnusableStore
+from touchbase.history.events import Event, Translation
+from touchbase.sql.migrations import SCHEMA, packaged
+from touchbase.sql.store import Store
+from touchbase.storage import copy_store, open_store
+from touchbase.storage.schema_state import schema_state
+from touchbase.storage.sqlite.backup import back_up, read_backup
+from touchbase.storage.sqlite.restore import staged_backup
+
+LATER = [each.name for each in packaged("sqlite") if each.name != SCHEMA]
+"""The migrations that a store of revision 81a25171 lacks."""
+ACME = {"x-client-id": "acme"}
+ANN, CID, EVE = 1, 3, 5
+ZED = "zed@example.org"
+"""Was erased."""
+AFTER = 1_800_000_000_000_000
+"""Later than everything in the old stores."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def old_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an old store, once for each engine."""
+    if request.param == "sqlite":
+        return make_old_sqlite(tmp_path / "touchbase.db")
+    return await make_old_postgres(str(request.getfixturevalue("empty_postgres_url")))
+
+
+async def upgraded(url: str) -> Store:
+    """Open the store at this address after `touchbase migrate`."""
+    store = await open_store(url, as_is=True, encryption_keys=KEYS, copies=False)
+    assert await store.migrate() == LATER
+    await store.close()
+    return await open_store(url, encryption_keys=KEYS)
+
+
+async def run(url: str, sql: str) -> None:
+    if url.startswith("sqlite"):
+        connection = apsw.Connection(url.removeprefix("sqlite:///"))
+        connection.execute(sql)
+        connection.close()
+    else:
+        server = await asyncpg.connect(url)
+        await server.execute(sql)
+        await server.close()
+
+
+async def differences(store: Store) -> list[str]:
+    return [
+        str(each) for client in await store.read(list_clients()) async for each in verify(store, client.number, Verified(), bodies=True)
+    ]
+
+
+async def rows(call: ApiClient, target: str) -> list[dict[str, Any]]:
+    response = await call.get(target, **ACME)
+    assert response.status == 200, response.body
+    return list(response.json()["data"])
+
+
+async def test_upgrade__gives_the_schema_of_a_new_store(old_url: str, tmp_path: Path, postgres_url: str) -> None:
+    await (await upgraded(old_url)).close()
+
+    if old_url.startswith("sqlite"):
+        await (await open_store(f"sqlite:///{tmp_path}/new.db")).close()
+        assert sqlite_schema(old_url.removeprefix("sqlite:///")) == sqlite_schema(f"{tmp_path}/new.db")
+    else:
+        assert await postgres_schema(old_url) == await postgres_schema(postgres_url)
+
+
+async def test_upgrade__keeps_records_and_their_history(old_url: str, make_client: MakeClient) -> None:
+    store = await upgraded(old_url)
+    call = make_client(store)
+
+    ann = (await call.get(f"/public/v2/contacts/{ANN}", **ACME)).json()
+    [company] = await rows(call, "/public/v2/companies")
+    timeline = await rows(call, f"/public/v2/contacts/{ANN}/timeline")
+    contacts = await rows(call, "/public/v2/contacts")
+    deleted = await rows(call, "/public/v2/contacts/deleted")
+    named = await rows(call, "/public/v2/contacts?q=archer")
+    no_differences = await differences(store)
+    await store.close()
+
+    assert (ann["email"], ann["last_name"], ann["external_id"], ann["company_id"]) == ("Ann@example.com", "Archer", "c-1", company["id"])
+    assert (ann["contact_status"], ann["previous_status"], ann["last_reply_received"]) == ("new", "replied", "2026-11-21T09:00:00Z")
+    assert {each["field_name"]: each["field_value"] for each in ann["contact_custom_fields"]} == {"shoe": "39", "seat": "12"}
+    assert (company["domain"], company["name"], company["company_status"]) == ("example.com", "Example", "prospect")
+    assert [each["event"] for each in timeline] == ["contact.updated", "contact.created", "email_replied", "email_sent"]
+    assert [each["email"].partition("@")[0] for each in contacts] == ["Ann", "bob", "cid", "dee", "fay"]
+    assert [each["email"] for each in deleted] == ["eve@example.org"]
+    assert [each["id"] for each in named] == [ANN]
+    assert no_differences == []
+
+
+async def test_upgrade__keeps_what_surrounds_records(old_url: str, make_client: MakeClient) -> None:
+    store = await upgraded(old_url)
+    call = make_client(store)
+
+    clients = {each["name"]: each for each in await rows(call, "/admin/v1/clients")}
+    [key] = await rows(call, "/admin/v1/keys")
+    deliveries = await rows(call, "/admin/v1/deliveries")
+    refusals = await rows(call, "/admin/v1/refusals")
+    connections = await rows(call, "/admin/v1/clients/acme/connections")
+    suppressions = await rows(call, "/public/v2/suppressions")
+    [installation] = await rows(call, "/admin/v1/suppressions")
+    [endpoint] = await rows(call, "/public/v2/webhook-endpoints")
+    jobs = await rows(call, "/public/v2/jobs")
+    messages = await rows(call, "/public/v2/messages")
+    fields = await rows(call, "/public/v2/custom-fields/contacts")
+    encryption = await store.read(check_encryption())
+    await store.close()
+
+    assert sorted(clients) == ["Acme", "Beta"]
+    assert (key["name"], key["scopes"]) == ("reader", ["records:read"])
+    assert [each["state"] for each in deliveries] == ["parked", "unrecognised", "unrecognised", *["applied"] * 4]
+    assert [each["cause"] for each in refusals] == ["unknown_client", "not_verified"]
+    assert [(each["tool"], each["secret"]) for each in connections] == [("hubspot", "not set"), ("instantly", "set")]
+    assert [(each["value"], each["reason"]) for each in suppressions] == [
+        ("bob@example.com", "unsubscribed"),
+        ("competitor.example", "other"),
+    ]
+    assert installation["value"] == "never@example.net"
+    assert (endpoint["url"], endpoint["state"]) == ("https://hooks.example.com/touchbase", "disabled")
+    assert [(each["kind"], each["state"]) for each in jobs] == [("contacts.import", "succeeded"), ("contacts.link_companies", "succeeded")]
+    assert [each["subject"] for each in messages] == ["By hand", "Re: Hello", "Hello"]
+    assert [each["name"] for each in fields] == ["seat", "shoe", "size"]
+    assert (sum(encryption.by_key.values()) > 0, encryption.lost, encryption.clear) == (True, [], 0)
+
+
+async def test_upgraded_store__takes_writes_and_remembers_erasures_and_answered_requests(old_url: str, make_client: MakeClient) -> None:
+    store = await upgraded(old_url)
+    call = make_client(store)
+
+    created = await call.post("/public/v2/contacts", {"email": "new@example.org"}, **ACME)
+    body = {"email": "Ann@example.com", "first_name": "Ann", "contact_status": "new", "external_id": "c-1"}
+    body |= {"contact_custom_fields": [{"field_name": "shoe", "field_value": "39"}]}
+    repeated = await call.post("/public/v2/contacts", body, **ACME, idempotency_key="create-ann")
+    restored = await call.post(f"/public/v2/contacts/{EVE}/restore", **ACME)
+    undone = await call.post(f"/public/v2/contacts/{CID}/merge/1/undo", **ACME)
+    received = await call.post("/public/crm-webhook/acme", {"of": "zed"})
+    await store.work(1, 10, lambda delivery: Translation("hubspot", [Event("contact_changed", AFTER, ZED, key="z")]), AFTER)
+    newest = (await rows(call, "/admin/v1/deliveries"))[0]
+    emails = [each["email"] for each in await rows(call, "/public/v2/contacts")]
+    no_differences = await differences(store)
+    await store.close()
+
+    assert (created.status, created.json()["id"] > 9) == (201, True)
+    assert (repeated.status, repeated.json()["id"]) == (201, ANN)
+    assert (restored.status, undone.status) == (200, 200)
+    assert (received.status, newest["state"]) == (200, "ignored")
+    assert ("eve@example.org" in emails, "cid@other.example.org" in emails, ZED in emails) == (True, True, False)
+    assert no_differences == []
+
+
+async def test_sqlite_server__upgrades_an_old_store_as_it_opens_it_and_copies_it_before(tmp_path: Path) -> None:
+    url = make_old_sqlite(tmp_path / "touchbase.db")
+
+    store = await open_store(url, encryption_keys=KEYS)
+    [warning] = store.warnings
+    await store.close()
+
+    [copy] = tmp_path.glob(f"touchbase.db.before-{LATER[-1][:4]}-*Z")  # noqa: ASYNC240
+    assert str(copy) in warning
+    assert read_backup(copy).schema == "0018_moves"
+    assert read_backup(tmp_path / "touchbase.db").schema == LATER[-1]
+
+
+async def test_postgres_server__refuses_an_old_database_until_migrate_is_run(empty_postgres_url: str) -> None:
+    url = await make_old_postgres(empty_postgres_url)
+
+    with pytest.raises(UnusableStore, match=rf"has pending migrations: {LATER[0]}.*; run touchbase migrate"):
+        await open_store(url, encryption_keys=KEYS)
+    await (await upgraded(url)).close()
+
+
+def test_sqlite_upgrade__happens_once_when_several_processes_start(tmp_path: Path) -> None:
+    url = make_old_sqlite(tmp_path / "touchbase.db")
+    copies: list[str] = []
+    failures: list[BaseException] = []
+
+    async def open_and_close() -> None:
+        store = await open_store(url, encryption_keys=KEYS)
+        copies.extend(store.warnings)
+        await store.close()
+
+    _at_once(lambda: asyncio.run(open_and_close()), failures)
+
+    assert (failures, len(copies)) == ([], 1)
+    assert read_backup(tmp_path / "touchbase.db").schema == LATER[-1]
+
+
+def _at_once(start: Callable[[], None], failures: list[BaseException]) -> None:
+    def watched() -> None:
+        try:
+            start()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=watched) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+async def test_postgres_upgrade__happens_once_when_several_processes_migrate(empty_postgres_url: str) -> None:
+    url = await make_old_postgres(empty_postgres_url)
+    stores = [await open_store(url, as_is=True, encryption_keys=KEYS) for _ in range(4)]
+
+    ran = await asyncio.gather(*(store.migrate() for store in stores))
+
+    assert sorted(name for names in ran for name in names) == LATER
+    for store in stores:
+        assert len(await store.read(list_clients())) == 2
+        await store.close()
+
+
+TOO_OLD = (
+    r"the store is too old for this version: its last migration is {}\. "
+    r"Install revision 81a25171, run its `touchbase migrate`, then that of this version \(docs/how-to/upgrade\.md\)"
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "last"),
+    [
+        ("DELETE FROM migration WHERE name > '0017_cells'", "0017_cells"),
+        ("UPDATE migration SET name = '0021_order_of_creation' WHERE name = '0018_moves'", "0021_order_of_creation"),
+        ("UPDATE migration SET digest = 'another' WHERE name = '0013_messages'", "0018_moves"),
+    ],
+    ids=["part", "earlier names", "another text"],
+)
+async def test_older_store__is_refused_with_the_revision_that_upgrades_it(old_url: str, tmp_path: Path, sql: str, last: str) -> None:
+    await run(old_url, sql)
+    refusal = TOO_OLD.format(last)
+
+    with pytest.raises(UnusableStore, match=refusal):
+        await open_store(old_url, encryption_keys=KEYS)
+    with pytest.raises(UnusableStore, match=refusal):
+        await copy_store(old_url, f"sqlite:///{tmp_path}/copy.db", KEYS, lambda step, table, done, total: None)
+    with pytest.raises(UnusableStore, match=refusal):
+        await schema_state(old_url)
+    store = await open_store(old_url, as_is=True, encryption_keys=KEYS)
+    with pytest.raises(UnusableStore, match=refusal):
+        await store.migrate()
+    await store.close()
+
+
+async def test_restore__refuses_a_backup_of_an_older_store(tmp_path: Path) -> None:
+    await run(make_old_sqlite(tmp_path / "touchbase.db"), "DELETE FROM migration WHERE name > '0017_cells'")
+    back_up(tmp_path / "touchbase.db", tmp_path / "b.db", "0", 5, lambda done, total: None)
+
+    with pytest.raises(UnusableStore, match=TOO_OLD.format("0017_cells")), staged_backup(tmp_path / "b.db", tmp_path / "c.db"):
+        pass
