@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.examples import examples
 
-from touchbase.sql.statement import Execute, Statement, array
+from touchbase.sql.dialect import array
+from touchbase.sql.statement import Execute, Statement
 from touchbase.storage.postgres.array_params import as_array, column_params
 
 TEXTS = some.none() | some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\0"))

@@ -26,9 +26,10 @@ from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.search.queries import SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql.plans import find_position
+from touchbase.sql.dialect import for_sqlite
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Query, plan_of_query
-from touchbase.sql.statement import Select, Statement, for_sqlite
+from touchbase.sql.statement import Select, Statement
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 

@@ -26,9 +26,10 @@ from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.events.known_events import FACT_BY_TIME
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.sql.dialect import for_sqlite
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
-from touchbase.sql.statement import Plan, Select, for_sqlite
+from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store, Vacuumed
 from touchbase.storage import open_store
 from touchbase.storage.sqlite import engine, wal, writer

@@ -52,30 +52,28 @@ INSERT_KEY = Statement(
     "OR EXISTS (SELECT 1 FROM client c WHERE c.id = p.client AND c.state <> 'deleting') ON CONFLICT DO NOTHING RETURNING key_id",
 )
 LOCK_KEY = Statement(
-    "lock_key",
-    _ONE,
-    sqlite=f"SELECT {names(KEY)} FROM api_key WHERE key_id = ?1",
-    body=f"SELECT {names(KEY, 't.')} FROM p JOIN api_key t ON t.key_id = p.key_id FOR UPDATE OF t",
+    "lock_key", _ONE, body=f"SELECT {names(KEY, 't.')} FROM p JOIN api_key t ON t.key_id = p.key_id", lock=" FOR UPDATE OF t", by_row=True
 )
 LOCK_FIRST_KEY = Statement(
     "lock_first_key",
     (("name", "text"),),
-    sqlite="SELECT next FROM id_block WHERE name = ?1",
-    body="SELECT t.next FROM p JOIN id_block t ON t.name = p.name FOR UPDATE OF t",
+    body="SELECT t.next FROM p JOIN id_block t ON t.name = p.name",
+    lock=" FOR UPDATE OF t",
+    by_row=True,
 )
 END_KEY = Statement(
     "end_key",
     (*_ONE, ("expires_us", "bigint"), ("revoked_us", "bigint"), ("replaced_by", "text")),
-    sqlite="UPDATE api_key SET expires_us = ?2, revoked_us = ?3, replaced_by = ?4 WHERE key_id = ?1",
     body="UPDATE api_key AS t SET expires_us = p.expires_us, revoked_us = p.revoked_us, replaced_by = p.replaced_by "
     "FROM p WHERE t.key_id = p.key_id",
+    by_row=True,
 )
 STORE_KEY_USE = Statement(
     "note_key_use",
     (*_ONE, ("at", "bigint")),
-    sqlite="UPDATE api_key SET last_used_us = ?2 WHERE key_id = ?1 AND (last_used_us IS NULL OR last_used_us < ?2)",
     body="UPDATE api_key AS t SET last_used_us = p.at FROM p WHERE t.key_id = p.key_id "
     "AND (t.last_used_us IS NULL OR t.last_used_us < p.at)",
+    by_row=True,
 )
 
 

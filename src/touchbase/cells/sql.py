@@ -35,20 +35,17 @@ STORE_CELL, STORE_PLACE, STORE_KEY = _store_rows("cell", CELL), _store_rows("cli
 FORGET_PLACES = Statement(
     "forget_places",
     (("number", "bigint"), ("revision", "bigint")),
-    sqlite="UPDATE client_place SET number = NULL, cell = NULL, revision = ?2 WHERE number = ?1",
     body="UPDATE client_place t SET number = NULL, cell = NULL, revision = p.revision FROM p WHERE t.number = p.number",
+    by_row=True,
 )
 FORGET_KEYS = Statement(
-    "forget_key_places",
-    (("number", "bigint"),),
-    sqlite="DELETE FROM key_place WHERE number = ?1",
-    body="DELETE FROM key_place t USING p WHERE t.number = p.number",
+    "forget_key_places", (("number", "bigint"),), body="DELETE FROM key_place t USING p WHERE t.number = p.number", by_row=True
 )
 RAISE = Statement(
     "raise_ids",
     (("first", "bigint"),),
-    sqlite=f"UPDATE id_block SET next = ?1 + next % {1 << ID_BITS} WHERE next < ?1 AND name NOT IN {NO_RANGE}",
     body=f"UPDATE id_block t SET next = p.first + t.next % {1 << ID_BITS} FROM p WHERE t.next < p.first AND t.name NOT IN {NO_RANGE}",
+    by_row=True,
 )
 _CELLS = f"SELECT {names(CELL)}, (SELECT count(DISTINCT COALESCE(number, 0)) FROM client_place WHERE cell = cell.number) FROM cell"
 _TAKEN = (

@@ -8,8 +8,9 @@ from touchbase.common.timestamps import Micros
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE
+from touchbase.sql.dialect import only_row
 from touchbase.sql.rows import Columns, names
-from touchbase.sql.statement import Execute, Plan, Row, Statement, only_row
+from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 _DELIVERY = names(DELIVERY[:-1], "d.")
 _WAITING = f"c.client_id, {_DELIVERY}, b.query, b.headers, b.body"

@@ -19,15 +19,11 @@ from touchbase.inbox.limits import UNFINISHED
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.statement import Execute, Plan, Statement
 
-_ATTEMPT = (
-    "UPDATE delivery AS t SET attempts = p.attempts, error = p.error, next_attempt_us = p.next_attempt_us FROM p "
-    f"WHERE {ONE_MATCH} AND t.state = 'received' AND t.attempts = p.before"
-)
 STORE_ATTEMPT = Statement(
     "store_attempt",
     (*ONE, ("before", "bigint"), ("attempts", "bigint"), ("error", "text"), ("next_attempt_us", "bigint")),
-    sqlite_set=f"{_ATTEMPT} RETURNING id",
-    body=f"{_ATTEMPT} RETURNING t.id",
+    body="UPDATE delivery AS t SET attempts = p.attempts, error = p.error, next_attempt_us = p.next_attempt_us FROM p "
+    f"WHERE {ONE_MATCH} AND t.state = 'received' AND t.attempts = p.before RETURNING t.id",
 )
 EVENTS_BY_KIND = Statement(
     "events_by_kind",

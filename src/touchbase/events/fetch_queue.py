@@ -28,12 +28,7 @@ QUEUE_FETCH = Statement(
     f"ELSE excluded.thin END, requested_us = {_LATER}, next_us = {_EARLIER}, attempts = 0",
 )
 # Rows with `thin` stay: the missing values are still unknown after the object is.
-DEQUEUE_FETCH = Statement(
-    "dequeue_fetch",
-    REF,
-    sqlite="DELETE FROM fetch_queue WHERE client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND thin = 0",
-    body=f"DELETE FROM fetch_queue t USING p WHERE {_SAME} AND t.thin = 0",
-)
+DEQUEUE_FETCH = Statement("dequeue_fetch", REF, body=f"DELETE FROM fetch_queue t USING p WHERE {_SAME} AND t.thin = 0", by_row=True)
 
 
 def update_fetch_queue(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:

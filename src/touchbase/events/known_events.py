@@ -46,8 +46,7 @@ RETIME_EVENT = Statement(
     body="UPDATE event AS t SET occurred_us = p.to_us, delivery_id = p.delivery_id, received_us = p.received_us FROM p "
     "WHERE t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id AND t.occurred_us = p.occurred_us "
     "AND t.key = p.key",
-    sqlite="UPDATE event SET occurred_us = ?6, delivery_id = ?7, received_us = ?8 WHERE client = ?1 AND record_kind = ?2 "
-    "AND record_id = ?3 AND key = ?4 AND occurred_us = ?5",
+    by_row=True,
 )
 
 

@@ -43,9 +43,8 @@ DELETE_CLAIMS_OF_OBJECT = delete("delete_claims_of_object", "pending_company_lin
 CONTACTS_OF_COMPANY = Statement(
     "contacts_of_company",
     ONE,
-    sqlite_set=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id",
-    body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id "
-    "ORDER BY t.client, t.id FOR UPDATE OF t",
+    body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id",
+    lock=" ORDER BY t.client, t.id FOR UPDATE OF t",
 )
 Claim = tuple[Ref, int, Micros, str]
 """A company's object, the contact that names it, and the time and key of the event."""

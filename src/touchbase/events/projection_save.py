@@ -33,8 +33,8 @@ Slot = tuple[int, int, str]
 MOVE_MERGES = Statement(
     "move_merges",
     (*RECORD, ("to_id", "bigint")),
-    sqlite="UPDATE record_merge SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
     body=f"UPDATE record_merge t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}",
+    by_row=True,
 )
 
 

@@ -90,10 +90,7 @@ SAVE_LINK = Statement(
     "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id",
 )
 MOVE_LINKS = Statement(
-    "move_links",
-    (*RECORD, ("to_id", "bigint")),
-    sqlite="UPDATE link SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
-    body=f"UPDATE link t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}",
+    "move_links", (*RECORD, ("to_id", "bigint")), body=f"UPDATE link t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}", by_row=True
 )
 DELETE_EVENTS_OF = delete("delete_events_of", "event", RECORD)
 

@@ -35,17 +35,17 @@ STORE_RESPONSE = Statement(
 DELETE_EXPIRED = Statement(
     "delete_expired_response",
     _KEY_AT,
-    sqlite="DELETE FROM idempotency_key WHERE client = ?1 AND key = ?2 AND expires_us <= ?3 RETURNING client",
     body="DELETE FROM idempotency_key t USING p WHERE t.client = p.client AND t.key = p.key AND t.expires_us <= p.now_us "
     "RETURNING t.client",
+    by_row=True,
 )
 # When two records are merged, the responses about the removed record belong to the remaining one.
 MOVE_RESPONSES = Statement(
     "move_responses",
     (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("to_id", "bigint")),
-    sqlite="UPDATE idempotency_key SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
     body="UPDATE idempotency_key t SET record_id = p.to_id FROM p "
     "WHERE t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id",
+    by_row=True,
 )
 
 

@@ -43,8 +43,8 @@ APPEND_PIECE = Statement(
 EXPIRE_JOB_FILES = Statement(
     "expire_job_files",
     (("client", "bigint"), ("at", "bigint")),
-    sqlite="UPDATE job SET files_until_us = ?2 WHERE client = ?1",
     body="UPDATE job t SET files_until_us = p.at FROM p WHERE t.client = p.client",
+    by_row=True,
 )
 """Let all files of a client's jobs end: an erased person may be in them."""
 _made: Callable[..., Job] = Job

@@ -1,10 +1,15 @@
-"""Render the schema, which is one text, for SQLite or PostgreSQL."""
+"""What SQLite and PostgreSQL spell in different ways: parameters, statements over the parameter table `p`, the schema.
+
+A statement is written as PostgreSQL has it, the schema as SQLite has it; both are rewritten for the other engine.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
+
+from touchbase.sql.rows import Columns, names
 
 Engine = Literal["sqlite", "postgres"]
 
@@ -76,3 +81,49 @@ def _policies(lines: Sequence[str]) -> Iterator[str]:
             yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
             yield f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY;"
             yield f"CREATE POLICY of_client ON {table} USING (strpos({setting}, ',' || {client} || ',') > 0 OR {setting} IN ({scopes}));"
+
+
+def array(number: int, kind: str) -> str:
+    """Return the PostgreSQL parameter of one column: bytes as an array, other types as the text of an array."""
+    return f"${number}::bytea[]" if kind == "bytea" else f"${number}::text::{kind}[]"
+
+
+def only_row(columns: Columns) -> list[str]:
+    """Return the columns of the only parameter row, for PostgreSQL."""
+    return [f"({array(n, kind)})[1]" for n, (_, kind) in enumerate(columns, 1)]
+
+
+def parameter_table(name: str, columns: Columns, first: int = 1) -> str:
+    """Return a named parameter table for PostgreSQL: one array for each column, `$1::text::bigint[]`."""
+    arrays = ", ".join(array(n, kind) for n, (_, kind) in enumerate(columns, first))
+    return f"{name}({names(columns)}) AS (SELECT * FROM unnest({arrays}))"
+
+
+def for_sqlite(columns: Columns, body: str, count: int, table: str = "p") -> str:
+    """Return a body for SQLite over a parameter table of `count` rows, whose values are bound row by row."""
+    width = len(columns)
+    rows = (", ".join(f"?{row * width + n}" for n in range(1, width + 1)) for row in range(count))
+    return f"WITH {table}({names(columns)}) AS (VALUES {', '.join(f'({row})' for row in rows)}) {_unqualified_returning(body)}"
+
+
+def by_row(columns: Columns, body: str) -> str:
+    """Return a body for SQLite that runs for one row of p: its columns become numbered parameters.
+
+    The body is `DELETE FROM x t USING p WHERE`, `UPDATE x t SET ... FROM p WHERE` or `SELECT ... FROM p JOIN x t ON`.
+    """
+    body = _TARGET.sub(r"\1 AS t ", body, count=1).replace(" USING p WHERE ", " WHERE ", 1).replace(" FROM p WHERE ", " WHERE ", 1)
+    body = _JOINED.sub(r" FROM \1 WHERE ", body, count=1)
+    numbers = {name: f"?{n}" for n, (name, _) in enumerate(columns, 1)}
+    return _unqualified_returning(_OF_P.sub(lambda match: numbers[match[1]], body))
+
+
+_TARGET = re.compile(r"^(UPDATE [a-z_]+|DELETE FROM [a-z_]+) (?:AS )?t ")
+_JOINED = re.compile(r" FROM p JOIN ([a-z_]+ [a-z]+) ON ")
+_OF_P = re.compile(r"\bp\.([a-z_]+)")
+_QUALIFIED = re.compile(r"\b[a-z]+\.")
+
+
+def _unqualified_returning(body: str) -> str:
+    """Drop the table's name in RETURNING, which SQLite does not know there."""
+    before, returning, columns = body.partition(" RETURNING ")
+    return before + returning + _QUALIFIED.sub("", columns)

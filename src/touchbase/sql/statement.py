@@ -12,7 +12,9 @@ from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from touchbase.sql.dialect import by_row, parameter_table
 from touchbase.sql.page_budget import ByteBudget
+from touchbase.sql.rows import Columns
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -22,9 +24,9 @@ T = TypeVar("T")
 class Statement:
     """One statement. `body` reads its rows from the table `p`, on both engines.
 
-    `columns` are the columns of p as (name, PostgreSQL type). An engine with another syntax uses another text in
-    place of `body`: `sqlite` (numbered parameters ?1, ?2..., run row by row), `sqlite_set` (a body for SQLite alone),
-    or `postgres` (the whole statement, with columns $1, $2...).
+    `columns` are the columns of p as (name, PostgreSQL type). Where rewriting (`sql/dialect.py`) does not do, an engine has another text
+    in place of `body`: `sqlite` (numbered parameters ?1, ?2..., run row by row), `sqlite_set` (a body for SQLite alone), or `postgres`
+    (the whole statement, with columns $1, $2...).
 
     A statement with `more_columns` has a second parameter table `q`. SQLite runs `sqlite_set` for the rows of p,
     then `more_set` for those of q; `postgres` takes the columns of both (those of q numbered after those of p).
@@ -53,6 +55,14 @@ class Statement:
     first_set: str = ""
     logged: Statement | None = None
     """For an insert that is a transaction by itself: the same, with the events of the inserted rows (`Execute.logs`)."""
+    lock: str = ""
+    """How PostgreSQL's text ends: row locks, in an order in which two batches that share rows wait instead of deadlocking."""
+    by_row: bool = False
+    """Whether SQLite runs `body` row by row (`dialect.by_row`): it has no DELETE with a second table."""
+
+    def __post_init__(self) -> None:
+        if self.by_row:
+            object.__setattr__(self, "sqlite", by_row(self.columns, self.body))
 
 
 @dataclass(slots=True)
@@ -114,44 +124,19 @@ Step = Execute | Select | Savepoint | Log
 Plan = Generator[Step, list[Row], T]
 
 
-def delete(name: str, table: str, key: tuple[tuple[str, str], ...], returning: str = "") -> Statement:
+def delete(name: str, table: str, key: Columns, returning: str = "") -> Statement:
     """Build a deletion of rows by key; it returns the column `returning` of each deleted row, if given."""
-    numbered = " AND ".join(f"{column} = ?{n}" for n, (column, _) in enumerate(key, 1))
     same = " AND ".join(f"t.{column} = p.{column}" for column, _ in key)
-    return Statement(
-        name,
-        key,
-        sqlite=f"DELETE FROM {table} WHERE {numbered}" + (f" RETURNING {returning}" if returning else ""),
-        body=f"DELETE FROM {table} t USING p WHERE {same}" + (f" RETURNING t.{returning}" if returning else ""),
-    )
+    body = f"DELETE FROM {table} t USING p WHERE {same}" + (f" RETURNING t.{returning}" if returning else "")
+    return Statement(name, key, body=body, by_row=True)
 
 
 class SerializationConflict(Exception):
     """The plan conflicts with a concurrent write; run the whole transaction again."""
 
 
-def for_sqlite(columns: Sequence[tuple[str, str]], body: str, count: int, table: str = "p") -> str:
-    """Return a body for SQLite over a parameter table of `count` rows, whose values are bound row by row."""
-    names = ", ".join(name for name, _ in columns)
-    width = len(columns)
-    rows = (", ".join(f"?{row * width + n}" for n in range(1, width + 1)) for row in range(count))
-    return f"WITH {table}({names}) AS (VALUES {', '.join(f'({row})' for row in rows)}) {body}"
-
-
-def array(number: int, kind: str) -> str:
-    """Return the PostgreSQL parameter of one column: bytes as an array, other types as the text of an array."""
-    return f"${number}::bytea[]" if kind == "bytea" else f"${number}::text::{kind}[]"
-
-
-def only_row(columns: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the columns of the only parameter row, for PostgreSQL."""
-    return [f"({array(n, kind)})[1]" for n, (_, kind) in enumerate(columns, 1)]
-
-
 def for_postgres(statement: Statement) -> str:
     """Return the statement's text for PostgreSQL: run once for all rows, with one parameter per column (`array`)."""
     if statement.postgres:
         return statement.postgres
-    names = ", ".join(name for name, _ in statement.columns)
-    arrays = ", ".join(array(n, kind) for n, (_, kind) in enumerate(statement.columns, 1))
-    return f"WITH p({names}) AS (SELECT * FROM unnest({arrays})) {statement.body}"
+    return f"WITH {parameter_table('p', statement.columns)} {statement.body}{statement.lock}"

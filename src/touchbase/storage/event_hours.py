@@ -18,16 +18,15 @@ T = TypeVar("T")
 Hours = Iterable[tuple[int, int]]
 """Clients and hours."""
 
-_COUNTED = " OR ".join(f"t.effect = '{effect}'" for effect in COUNTED)
+_COUNTED = " OR ".join(f"t.effect = '{effect}'" for effect in sorted(COUNTED))
 HOURS_OF_RECORDS = Statement(
     "hours_of_records", RECORD, body=f"SELECT t.client, t.occurred_us FROM p CROSS JOIN event t WHERE {RECORD_MATCH} AND ({_COUNTED})"
 )
-_RAISE = "INSERT INTO event_hour (client, hour, version) {} ON CONFLICT (client, hour) DO UPDATE SET version = event_hour.version + 1"
 RAISE_HOURS = Statement(
     "raise_hours",
     (("client", "bigint"), ("hour", "bigint")),
-    body=_RAISE.format("SELECT client, hour, 1 FROM p"),
-    sqlite=_RAISE.format("VALUES (?1, ?2, 1)"),
+    body="INSERT INTO event_hour (client, hour, version) SELECT client, hour, 1 FROM p WHERE true "
+    "ON CONFLICT (client, hour) DO UPDATE SET version = event_hour.version + 1",
 )
 
 

@@ -30,10 +30,7 @@ DELETE_ERASED = delete("delete_erased", "erased", _KEY)
 DELETE_ERASURE = delete("delete_erasure", "erased", (("client", "bigint"), ("erasure", "bigint")), "digest")
 # A shared lock: several creations may have it at once. An erasure locks the client's row exclusively, so the two wait for each other.
 LOCK_CLIENT = Statement(
-    "lock_client",
-    (("id", "bigint"),),
-    sqlite="SELECT id FROM client WHERE id = ?1",
-    body="SELECT c.id FROM p JOIN client c ON c.id = p.id FOR SHARE OF c",
+    "lock_client", (("id", "bigint"),), body="SELECT c.id FROM p JOIN client c ON c.id = p.id", lock=" FOR SHARE OF c", by_row=True
 )
 
 

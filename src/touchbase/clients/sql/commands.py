@@ -23,22 +23,19 @@ ADD_CLIENT = Statement(
     f"SELECT p.*, '{BY_ADMINISTRATOR}' FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
 )
 RENAME = Statement(
-    "rename_client",
-    (*_ONE, ("name", "text")),
-    sqlite="UPDATE client SET name = ?2 WHERE id = ?1",
-    body="UPDATE client AS t SET name = p.name FROM p WHERE t.id = p.id",
+    "rename_client", (*_ONE, ("name", "text")), body="UPDATE client AS t SET name = p.name FROM p WHERE t.id = p.id", by_row=True
 )
 SET_STATE = Statement(
     "set_client_state",
     (*_ONE, ("state", "text"), ("state_us", "bigint")),
-    sqlite="UPDATE client SET state = ?2, state_us = ?3 WHERE id = ?1",
     body="UPDATE client AS t SET state = p.state, state_us = p.state_us FROM p WHERE t.id = p.id",
+    by_row=True,
 )
 SET_CLIENT_ID = Statement(
     "set_client_id",
     (*_ONE, ("client_id", "text")),
-    sqlite="UPDATE client SET client_id = ?2 WHERE id = ?1",
     body="UPDATE client AS t SET client_id = p.client_id FROM p WHERE t.id = p.id",
+    by_row=True,
 )
 KEEP_FORMER_ID = Statement(
     "keep_former_id",

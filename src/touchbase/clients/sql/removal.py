@@ -85,8 +85,8 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 COUNT_REMOVED = Statement(
     "note_removed",
     (("id", "bigint"), ("count", "bigint"), ("total", "bigint")),
-    sqlite="UPDATE client SET removed = removed + ?2, rows_total = COALESCE(?3, rows_total) WHERE id = ?1",
     body="UPDATE client AS t SET removed = t.removed + p.count, rows_total = COALESCE(p.total, t.rows_total) FROM p WHERE t.id = p.id",
+    by_row=True,
 )
 DELETE_WORDS = Statement(
     "remove_search_words",

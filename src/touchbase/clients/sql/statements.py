@@ -49,8 +49,9 @@ def client_of(row: Row) -> Client:
 CLIENT_BY_NUMBER = Statement(
     "client_by_number",
     (("id", "bigint"),),
-    sqlite=f"SELECT {client_names()} FROM client WHERE id = ?1",
-    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.id = p.id FOR NO KEY UPDATE OF c",
+    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.id = p.id",
+    lock=" FOR NO KEY UPDATE OF c",
+    by_row=True,
 )
 INSERT_CLIENT = Statement(
     "insert_client",

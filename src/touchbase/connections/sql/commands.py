@@ -29,16 +29,14 @@ UPDATE_CONNECTION = Statement(
     "access_token = COALESCE(p.access_token, t.access_token), secrets_since_us = CASE WHEN p.secrets IS NULL THEN t.secrets_since_us "
     "WHEN p.secrets <> '[]' THEN COALESCE(t.secrets_since_us, p.updated_us) END "
     f"FROM p WHERE {_SAME} RETURNING {names(CONNECTION, 't.')}",
-    sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6, "
-    "access_token = COALESCE(?7, access_token), secrets_since_us = CASE WHEN ?5 IS NULL THEN secrets_since_us "
-    "WHEN ?5 <> '[]' THEN COALESCE(secrets_since_us, ?4) END "
-    f"WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING {names(CONNECTION)}",
+    by_row=True,
 )
 LOCK_CONNECTION = Statement(
     "lock_connection",
     _KEY,
-    body=f"SELECT {names(CONNECTION, 't.')} FROM p JOIN connection t ON {_SAME} FOR UPDATE OF t",
-    sqlite=f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?1 AND channel = ?2 AND tool = ?3",
+    body=f"SELECT {names(CONNECTION, 't.')} FROM p JOIN connection t ON {_SAME}",
+    lock=" FOR UPDATE OF t",
+    by_row=True,
 )
 DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 

@@ -76,10 +76,7 @@ RECORD_KEY = Statement(
     "ON CONFLICT (key_id) DO UPDATE SET key_id = excluded.key_id",
 )
 FORGET_KEYS = Statement(
-    "forget_keys",
-    (("key_id", "text"),),
-    "DELETE FROM encryption_key t USING p WHERE t.key_id <> p.key_id RETURNING t.key_id",
-    sqlite="DELETE FROM encryption_key WHERE key_id <> ?1 RETURNING key_id",
+    "forget_keys", (("key_id", "text"),), "DELETE FROM encryption_key t USING p WHERE t.key_id <> p.key_id RETURNING t.key_id", by_row=True
 )
 
 
@@ -227,14 +224,12 @@ def _reencrypted(cipher: Cipher, table: EncryptedTable, column: str, row: Row) -
 
 def _replace_secret(table: EncryptedTable, column: str) -> Statement:
     """Return the statement that replaces a secret, unless it has changed since it was read."""
-    count = len(table.key)
     same = " AND ".join(f"t.{name} = p.{name}" for name, _ in table.key)
-    numbered = " AND ".join(f"{name} = ?{n}" for n, (name, _) in enumerate(table.key, 1))
     return Statement(
         f"reseal_{table.name}_{column}",
         (*table.key, ("old", "text"), ("new", "text")),
         f"UPDATE {table.name} AS t SET {column} = p.new FROM p WHERE {same} AND t.{column} = p.old",
-        sqlite=f"UPDATE {table.name} SET {column} = ?{count + 2} WHERE {numbered} AND {column} = ?{count + 1}",
+        by_row=True,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from touchbase.common.timestamps import Micros
 from touchbase.connections.commands import FinishFetch
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
+from touchbase.sql.dialect import only_row
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete, only_row
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 _SOURCE: Columns = (("client", "bigint"), ("tool", "text"))
 _SAME_SOURCE = "t.client = p.client AND t.tool = p.tool"
@@ -21,9 +22,9 @@ INSERT_SOURCE = Statement(
 CLAIM_SOURCE = Statement(
     "claim_source",
     (*_SOURCE, ("now_us", "bigint"), ("until_us", "bigint")),
-    sqlite="UPDATE fetch_state SET next_us = ?4 WHERE client = ?1 AND tool = ?2 AND stopped = 0 AND next_us <= ?3 RETURNING failures",
     body="UPDATE fetch_state AS t SET next_us = p.until_us FROM p "
     f"WHERE {_SAME_SOURCE} AND t.stopped = 0 AND t.next_us <= p.now_us RETURNING t.failures",
+    by_row=True,
 )
 _DUE = (
     "SELECT object_type, object_id, requested_us, attempts FROM fetch_queue "
@@ -43,37 +44,33 @@ _FINISH: Columns = (
 FINISH_SOURCE = Statement(
     "finish_source",
     _FINISH,
-    sqlite="UPDATE fetch_state SET next_us = ?4, failures = ?5, stopped = ?6, error = COALESCE(?7, error), "
-    "error_us = COALESCE(?8, error_us), fetched_us = COALESCE(?9, fetched_us) "
-    "WHERE client = ?1 AND tool = ?2 AND next_us = ?3 RETURNING client",
     body="UPDATE fetch_state AS t SET next_us = p.next_us, failures = p.failures, stopped = p.stopped, "
     "error = COALESCE(p.error, t.error), error_us = COALESCE(p.error_us, t.error_us), "
     f"fetched_us = COALESCE(p.fetched_us, t.fetched_us) FROM p WHERE {_SAME_SOURCE} AND t.next_us = p.until_us RETURNING t.client",
+    by_row=True,
 )
 _ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("requested_us", "bigint"))
 _SAME_WANTED = f"{_SAME_SOURCE} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.requested_us = p.requested_us"
-_SAME_WANTED_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND requested_us = ?5"
 DROP_WANTED = delete("drop_wanted", "fetch_queue", _ONE)
 RETRY_WANTED = Statement(
     "ask_later",
     (*_ONE, ("next_us", "bigint")),
-    sqlite=f"UPDATE fetch_queue SET attempts = attempts + 1, next_us = ?6 WHERE {_SAME_WANTED_SQLITE}",
     body=f"UPDATE fetch_queue AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANTED}",
+    by_row=True,
 )
 RESUME_SOURCE = Statement(
     "resume_source",
     _SOURCE,
-    sqlite="UPDATE fetch_state SET stopped = 0, failures = 0, next_us = CASE WHEN stopped = 1 OR failures > 0 THEN 0 ELSE next_us END, "
-    "error = NULL, error_us = NULL WHERE client = ?1 AND tool = ?2",
     body="UPDATE fetch_state AS t SET stopped = 0, failures = 0, "
     "next_us = CASE WHEN t.stopped = 1 OR t.failures > 0 THEN 0 ELSE t.next_us END, "
     f"error = NULL, error_us = NULL FROM p WHERE {_SAME_SOURCE}",
+    by_row=True,
 )
 RETRY_NOT_FOUND = Statement(
     "want_once_more",
     (*_SOURCE, ("next_us", "bigint")),
-    sqlite="UPDATE fetch_queue SET next_us = ?3, attempts = 0 WHERE client = ?1 AND tool = ?2 AND next_us IS NULL",
     body=f"UPDATE fetch_queue AS t SET next_us = p.next_us, attempts = 0 FROM p WHERE {_SAME_SOURCE} AND t.next_us IS NULL",
+    by_row=True,
 )
 
 

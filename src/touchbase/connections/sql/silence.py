@@ -45,21 +45,14 @@ SET_LAST_CALL = Statement(
     "CASE WHEN excluded.last_us > connection_rhythm.last_us THEN excluded.last_us ELSE connection_rhythm.last_us END",
 )
 """A connection that was silent (no `due_us`) is judged again."""
-_END = (
-    "UPDATE connection_silence AS t SET ended_us = CASE WHEN p.ended_us > t.noticed_us THEN p.ended_us ELSE t.noticed_us END FROM p "
-    f"WHERE {_SAME} AND t.ended_us IS NULL RETURNING "
-)
 END_SILENCE = Statement(
     "end_silence",
     (*KEY, ("ended_us", "bigint")),
-    sqlite_set=_END + names(SILENCE),
-    body=_END + names(SILENCE, "t."),
+    body="UPDATE connection_silence AS t SET ended_us = CASE WHEN p.ended_us > t.noticed_us THEN p.ended_us ELSE t.noticed_us END FROM p "
+    f"WHERE {_SAME} AND t.ended_us IS NULL RETURNING {names(SILENCE, 't.')}",
 )
 LOCK_RHYTHM = Statement(
-    "lock_rhythm",
-    KEY,
-    sqlite="SELECT last_us, due_us FROM connection_rhythm WHERE client = ?1 AND channel = ?2 AND tool = ?3",
-    body=f"SELECT t.last_us, t.due_us FROM p JOIN connection_rhythm t ON {_SAME} FOR UPDATE OF t",
+    "lock_rhythm", KEY, body=f"SELECT t.last_us, t.due_us FROM p JOIN connection_rhythm t ON {_SAME}", lock=" FOR UPDATE OF t", by_row=True
 )
 SET_DUE = Statement(
     "set_due",
@@ -78,16 +71,15 @@ INSERT_SILENCE = Statement(
 FORGET_HOURS = Statement(
     "forget_hours",
     (*KEY, ("hour", "bigint")),
-    sqlite="DELETE FROM connection_calls WHERE client = ?1 AND channel = ?2 AND tool = ?3 AND hour < ?4",
     body=f"DELETE FROM connection_calls t USING p WHERE {_SAME} AND t.hour < p.hour",
+    by_row=True,
 )
 TRIM_SILENCES = Statement(
     "trim_silences",
     (*KEY, ("most", "bigint")),
-    sqlite="DELETE FROM connection_silence WHERE client = ?1 AND channel = ?2 AND tool = ?3 AND noticed_us <= (SELECT noticed_us FROM "
-    "connection_silence WHERE client = ?1 AND channel = ?2 AND tool = ?3 ORDER BY noticed_us DESC LIMIT 1 OFFSET ?4)",
     body=f"DELETE FROM connection_silence t USING p WHERE {_SAME} AND t.noticed_us <= (SELECT o.noticed_us FROM connection_silence o "
     "WHERE o.client = p.client AND o.channel = p.channel AND o.tool = p.tool ORDER BY o.noticed_us DESC LIMIT 1 OFFSET p.most)",
+    by_row=True,
 )
 FIRST_CHECK = Statement(
     "first_check",

@@ -13,8 +13,8 @@ _COUNTER = "installation_list"
 EMPTY = Statement(
     "empty_installation_suppression",
     (("revision", "bigint"),),
-    sqlite="DELETE FROM installation_suppression WHERE ?1 > 0",
     body="DELETE FROM installation_suppression t USING p WHERE p.revision > 0",
+    by_row=True,
 )
 FILL = Statement(
     "fill_installation_suppression", SHARED, body=f"INSERT INTO installation_suppression ({names(SHARED)}) SELECT * FROM p WHERE true"
@@ -22,8 +22,8 @@ FILL = Statement(
 SET_REVISION = Statement(
     "set_installation_revision",
     (("name", "text"), ("revision", "bigint")),
-    sqlite="UPDATE id_block SET next = ?2 WHERE name = ?1 AND next < ?2 RETURNING next",
     body="UPDATE id_block t SET next = p.revision FROM p WHERE t.name = p.name AND t.next < p.revision RETURNING t.next",
+    by_row=True,
 )
 
 

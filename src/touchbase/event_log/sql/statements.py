@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from touchbase.event_log.models import LoggedEvent
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, parameter_table
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH
+from touchbase.sql.dialect import parameter_table
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Row, Statement
 
@@ -46,10 +47,7 @@ NEWEST_OF = Statement(
     body="SELECT t.client, t.next - 1 FROM p CROSS JOIN event_counter t WHERE t.client = p.client",
 )
 FORGET_CHANGES = Statement(
-    "forget_changes",
-    RECORD,
-    sqlite="UPDATE logged_event SET changed = '{}' WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
-    body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}",
+    "forget_changes", RECORD, body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}", by_row=True
 )
 SUPPRESSIONS_OF = Statement(
     "suppressions_of_events", ONE, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ONE_MATCH}"
@@ -58,8 +56,8 @@ DELIVERIES_OF = Statement("deliveries_of_events", ONE, body=f"SELECT t.id, t.sta
 TRIM = Statement(
     "trim_log",
     (("client", "bigint"), ("sequence", "bigint")),
-    sqlite="DELETE FROM logged_event WHERE client = ?1 AND sequence <= ?2",
     body="DELETE FROM logged_event t USING p WHERE t.client = p.client AND t.sequence <= p.sequence",
+    by_row=True,
 )
 CREATION: Columns = (("changed", "text"), ("cause", "text"))
 """What a statement that creates records takes for the event of each, next to the columns of `creation_log`."""

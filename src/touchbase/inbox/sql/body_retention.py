@@ -37,7 +37,6 @@ _CLEARED = (
 CLEAR_DELIVERY = Statement(
     "clear_delivery",
     _CLEAR,
-    sqlite_set=f"UPDATE delivery AS t {_CLEARED} RETURNING id",
     body=f"UPDATE delivery AS t {_CLEARED} RETURNING t.id",
 )
 DELETE_BODY = delete("delete_body", "delivery_body", ONE, "id")
@@ -47,7 +46,6 @@ _PRUNED = f"SET body_removed = '{REMOVED_BY_RETENTION}', body_removed_us = p.at 
 PRUNE_DELIVERY = Statement(
     "retain_delivery",
     _PRUNE,
-    sqlite_set=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING id",
     body=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING t.id",
 )
 # Must match the condition of the index `delivery_unproven` literally.
@@ -55,7 +53,6 @@ _UNPROVEN = "state = 'unrecognised' AND body_removed IS NULL AND (verified IS NU
 DROP_UNRECOGNISED = Statement(
     "drop_unrecognised",
     (*ONE, ("at", "bigint")),
-    sqlite_set=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING id",
     body=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id",
 )
 _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"

@@ -125,8 +125,8 @@ def replay_many(deliveries: list[tuple[int, int]], at: Micros) -> Plan[int]:
 FORGET_DEDUPE_KEY = Statement(
     "forget_call",
     (*DEDUPE_KEY, ("before_us", "bigint")),
-    sqlite="DELETE FROM dedupe_key WHERE client = ?1 AND key = ?2 AND received_us < ?3 RETURNING client",
     body="DELETE FROM dedupe_key t USING p WHERE t.client = p.client AND t.key = p.key AND t.received_us < p.before_us RETURNING t.client",
+    by_row=True,
 )
 # Runs before the delivery is cleared, because it needs its key. If the same bytes arrived again later, the row is the newer one's.
 FORGET_CLEARED = Statement(

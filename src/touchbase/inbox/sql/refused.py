@@ -31,10 +31,9 @@ INSERT_REFUSAL = Statement(
 TRIM_REFUSALS = Statement(
     "trim_refusals",
     (("client", "bigint"), ("most", "bigint")),
-    sqlite="DELETE FROM refusal WHERE client = ?1 AND (received_us, id) <= "
-    "(SELECT received_us, id FROM refusal WHERE client = ?1 ORDER BY received_us DESC, id DESC LIMIT 1 OFFSET ?2)",
     body="DELETE FROM refusal t USING p WHERE t.client = p.client AND (t.received_us, t.id) <= "
     "(SELECT o.received_us, o.id FROM refusal o WHERE o.client = p.client ORDER BY o.received_us DESC, o.id DESC LIMIT 1 OFFSET p.most)",
+    by_row=True,
 )
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 

@@ -34,19 +34,17 @@ INSERT_REFUSED_BODY = Statement(
 TRIM_BODIES = Statement(
     "trim_refused_bodies",
     (("client", "bigint"), ("most", "bigint")),
-    sqlite="DELETE FROM refused_body WHERE client = ?1 AND (received_us, digest) <= "
-    "(SELECT received_us, digest FROM refused_body WHERE client = ?1 ORDER BY received_us DESC, digest DESC LIMIT 1 OFFSET ?2)",
     body="DELETE FROM refused_body t USING p WHERE t.client = p.client AND (t.received_us, t.digest) <= "
     "(SELECT o.received_us, o.digest FROM refused_body o WHERE o.client = p.client ORDER BY o.received_us DESC, o.digest DESC "
     "LIMIT 1 OFFSET p.most)",
+    by_row=True,
 )
 NOTE_REPLAY = Statement(
     "note_refused_replay",
     (*_KEY, ("at", "bigint"), ("by", "text"), ("delivery_id", "bigint")),
-    sqlite="UPDATE refused_body SET content = '', size = 0, replayed_us = ?3, replayed_by = ?4, delivery_id = ?5 "
-    "WHERE client = ?1 AND digest = ?2",
     body="UPDATE refused_body AS t SET content = '', size = 0, replayed_us = p.at, replayed_by = p.by, delivery_id = p.delivery_id FROM p "
     "WHERE t.client = p.client AND t.digest = p.digest",
+    by_row=True,
 )
 DELETE_BODY = delete("delete_refused_body", "refused_body", _KEY, "digest")
 

@@ -10,8 +10,9 @@ from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import APPLIED, STATES
 from touchbase.inbox.search_queries import DeliveryEffects, DeliveryPerson, DeliveryStep, SoughtPerson, StepThroughDeliveries
 from touchbase.inbox.sql.rows import DELIVERY, delivery_of
-from touchbase.sql.builders import ONE, parameter_table
+from touchbase.sql.builders import ONE
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries, union
+from touchbase.sql.dialect import parameter_table
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import executes, query
 from touchbase.sql.rows import names

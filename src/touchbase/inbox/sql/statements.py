@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from touchbase.inbox.delivery import DEDUPE_WINDOW
 from touchbase.inbox.sql.rows import DELIVERY
-from touchbase.sql.builders import ONE, ONE_MATCH, parameter_table
+from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.dialect import parameter_table
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement
 
@@ -60,23 +61,22 @@ _KNOWN_DELIVERY = (
 DELIVERY_BY_KEY = Statement(
     "call_by_key",
     DEDUPE_KEY,
-    sqlite=f"SELECT {_KNOWN_DELIVERY} FROM dedupe_key t WHERE t.client = ?1 AND t.key = ?2",
     body=f"SELECT {_KNOWN_DELIVERY} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
+    by_row=True,
 )
 COUNT_REPEAT = Statement(
     "count_repeat",
     (*ONE, ("times", "bigint")),
-    sqlite="UPDATE delivery SET repeats = repeats + ?3 WHERE client = ?1 AND id = ?2",
     body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ONE_MATCH}",
+    by_row=True,
 )
 # The condition is on the row itself: after waiting for the transaction that removes the body, another table would be read as before it.
 REPLAY_DELIVERY = Statement(
     "replay_delivery",
     (*ONE, ("next_attempt_us", "bigint")),
-    sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = ?3 "
-    "WHERE client = ?1 AND id = ?2 AND body_removed IS NULL RETURNING id",
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
     f"WHERE {ONE_MATCH} AND t.body_removed IS NULL RETURNING t.id",
+    by_row=True,
 )
 DELIVERY_ENDINGS = Statement("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ONE_MATCH}")
 TARGETS_OF_DELIVERIES = Statement(
@@ -88,11 +88,10 @@ TARGETS_OF_DELIVERIES = Statement(
 UNPARK_DELIVERY = Statement(
     "unpark_delivery",
     (*ONE, ("applied_us", "bigint")),
-    sqlite="UPDATE delivery SET state = 'applied', error = NULL, applied_us = ?3 WHERE client = ?1 AND id = ?2 AND state = 'parked' "
-    "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = ?1 AND e.delivery_id = ?2 AND e.record_kind = 3)",
     body="UPDATE delivery t SET state = 'applied', error = NULL, applied_us = p.applied_us FROM p "
     f"WHERE {ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
     "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
+    by_row=True,
 )
 _IGNORED = (
     "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "

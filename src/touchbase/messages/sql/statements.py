@@ -110,44 +110,36 @@ COPIES_OF_EVENTS = Statement(
     "WHERE m.client = p.client AND m.event_key = p.event_key AND m.occurred_us = p.occurred_us AND m.deleted = 0",
 )
 _SAME_EVENT = "t.client = p.client AND t.event_key = p.event_key AND t.occurred_us = p.occurred_us"
-DELETE_OF_EVENT = Statement(
-    "delete_message_of_event",
-    _EVENT,
-    sqlite="DELETE FROM message WHERE client = ?1 AND event_key = ?2 AND occurred_us = ?3",
-    body=f"DELETE FROM message t USING p WHERE {_SAME_EVENT}",
-)
+DELETE_OF_EVENT = Statement("delete_message_of_event", _EVENT, body=f"DELETE FROM message t USING p WHERE {_SAME_EVENT}", by_row=True)
 RETIME_MESSAGE = Statement(
     "retime_message",
     (*_EVENT, ("to_us", "bigint")),
-    sqlite="UPDATE message SET occurred_us = ?4 WHERE client = ?1 AND event_key = ?2 AND occurred_us = ?3",
     body=f"UPDATE message t SET occurred_us = p.to_us FROM p WHERE {_SAME_EVENT}",
+    by_row=True,
 )
 _REMOVED = "subject = NULL, text = NULL, html = NULL, has_body = 0"
 MARK_DELETED = Statement(
     "mark_message_deleted",
     ONE,
-    sqlite=f"UPDATE message SET {_REMOVED}, custom = '{{}}', category = NULL, mailbox = NULL, deleted = 1 WHERE client = ?1 AND id = ?2",
     body=f"UPDATE message t SET {_REMOVED}, custom = '{{}}', category = NULL, mailbox = NULL, deleted = 1 "
     "FROM p WHERE t.client = p.client AND t.id = p.id",
+    by_row=True,
 )
 SET_INTERESTED = Statement(
     "set_message_interested",
     (*ONE, ("interested", "bigint"), ("updated_us", "bigint")),
-    sqlite="UPDATE message SET interested = ?3, updated_us = ?4 WHERE client = ?1 AND id = ?2",
     body="UPDATE message t SET interested = p.interested, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
+    by_row=True,
 )
 LOCK_CUSTOM = find("lock_message_custom", "message", (("id", "bigint"), ("custom", "text")), ONE, ONE_MATCH, lock=True)
 STORE_CUSTOM = Statement(
     "store_message_custom",
     (*ONE, ("custom", "text"), ("updated_us", "bigint")),
-    sqlite="UPDATE message SET custom = ?3, updated_us = ?4 WHERE client = ?1 AND id = ?2",
     body="UPDATE message t SET custom = p.custom, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
+    by_row=True,
 )
 PRUNE_MESSAGE = Statement(
-    "prune_message",
-    ONE,
-    sqlite=f"UPDATE message SET {_REMOVED} WHERE client = ?1 AND id = ?2",
-    body=f"UPDATE message t SET {_REMOVED} FROM p WHERE t.client = p.client AND t.id = p.id",
+    "prune_message", ONE, body=f"UPDATE message t SET {_REMOVED} FROM p WHERE t.client = p.client AND t.id = p.id", by_row=True
 )
 LIST_FROM = f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM message m JOIN event e ON {event_of_copy('e', 'm')} "
 LIST_FROM += "JOIN contact c ON c.client = e.client AND c.id = e.record_id"

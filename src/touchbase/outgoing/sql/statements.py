@@ -81,8 +81,7 @@ RETRY_FAILED = Statement(
     _FAILED_SINCE,
     body="UPDATE pending_webhook AS t SET attempts = 0, next_us = p.at FROM p "
     f"WHERE {_OF_ENDPOINT} AND t.first_us >= p.since RETURNING t.sequence",
-    sqlite="UPDATE pending_webhook SET attempts = 0, next_us = ?4 WHERE client = ?1 AND endpoint_id = ?2 AND first_us >= ?3 "
-    "RETURNING sequence",
+    by_row=True,
 )
 _DUE_NOW: Columns = (*KEY, ("at", "bigint"))
 RETRY_WAITING = Statement(

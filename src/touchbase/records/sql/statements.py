@@ -13,7 +13,8 @@ from touchbase.history.events import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, parameter_table, update
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, update
+from touchbase.sql.dialect import parameter_table
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete
@@ -142,9 +143,9 @@ DELETE_COMPANY = delete("delete_company", "company", ONE)
 MOVE_CONTACTS_TO_COMPANY = Statement(
     "move_contacts_to_company",
     (*ONE, ("to_id", "bigint"), ("at", "bigint")),
-    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2 RETURNING id",
-    body="UPDATE contact t SET company_id = p.to_id, updated_us = GREATEST(p.at, t.updated_us + 1) "
+    body="UPDATE contact t SET company_id = p.to_id, updated_us = CASE WHEN p.at > t.updated_us THEN p.at ELSE t.updated_us + 1 END "
     "FROM p WHERE t.client = p.client AND t.company_id = p.id RETURNING t.id",
+    by_row=True,
 )
 
 

@@ -43,7 +43,7 @@ FORGET_HOURS = Statement(
     "forget_report_hours",
     _BEFORE,
     body=f"DELETE FROM report_part AS t USING p WHERE t.client = p.client AND t.end_us - t.begin_us = {HOUR} AND t.stored_us < p.stored_us",
-    sqlite=f"DELETE FROM report_part WHERE client = ?1 AND end_us - begin_us = {HOUR} AND stored_us < ?2",
+    by_row=True,
 )
 
 

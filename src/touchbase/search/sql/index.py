@@ -38,11 +38,13 @@ TAKE_PENDING = Statement(
     "RETURNING t.record_kind, t.record_id",
 )
 # A removal of the record waits for the lock, and then finds the words; other writes do not wait.
-_CONTACT = f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE {ONE_MATCH}"
-_COMPANY = f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ONE_MATCH}"
 _LOCK = " ORDER BY t.client, t.id FOR KEY SHARE OF t"
-CONTACT_TO_INDEX = Statement("contact_to_index", ONE, body=_CONTACT + _LOCK, sqlite_set=_CONTACT)
-COMPANY_TO_INDEX = Statement("company_to_index", ONE, body=_COMPANY + _LOCK, sqlite_set=_COMPANY)
+CONTACT_TO_INDEX = Statement(
+    "contact_to_index", ONE, body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE {ONE_MATCH}", lock=_LOCK
+)
+COMPANY_TO_INDEX = Statement(
+    "company_to_index", ONE, body=f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ONE_MATCH}", lock=_LOCK
+)
 STORE_WORDS = Statement(
     "store_search_words",
     (("client", "bigint"), ("record", "bigint"), ("words", "text")),

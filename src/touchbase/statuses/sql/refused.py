@@ -45,16 +45,15 @@ EVENTS_OF_DELIVERY = find("events_of_delivery", "event", EVENT, ONE, "t.client =
 SET_EVENT_STATUS = Statement(
     "set_event_status",
     (*RECORD, ("occurred_us", "bigint"), ("key", "text"), ("status", "text"), ("detail", "text")),
-    sqlite="UPDATE event SET status = ?6, detail = ?7 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3 AND occurred_us = ?4 "
-    "AND key = ?5",
     body="UPDATE event t SET status = p.status, detail = p.detail FROM p WHERE t.client = p.client AND t.record_kind = p.record_kind "
     "AND t.record_id = p.record_id AND t.occurred_us = p.occurred_us AND t.key = p.key",
+    by_row=True,
 )
 SET_DELIVERY_PROBLEMS = Statement(
     "set_delivery_problems",
     (*ONE, ("problems", "text")),
-    sqlite="UPDATE delivery SET problems = ?3 WHERE client = ?1 AND id = ?2",
     body=f"UPDATE delivery t SET problems = p.problems FROM p WHERE {ONE_MATCH}",
+    by_row=True,
 )
 _WITH_PROBLEMS = "SELECT id, problems FROM delivery WHERE client = ? AND problems IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
 _NEWEST = "SELECT id, problems FROM delivery WHERE client = ? AND problems IS NOT NULL ORDER BY id DESC LIMIT ?"

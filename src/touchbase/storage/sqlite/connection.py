@@ -14,8 +14,9 @@ import apsw
 
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.event_log.sql.log import Noted, with_log
+from touchbase.sql.dialect import for_sqlite
 from touchbase.sql.page_budget import ByteBudget
-from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
+from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T
 from touchbase.storage.event_hours import with_event_hours
 
 LOG = logging.getLogger("touchbase.storage")
