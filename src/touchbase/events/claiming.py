@@ -20,14 +20,6 @@ _PEEK: Columns = (*_CLAIM, ("after_us", "bigint"), ("after_id", "bigint"))
 _AFTER_DELIVERY = " AND (d.next_attempt_us, d.id) > ({}, {})"
 
 
-def per_row(sql: str) -> str:
-    """Rewrite a condition so that PostgreSQL probes the primary key per row.
-
-    With statistics older than the backlog, the planner scans the index of waiting deliveries instead.
-    """
-    return sql.replace("state = 'received'", "state || '' = 'received'")
-
-
 def _first(client: str, now: str, most: str, further: str = "") -> str:
     return (
         f"SELECT {_WAITING}, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
@@ -65,24 +57,26 @@ PEEK = Statement(
     sqlite=_first("?1", "?2", "?3", _AFTER_DELIVERY.format("?4", "?5")),
     postgres=_first_one_by_one(_OF_CLIENT, _BY, _MOST, _AFTER_DELIVERY.format(*_AFTER)),
 )
-_NAMED_WAITS = "d.client = p.client AND d.id = p.id AND d.state = 'received'"
-_LOCKED = "SELECT d.id, d.attempts, d.next_attempt_us FROM"
+WAITS = "state || '' = 'received'"
+"""The condition that a delivery found by its primary key waits.
+
+With `state = 'received'`, and statistics older than the backlog, PostgreSQL would scan the index of waiting deliveries instead.
+"""
+_NAMED_WAITS = f"d.client = p.client AND d.id = p.id AND d.{WAITS}"
 CLAIM_IF_UNCHANGED = Statement(
     "claim_if_unchanged",
     ONE,
-    sqlite_set=f"{_LOCKED} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {_NAMED_WAITS} AND c.state = 'active'",
-    body=f"{_LOCKED} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {per_row(_NAMED_WAITS)} AND c.state = 'active' "
-    "FOR UPDATE OF d SKIP LOCKED",
+    body="SELECT d.id, d.attempts, d.next_attempt_us FROM p CROSS JOIN delivery d JOIN client c ON c.id = d.client "
+    f"WHERE {_NAMED_WAITS} AND c.state = 'active'",
+    lock=" FOR UPDATE OF d SKIP LOCKED",
 )
 # Without SKIP LOCKED: wait for the batch that has them locked, then take the deliveries that still wait.
 CLAIM_NAMED = Statement(
     "claim_named",
     ONE,
-    sqlite_set=f"SELECT {_WAITING}, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
-    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
     body=f"SELECT {_WAITING}, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
-    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {per_row(_NAMED_WAITS)} "
-    "ORDER BY d.id FOR UPDATE OF d SKIP LOCKED",
+    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
+    lock=" ORDER BY d.id FOR UPDATE OF d SKIP LOCKED",
 )
 DELIVERIES_WITH_BODIES = Statement(
     "deliveries_with_bodies",

@@ -16,7 +16,7 @@ from touchbase.connections.silence import Call
 from touchbase.errors import UnrecognisedPayload
 from touchbase.event_log.models import DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
-from touchbase.events.claiming import per_row
+from touchbase.events.claiming import WAITS
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.suppression_guard import names_erased
@@ -53,25 +53,21 @@ _MARK: Columns = (
     *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
     ("next_attempt_us", "bigint"), ("shape", "text"), ("dated", "bigint"), ("problems", "text"),
 )  # fmt: skip
-_MARKED = f"SET {', '.join(f'{column} = p.{column}' for column, _ in _MARK[2:])} FROM p WHERE {ONE_MATCH} AND t.state = 'received'"
+_MARKED = ", ".join(f"{column} = p.{column}" for column, _ in _MARK[2:])
 # The slower of two workers marks nothing: its events changed nothing, and the first outcome stays.
 MARK_DELIVERY = Statement(
     "mark_delivery",
     _MARK,
-    sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
-    body=f"UPDATE delivery AS t {per_row(_MARKED)} RETURNING t.id",
+    body=f"UPDATE delivery AS t SET {_MARKED} FROM p WHERE {ONE_MATCH} AND t.{WAITS} RETURNING t.id",
 )
 # The common case, with fewer parameters per row.
 _APPLIED: Columns = (*ONE, ("tool", "text"), ("applied_us", "bigint"), ("dated", "bigint"), ("problems", "text"))
-_MARKED_APPLIED = (
-    "SET state = 'applied', tool = p.tool, attempts = t.attempts + 1, error = NULL, applied_us = p.applied_us, next_attempt_us = 0, "
-    f"shape = NULL, dated = p.dated, problems = p.problems FROM p WHERE {ONE_MATCH} AND t.state = 'received'"
-)
 MARK_APPLIED = Statement(
     "mark_applied",
     _APPLIED,
-    sqlite_set=f"UPDATE delivery AS t {_MARKED_APPLIED} RETURNING id",
-    body=f"UPDATE delivery AS t {per_row(_MARKED_APPLIED)} RETURNING t.id",
+    body="UPDATE delivery AS t SET state = 'applied', tool = p.tool, attempts = t.attempts + 1, error = NULL, applied_us = p.applied_us, "
+    "next_attempt_us = 0, shape = NULL, dated = p.dated, problems = p.problems "
+    f"FROM p WHERE {ONE_MATCH} AND t.{WAITS} RETURNING t.id",
 )
 MAX_PARSED_BODY = 32 * 1024
 """Bytes that are parsed within the transaction; the fingerprint of a longer body has only the event's name."""
