@@ -13,8 +13,10 @@ _TABLES = (
     "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
 )
 _POSTGRES = {
-    "columns": "SELECT table_name, ordinal_position, column_name, data_type, is_nullable, column_default FROM information_schema.columns "
-    "WHERE table_schema = current_schema() ORDER BY 1, 2",
+    "columns": "SELECT table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, column_default, is_identity "
+    "FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1, 2",
+    "views": "SELECT viewname, replace(definition, current_schema() || '.', '') FROM pg_views WHERE schemaname = current_schema() "
+    "ORDER BY 1",
     "indexes": "SELECT indexname, replace(indexdef, current_schema() || '.', '') FROM pg_indexes "
     "WHERE schemaname = current_schema() ORDER BY 1",
     "constraints": "SELECT conrelid::regclass::text, conname, contype::text, pg_get_constraintdef(oid) FROM pg_constraint "
@@ -48,7 +50,7 @@ def sqlite_schema(path: str) -> Schema:
 
 
 async def postgres_schema(url: str) -> Schema:
-    """Columns in their order, indexes, constraints, policies, row-level security and storage parameters."""
+    """Columns in their order, views, indexes, constraints, policies, row-level security and storage parameters."""
     connection = await asyncpg.connect(url)
     found = {name: [tuple(row) for row in await connection.fetch(sql)] for name, sql in _POSTGRES.items()}
     await connection.close()
