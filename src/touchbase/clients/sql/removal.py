@@ -91,7 +91,7 @@ COUNT_REMOVED = Statement(
 DELETE_WORDS = Statement(
     "remove_search_words",
     (("client", "bigint"), ("record", "bigint")),
-    sqlite="DELETE FROM search_index WHERE rowid = ?2",
+    sqlite="DELETE FROM search_words WHERE record = ?2",
     body="DELETE FROM search_index t USING p WHERE t.client = p.client AND t.record = p.record",
 )
 DELETE_CLIENT = delete("delete_client", "client", (("id", "bigint"),))

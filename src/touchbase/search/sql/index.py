@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from touchbase.clients.sql.removal import DELETE_WORDS
@@ -15,9 +15,9 @@ from touchbase.records.sql.statements import with_custom_fields_within
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.operation import command, query
-from touchbase.sql.rows import names
+from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Execute, Plan, Select, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 INDEXED_BYTES = 1_048_576
 """Bytes of custom fields of the records that one transaction indexes, of at least one record."""
@@ -45,12 +45,28 @@ CONTACT_TO_INDEX = Statement(
 COMPANY_TO_INDEX = Statement(
     "company_to_index", ONE, body=f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ONE_MATCH}", lock=_LOCK
 )
+_WORDS: Columns = (("client", "bigint"), ("record", "bigint"), ("words", "text"))
+# SQLite's index is changed word by word: to write a word of a record costs it much more than to read the words that it has.
+WORDS_OF = Statement(
+    "search_words_of",
+    _WORDS[:2],
+    sqlite_set="SELECT p.record, COALESCE(w.words, '') FROM p LEFT JOIN search_words w ON w.record = p.record",
+    body="SELECT p.record, '' FROM p WHERE false",
+)
+"""Record and words; no row on PostgreSQL, whose index has the words of a record in one row."""
+ADD_WORDS = Statement(
+    "add_search_words", _WORDS, sqlite="INSERT INTO search_index (rowid, words) SELECT ?2, ?3", body="SELECT 1 FROM p WHERE false"
+)
+REMOVE_WORDS = Statement(
+    "take_search_words",
+    _WORDS,
+    sqlite="INSERT INTO search_index (search_index, rowid, words) SELECT 'delete', ?2, ?3",
+    body="SELECT 1 FROM p WHERE false",
+)
 STORE_WORDS = Statement(
     "store_search_words",
-    (("client", "bigint"), ("record", "bigint"), ("words", "text")),
-    # To write a record's words again costs both engines much more than to read them, and most changes leave them as they are.
-    sqlite="INSERT OR REPLACE INTO search_index (rowid, words) SELECT ?2, ?3 "
-    "WHERE NOT EXISTS (SELECT 1 FROM search_index WHERE rowid = ?2 AND words = ?3)",
+    _WORDS,
+    sqlite="INSERT INTO search_words (record, words) SELECT ?2, ?3 WHERE true ON CONFLICT (record) DO UPDATE SET words = excluded.words",
     body="INSERT INTO search_index (client, record, words) SELECT p.client, p.record, CAST(p.words AS tsvector) FROM p WHERE true "
     "ON CONFLICT (client, record) DO UPDATE SET words = excluded.words WHERE search_index.words IS DISTINCT FROM excluded.words",
 )
@@ -72,9 +88,7 @@ def index_records(client: int, most: int = 100) -> Plan[int]:
     yield from forget_words(client, noted - left)
     for kind, records in existing.items():
         loaded = yield from with_custom_fields_within(kind, records, INDEXED_BYTES)
-        rows = sorted((client, rowid(kind, record.id), indexed_words(record)) for record in loaded)
-        if rows:
-            yield Execute(STORE_WORDS, rows)
+        yield from _store_words(sorted((client, rowid(kind, record.id), indexed_words(record)) for record in loaded))
         left -= {(kind, record.id) for record in loaded}
         if len(loaded) < len(records):
             break
@@ -82,6 +96,18 @@ def index_records(client: int, most: int = 100) -> Plan[int]:
         yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for kind, number in sorted(left)])
         return most
     return len(taken)
+
+
+def _store_words(rows: Sequence[Row]) -> Plan[None]:
+    """Bring the words of records into the index."""
+    stored = dict((yield Execute(WORDS_OF, [row[:2] for row in rows])))
+    changed = [row for row in rows if stored.get(row[1]) != row[2]]
+    for statement, old, new in ((REMOVE_WORDS, 1, 0), (ADD_WORDS, 0, 1)) if stored else ():
+        texts = ((row, (row[2], stored[row[1]])) for row in changed)
+        differing = [(*row[:2], " ".join(sorted({*pair[old].split()} - {*pair[new].split()}))) for row, pair in texts]
+        yield Execute(statement, [row for row in differing if row[2]])
+    if changed:
+        yield Execute(STORE_WORDS, changed)
 
 
 def forget_words(client: int, records: Iterable[tuple[int, int]]) -> Plan[None]:
