@@ -37,7 +37,13 @@ store: create, webhook, get and apply must reach 0.85 x, a page of 50 must take 
 once, in no order, so that each row is on a page of its own: the worst case. The stores of 10 million contacts hold no deliveries,
 which would take 100 GB (SQLite) to 150 GB (PostgreSQL). "In memory" is tmpfs. "On disk" is bytes per contact, event and delivery.
 """,
-    "processes": """## Several processes on PostgreSQL
+    "processes": """## Records with very long histories
+
+A merge by request moves and folds the histories of its records in one transaction. Two people with 40,000 events each cost 2.7 s of
+a processor with mails, and 3.6 s with events of two CRM objects; on SQLite other writes wait so long. It grows with the number of
+events: at 1,000 events each it is 0.1 s.
+
+## Several processes on PostgreSQL
 
 `touchbase serve --workers N` at 128 connections, with `pg_stat_activity` sampled fifty times a second and all processor time
 counted.

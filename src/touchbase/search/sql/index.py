@@ -100,7 +100,7 @@ def index_records(client: int, most: int = 100) -> Plan[int]:
 
 def _store_words(rows: Sequence[Row]) -> Plan[None]:
     """Bring the words of records into the index."""
-    stored = dict((yield Execute(WORDS_OF, [row[:2] for row in rows])))
+    stored: dict[int, str] = dict((yield Execute(WORDS_OF, [row[:2] for row in rows])))
     changed = [row for row in rows if stored.get(row[1]) != row[2]]
     for statement, old, new in ((REMOVE_WORDS, 1, 0), (ADD_WORDS, 0, 1)) if stored else ():
         texts = ((row, (row[2], stored[row[1]])) for row in changed)
