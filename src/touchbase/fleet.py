@@ -222,8 +222,8 @@ class Fleet:
 
     def wake_maintenance(self) -> None:
         """Start the next round of maintenance now."""
-        for each in self.maintenances:
-            each.wake()
+        for maintenance in self.maintenances:
+            maintenance.wake()
 
     async def run(self) -> None:
         """Run all workers until `stop`."""

@@ -114,8 +114,8 @@ async def running(worker: Runs, name: str) -> AsyncIterator[None]:
 
 async def run_all(workers: Sequence[Runs], ending: contextlib.AsyncExitStack) -> None:
     """Run these workers until the end of the stack; the last one ends first."""
-    for each in workers:
-        await ending.enter_async_context(running(each, type(each).__name__))
+    for worker in workers:
+        await ending.enter_async_context(running(worker, type(worker).__name__))
 
 
 def outgoing_parts(settings: Settings, store: Store) -> tuple[Sender, Installation]:

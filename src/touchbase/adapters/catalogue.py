@@ -82,7 +82,7 @@ def _tool(channel: str, name: str) -> Tool:
         recognised=_detection(adapter),
         proofs=[scheme.about for scheme in getattr(adapter, "signature_schemes", ())],
         understood=event_rows,
-        sure=" ".join(evidence[1].split()) if evidence else " ".join(each.sure for each in event_rows),
+        sure=" ".join(evidence[1].split()) if evidence else " ".join(event_row.sure for event_row in event_rows),
         messages=_messages(adapter) if channel == EMAIL_CAMPAIGN else "",
         guide=f"src/touchbase/adapters/{channel}/{name}/README.md",
     )

@@ -137,7 +137,7 @@ class Adapters(SignatureSchemes):
 
     def _only_connected_tool(self, webhook: ParsedWebhook, confidence: int) -> str | None:
         """Return the tool for a webhook with low confidence, based on the client's connections on the channel; else None."""
-        tools = [one.tool for one in webhook.request.connections if one.channel == webhook.request.channel]
+        tools = [connection.tool for connection in webhook.request.connections if connection.channel == webhook.request.channel]
         only = tools[0] if len(tools) == 1 else GENERIC if GENERIC in tools else None
         adapter = None if only is None else self._by_name[webhook.request.channel].get(only)
         if adapter is None or (confidence >= MIN_CONFIDENCE and not any(adapter.recognise(layer) for layer in layers(webhook))):
@@ -252,9 +252,9 @@ def _unflattened(adapter: Adapter, webhook: ParsedWebhook) -> ParsedWebhook:
 def _with_settings(webhook: ParsedWebhook, tool: str) -> ParsedWebhook:
     """Return the webhook with the client's settings for this tool, if any."""
     channel = webhook.request.channel
-    for one in webhook.request.connections:
-        if (one.channel, one.tool) == (channel, tool) and one.settings != NO_SETTINGS:
-            return replace(webhook, settings=one.settings)
+    for connection in webhook.request.connections:
+        if (connection.channel, connection.tool) == (channel, tool) and connection.settings != NO_SETTINGS:
+            return replace(webhook, settings=connection.settings)
     return webhook
 
 

@@ -85,7 +85,7 @@ def list_(tb: Touchbase, as_json: bool) -> None:
 
 
 async def _addresses(store: CellRouter) -> dict[str, str]:
-    return {each.cell.name: without_password(each.cell.address) for each in store.cells.values()}
+    return {cell.cell.name: without_password(cell.cell.address) for cell in store.cells.values()}
 
 
 def _out(cell: Cell) -> dict[str, object]:
@@ -126,7 +126,7 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
     done: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
     async with opened(database) as store:
-        found = [each.cell for each in store.cells.values()]
+        found = [cell.cell for cell in store.cells.values()]
     if unknown := set(names) - {cell.name for cell in found}:
         raise click.ClickException(f"there is no cell {', '.join(sorted(unknown))}: `touchbase cells list` shows all")
     for cell in found:

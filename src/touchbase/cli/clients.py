@@ -281,5 +281,5 @@ def _configure(tb: Touchbase, client_id: str, file: Path) -> Values:
     except Problem as problem:
         if not problem.errors:
             raise
-        why = "; ".join(f"{each.pointer.removeprefix('/settings') or 'the settings'} {each.detail}" for each in problem.errors)
+        why = "; ".join(f"{error.pointer.removeprefix('/settings') or 'the settings'} {error.detail}" for error in problem.errors)
         raise click.ClickException(f"{file} has no valid client settings: {why}; see docs/reference/clients.md") from None

@@ -168,8 +168,8 @@ def _print(values: Values, as_json: bool) -> None:
         return
     samples = values.pop("samples", ())
     print_record(values)
-    for each in samples:
-        if "value" in each:
-            click.echo(f"  {each['id']}: {each['value']!r}")
+    for sample in samples:
+        if "value" in sample:
+            click.echo(f"  {sample['id']}: {sample['value']!r}")
         else:
-            click.echo(f"  {each['id']}: {each['before']} -> {each['after']}")
+            click.echo(f"  {sample['id']}: {sample['before']} -> {sample['after']}")

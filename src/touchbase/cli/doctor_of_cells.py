@@ -47,7 +47,7 @@ async def _of_cell(
             detail = f"the schema lacks {len(waiting)} migrations, from {waiting[0]} to {waiting[-1]}"
             yield Finding(name, PROBLEM, detail, f"stop servers of the previous version, then run `touchbase cells migrate {cell.name}`")
             return
-        found = [Finding(name, PROBLEM, *each) for each in await _disagreements(cell, store, places)]
+        found = [Finding(name, PROBLEM, *disagreement) for disagreement in await _disagreements(cell, store, places)]
         for each in [each async for each in diagnose(store, now_us(), silent=silent, keys_needed=False, mail_domains=mail_domains)]:
             if each.level != OK:
                 found.append(Finding(name, each.level, f"{each.check}: {each.detail}", each.next))

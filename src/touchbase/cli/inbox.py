@@ -175,7 +175,7 @@ def _print_groups(groups: list[Any], as_json: bool) -> None:
         "example_id",
         "reason",
     )
-    rows = ([" ".join(each[name]) if name == "keys" else each[name] for name in names] for each in groups)
+    rows = ([" ".join(group[name]) if name == "keys" else group[name] for name in names] for group in groups)
     print_table(GROUP_COLUMNS, rows, empty="no delivery matches")
 
 

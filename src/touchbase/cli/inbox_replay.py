@@ -169,7 +169,7 @@ async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, An
     progress.dry_run = DryRunResult() if dry_run else None
     async for page in _by_id(store, ids) if ids else pages(store, chosen, progress.cursor):
         if dry_runner is not None and progress.dry_run is not None:
-            result = await dry_runner.dry_run(page.client.number, [each.id for each in page.deliveries])
+            result = await dry_runner.dry_run(page.client.number, [delivery.id for delivery in page.deliveries])
             _record_dry_run(result, progress)
             progress.without_body += len(page.deliveries) - len(result.deliveries)
             result.deliveries.clear()
@@ -191,7 +191,7 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
 
     clients = {client.number: client for client in await store.read(list_clients())}
     with explain_not_found("`touchbase inbox list` shows all"):
-        found = [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]
+        found = [(await get_delivery(store, number, None))[0] for number in dict.fromkeys(ids)]
     for delivery in found:
         require_body(delivery)
     for delivery in found:
@@ -200,13 +200,15 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
 
 def _record_dry_run(result: DryRunResult, progress: _Progress) -> None:
     """Count the outcome of each delivery, and print or collect it."""
-    for one in result.deliveries:
-        progress.outcomes[one.was, one.state] += 1
+    for delivery in result.deliveries:
+        progress.outcomes[delivery.was, delivery.state] += 1
         if progress.each is not None:
-            progress.each.append({"id": one.id, "state": one.was, "would_be": one.state, "events": one.events, "error": one.error})
+            progress.each.append(
+                {"id": delivery.id, "state": delivery.was, "would_be": delivery.state, "events": delivery.events, "error": delivery.error}
+            )
             continue
-        why = f": {escape_controls(one.error)}" if one.error else ""
-        click.echo(f"{one.id}  {one.was} -> {one.state}, {one.events} events{why}")
+        why = f": {escape_controls(delivery.error)}" if delivery.error else ""
+        click.echo(f"{delivery.id}  {delivery.was} -> {delivery.state}, {delivery.events} events{why}")
 
 
 def _as_values(progress: _Progress) -> dict[str, object]:
@@ -245,8 +247,8 @@ def _replay_at_server(
     if delivery_ids and dry_run:
         raise click.UsageError("--dry-run goes with filters at a server")
     if delivery_ids:
-        for each in dict.fromkeys(delivery_ids):
-            tb.deliveries.replay(each)
+        for number in dict.fromkeys(delivery_ids):
+            tb.deliveries.replay(number)
         _print_replayed({"count": len(set(delivery_ids)), "would": None}, as_json)
         return
     received_since = None if since is None else to_text(since)

@@ -41,7 +41,7 @@ def list_(tb: Touchbase, client_id: str | None, kind: str | None, state: Any, li
     def jobs_of(owner: str | None, api: Touchbase) -> Iterator[dict[str, Any]]:
         return (_with_owner(job, owner) for job in api.jobs.iterate(kind=kind, state=state, limit=min(limit, PAGE)))
 
-    found = merge(*(jobs_of(*each) for each in _owners(tb, client_id)), key=lambda job: -job["id"])
+    found = merge(*(jobs_of(*owner) for owner in _owners(tb, client_id)), key=lambda job: -job["id"])
     later = dropwhile(lambda job: before is not None and job["id"] >= before, found)
     page = [*islice(later, limit)]
     if as_json:

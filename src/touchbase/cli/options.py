@@ -53,7 +53,7 @@ def write_commands(formatter: click.HelpFormatter, commands: list[tuple[str, cli
 
 def with_client_argument(name: str, command: click.Command) -> click.Command:
     """Return a command under a former name, which took the client's id as an argument and not as `--client`."""
-    params = [click.Argument(["client_id"]) if each.name == "client_id" else each for each in command.params]
+    params = [click.Argument(["client_id"]) if param.name == "client_id" else param for param in command.params]
     return click.Command(name, callback=command.callback, params=params, help=command.help, hidden=True)
 
 
@@ -69,7 +69,7 @@ def setting_options(*names: str) -> Callable[[F], F]:
 
 
 def _setting_option(name: str) -> Callable[[F], F]:
-    setting = next(each for each in fields(Settings) if each.name == name)
+    setting = next(field for field in fields(Settings) if field.name == name)
     kind: Any = type(setting.default)
     default = setting.default if kind is not bool else ("on" if setting.default else "off")
     shown_default = f"; default: {default}" if default != "" else ""
@@ -120,7 +120,7 @@ def find_channel(channel: str | None, tool: str | None) -> str:
         return channel
     if tool is None:
         raise click.UsageError(f"give --channel {' or '.join(CHANNELS)}, or --tool")
-    found = [each for each in CHANNELS if tool in load_adapters([each]).tools(each)]
+    found = [channel for channel in CHANNELS if tool in load_adapters([channel]).tools(channel)]
     if not found:
         raise click.BadParameter(f"no tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")
     if len(found) > 1:

@@ -78,7 +78,7 @@ def print_json(value: object) -> None:
 
 def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]], *, empty: str = "nothing to list") -> None:
     """Print rows in columns, numbers to the right; without rows, print the sentence `empty` to standard error."""
-    all_columns = [Column(each) if isinstance(each, str) else each for each in columns]
+    all_columns = [Column(column) if isinstance(column, str) else column for column in columns]
     found = [list(row) for row in rows]
     if not found:
         click.echo(empty, err=True)
@@ -96,7 +96,7 @@ def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]
             parts.append(_styled(text, style or COLOURS.get(cells[index])))
         return GAP.join(parts).rstrip()
 
-    echo(line([each.title.upper() for each in all_columns], "bold"))
+    echo(line([column.title.upper() for column in all_columns], "bold"))
     for cells in texts:
         echo(line(cells))
         if below is not None and cells[below[0]] != "-":

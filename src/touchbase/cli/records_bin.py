@@ -36,12 +36,14 @@ def add_bin(group: click.Group, record: Record) -> None:
             if as_json:
                 print_json(results)
             else:
-                for each in results:
-                    shown = f"{record} {each['id']}"
-                    click.echo(f"{shown}: {each['problem']['detail']}" if "problem" in each else f"{done} {shown}", err="problem" in each)
+                for result in results:
+                    shown = f"{record} {result['id']}"
+                    click.echo(
+                        f"{shown}: {result['problem']['detail']}" if "problem" in result else f"{done} {shown}", err="problem" in result
+                    )
                 if dry_run:
                     click.echo("nothing was stored: --dry-run", err=True)
-            sys.exit(any("problem" in each for each in results))
+            sys.exit(any("problem" in result for result in results))
 
         change.__doc__ = f"{about} Status 1 if one of them could not be."
         command: Any = group.command(name)
@@ -92,9 +94,9 @@ def add_duplicates(group: click.Group, record: Record) -> None:
         else:
             many = "contacts" if record == "contact" else "companies"
             rows = [
-                (each["score"], one["id"], _name(one), other["id"], _name(other), ", ".join(each["reasons"]))
-                for each in pairs
-                for one, other in (each[many],)
+                (pair["score"], one["id"], _name(one), other["id"], _name(other), ", ".join(pair["reasons"]))
+                for pair in pairs
+                for one, other in (pair[many],)
             ]
             columns = ("score", "id", Column("record", SHORT), "id", Column("record", SHORT), Column("reasons", NOTE))
             print_table(columns, rows, empty="no pair of records seems to be one")
@@ -104,7 +106,7 @@ def add_duplicates(group: click.Group, record: Record) -> None:
 
 def _name(one: dict[str, Any]) -> str:
     words = [one.get(name) for name in ("first_name", "last_name", "name")]
-    return " ".join([each for each in words if each]) or one.get("email") or one.get("domain") or "-"
+    return " ".join([word for word in words if word]) or one.get("email") or one.get("domain") or "-"
 
 
 def group_of(tb: Touchbase, record: str) -> Any:

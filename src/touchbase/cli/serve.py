@@ -32,7 +32,7 @@ def _renamed(option: str) -> str:
 
 
 @click.command(context_settings={"token_normalize_func": _renamed})
-@setting_options(*(each.name for each in fields(Settings) if each.metadata["option"]))
+@setting_options(*(field.name for field in fields(Settings) if field.metadata["option"]))
 def serve(**options: object) -> None:
     """Run the HTTP server and the inbox worker.
 

@@ -110,7 +110,7 @@ def add(
 @json_option("Print JSON: the removed entries.")
 def remove(tb: Touchbase, client_id: str | None, installation: bool, addresses: tuple[str, ...], as_json: bool) -> None:
     """Remove entries by address or id. A replay of an old event does not bring them back, a later event does."""
-    removed = _remove(_list_of(tb, client_id, installation), [(each, *_asked(each)) for each in addresses])
+    removed = _remove(_list_of(tb, client_id, installation), [(address, *_asked(address)) for address in addresses])
     if as_json:
         print_json(removed)
         return
@@ -183,7 +183,7 @@ def _given(addresses: Sequence[str], kind: str | None, reason: str, note: str, u
     if len(addresses) > MAX_ENTRIES or len(note) > NOTE_LENGTH:
         raise click.UsageError(f"at most {MAX_ENTRIES} addresses, and {NOTE_LENGTH} characters of --note; a file can be imported")
     end = None if until is None else _future(until)
-    return [NewEntry(*_address(each, kind), reason, "person", note.strip(), None, end) for each in addresses]
+    return [NewEntry(*_address(address, kind), reason, "person", note.strip(), None, end) for address in addresses]
 
 
 def _future(text: str) -> Micros:
@@ -212,11 +212,11 @@ def _save(group: Any, entries: list[NewEntry]) -> list[Values]:
     """Store entries; return each as it is now, with what became of it."""
     bodies = [
         {
-            "kind": each.kind, "value": each.value, "reason": each.reason, "source": each.source, "note": each.note,
-            "since": None if each.since_us is None else to_text(each.since_us),
-            "until": None if each.until_us is None else to_text(each.until_us),
+            "kind": entry.kind, "value": entry.value, "reason": entry.reason, "source": entry.source, "note": entry.note,
+            "since": None if entry.since_us is None else to_text(entry.since_us),
+            "until": None if entry.until_us is None else to_text(entry.until_us),
         }
-        for each in entries
+        for entry in entries
     ]  # fmt: skip
     saved = group.save({"entries": bodies})["data"] if bodies else []
     if wrong := [fault["detail"] for each in saved for fault in each["errors"]]:

@@ -167,7 +167,7 @@ def _failure(problem: Problem) -> click.ClickException:
     if text.startswith(("there is no ", "no tool ")) and not problem.errors and context.parent is not None:
         return click.ClickException(f"{text}: `touchbase {context.parent.info_name} list` shows all")
     if problem.errors:
-        return click.UsageError(_as_options("; ".join(f"{_option(context, each)}: {each.detail}" for each in problem.errors)))
+        return click.UsageError(_as_options("; ".join(f"{_option(context, error)}: {error.detail}" for error in problem.errors)))
     return click.ClickException(_as_options(problem.detail))
 
 

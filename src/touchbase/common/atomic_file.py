@@ -35,9 +35,9 @@ def part_of(file: Path) -> Iterator[Path]:
 def _remove_abandoned(file: Path) -> None:
     parts = re.compile(re.escape(file.name) + r"\.[0-9a-f]{16}\.part")
     with suppress(OSError):  # creating the part reports a folder that cannot be read
-        for each in file.parent.iterdir():
-            if parts.fullmatch(each.name) and time.time() - each.stat().st_mtime > ABANDONED_AFTER:
-                _remove(each)
+        for entry in file.parent.iterdir():
+            if parts.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > ABANDONED_AFTER:
+                _remove(entry)
 
 
 def _remove(part: Path) -> None:

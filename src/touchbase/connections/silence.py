@@ -88,7 +88,7 @@ class CallCounts:
         """Write what waits; what could not be written stays for the next time."""
         commands = self.commands()
         try:
-            outcomes = await asyncio.gather(*(store.write(each) for each in commands), return_exceptions=True)
+            outcomes = await asyncio.gather(*(store.write(command) for command in commands), return_exceptions=True)
         except BaseException:
             for each in commands:
                 self._put_back(each)

@@ -161,7 +161,7 @@ def _writes(event: StoredEvent, *, has_origins: bool) -> Iterator[tuple[str, str
 
 
 def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    known = {one.name: one for one in record.custom_fields}
+    known = {custom_field.name: custom_field for custom_field in record.custom_fields}
     if LEFT_OUT in record.stamps:
         yield from _fitting(subject, record, history)
         return
@@ -177,7 +177,10 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
 
 def _fitting(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
     """Compare the custom fields of a record that cannot have all of its history with the ones that fit."""
-    fitting, stored = fitting_fields(record, record.custom_fields, history), {one.name: one.value for one in record.custom_fields}
+    fitting, stored = (
+        fitting_fields(record, record.custom_fields, history),
+        {custom_field.name: custom_field.value for custom_field in record.custom_fields},
+    )
     for name, best in sorted(fitting.writes.items()):
         value = None if name in fitting.left_out else best.value
         if stored.get(name) != value:

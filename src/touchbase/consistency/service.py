@@ -50,7 +50,7 @@ async def verify(
             records = await store.read(AuditRecords(client, kind, after, page))
             _count(so_far, kind, records)
             _rename(so_far, records)
-            for difference in [each async for each in _of_records(store, client, kind, records)]:
+            for difference in [of_record async for of_record in _of_records(store, client, kind, records)]:
                 so_far.differences += 1
                 yield difference
             after = records.last
@@ -135,7 +135,7 @@ async def _deliveries(store: Store, client: int, so_far: Verified, page: int) ->
             for missing, count in (await store.read(audit_deliveries(client, number - 1, 1))).strays:
                 if missing == number:
                     yield Difference(f"delivery {number}", "events", str(count), "0, because there is no such delivery")
-        for number in [each.id for each in found.deliveries if wrong_state(each)]:
+        for number in [delivery.id for delivery in found.deliveries if wrong_state(delivery)]:
             for delivery in (await store.read(audit_deliveries(client, number - 1, 1))).deliveries:
                 if delivery.id == number and (wanted := wrong_state(delivery)):
                     yield Difference(f"delivery {number}", "state", repr(delivery.state), wanted)
@@ -146,7 +146,7 @@ async def _bodies(store: Store, client: int, so_far: Verified, page: int) -> Asy
     after: int | None = 0
     while after is not None:
         found = await store.read(audit_bodies(client, after, max(1, page // BODY_SHARE)))
-        for number in [each.id for each in found.bodies if wrong_body(each)]:
+        for number in [body.id for body in found.bodies if wrong_body(body)]:
             for delivery in (await store.read(audit_bodies(client, number - 1, 1))).bodies:
                 if delivery.id == number and (wanted := wrong_body(delivery)):
                     body = "missing" if delivery.body is None else f"{len(delivery.body)} bytes"

@@ -51,7 +51,7 @@ def page(depth: int) -> File:
 @cache
 def _assets() -> Mapping[str, File]:
     folder = resources.files("touchbase.console").joinpath("static", ASSETS)
-    return {each.name: _file(each.read_bytes(), TYPES[each.name.rpartition(".")[2]]) for each in folder.iterdir()}
+    return {entry.name: _file(entry.read_bytes(), TYPES[entry.name.rpartition(".")[2]]) for entry in folder.iterdir()}
 
 
 def _file(content: bytes, content_type: bytes) -> File:

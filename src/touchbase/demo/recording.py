@@ -159,7 +159,7 @@ def _words(name: str, at: Micros, step: int, text: str, common: Values) -> dict[
     kind, texts, time = name.rpartition(" ")[2], agency()["texts"], to_text(at // 1_000 * 1_000)
     key, plain = text.removesuffix(" quoted"), text
     if key in texts:
-        same = [key] if kind == "sent" else [each for each in texts if each.partition(" ")[0] == key.partition(" ")[0]]
+        same = [key] if kind == "sent" else [text for text in texts if text.partition(" ")[0] == key.partition(" ")[0]]
         plain = texts[same[(same.index(key) + common.get("copies", 0)) % len(same)]].format_map(common)
     if text.endswith(" quoted"):
         quoted = "\n".join(f"> {line}".rstrip() for line in texts["mail 1"].format_map(common).split("\n"))

@@ -21,11 +21,11 @@ def write_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     """
     return [
         (
-            each.kind, each.value, each.reason, each.source, to_text(each.since_us),
-            "" if each.until_us is None else to_text(each.until_us), harmless(each.note),
+            entry.kind, entry.value, entry.reason, entry.source, to_text(entry.since_us),
+            "" if entry.until_us is None else to_text(entry.until_us), harmless(entry.note),
         )
-        for each in entries
-        if each.value is not None
+        for entry in entries
+        if entry.value is not None
     ]  # fmt: skip
 
 

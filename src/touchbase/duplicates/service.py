@@ -113,7 +113,7 @@ class _Walk:
 
 
 def _size(record: Contact | Company) -> int:
-    return sum(len(each.name) + len(each.value or "") for each in record.custom_fields)
+    return sum(len(custom_field.name) + len(custom_field.value or "") for custom_field in record.custom_fields)
 
 
 def _surname(contact: Contact) -> tuple[str, str] | None:

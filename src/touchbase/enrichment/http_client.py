@@ -124,7 +124,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         """Resolve a host name. Raises `FetchFailed` when an address is not public, and `OSError` when there is none."""
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
-        bad = [one for one in addresses if not is_public(one)]
+        bad = [address for address in addresses if not is_public(address)]
         if bad and (host, port) not in self._allowed:
             raise FetchFailed(f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}", stop=True)
         return addresses

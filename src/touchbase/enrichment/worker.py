@@ -215,7 +215,7 @@ class FetchWorker:
 
     async def _begin(self, client: int, tool: str) -> _Batch | None:
         connections = await self._store.read(list_connections(client))
-        connection = next((one for one in connections if (one.channel, one.tool) == (CRM, tool)), None)
+        connection = next((connection for connection in connections if (connection.channel, connection.tool) == (CRM, tool)), None)
         fetcher = self._tools.fetcher(CRM, tool)
         if fetcher is None:
             self._backoff.delay((client, tool), BACKOFF_SECONDS)
@@ -231,7 +231,7 @@ class FetchWorker:
         return batch
 
     async def _fetch(self, batch: _Batch) -> tuple[str, int]:
-        connection, ids = batch.connection, [one.object_id for one in batch.requests]
+        connection, ids = batch.connection, [request.object_id for request in batch.requests]
         missing = [name for name in batch.fetcher.needs if not getattr(connection.settings, name)]
         if missing:
             error = FetchFailed(f"{connection.tool} needs the setting {missing[0]}; connect it again with it", stop=True)
@@ -263,11 +263,11 @@ class FetchWorker:
         if not await self._is_active(connection.client):
             return GONE, 0
         records = await self._records(batch, response, ids)
-        found = [(one, records[one.object_id]) for one in batch.requests if one.object_id in records]
+        found = [(request, records[request.object_id]) for request in batch.requests if request.object_id in records]
         secrets = self._tokens.secrets_of(connection)
         await asyncio.gather(*(store_fetched(self._store, connection, one.object_type, body, requested_us, secrets) for one, body in found))
         finish.done = [one for one, _ in found]
-        finish.not_found = [one for one in batch.requests if one.object_id not in records]
+        finish.not_found = [request for request in batch.requests if request.object_id not in records]
         if found:
             finish.fetched_us = requested_us
             self._on_stored(connection.client)
@@ -308,11 +308,11 @@ class FetchWorker:
     def _retry(self, batch: _Batch, at: Micros, reason: str) -> None:
         """Fetch these records later, one by one; give up on a record after `MAX_ATTEMPTS`."""
         batch.finish.at, batch.finish.error = self._clock(), reason
-        for one in batch.requests:
-            if one.attempts + 1 >= MAX_ATTEMPTS:
-                batch.finish.not_found.append(one)
+        for request in batch.requests:
+            if request.attempts + 1 >= MAX_ATTEMPTS:
+                batch.finish.not_found.append(request)
             else:
-                batch.finish.retries.append((one, at))
+                batch.finish.retries.append((request, at))
 
 
 def _first_batch(due: Sequence[FetchRequest]) -> list[FetchRequest]:

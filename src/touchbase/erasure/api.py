@@ -281,9 +281,10 @@ def _with_person(made: PersonExport, exported: Exported, client: Client, now: Mi
     made.contact, made.created_at = contact, to_text(exported.contact.created_us)
     made.identities = [IdentityOut(*ref) for ref in exported.identities]
     made.sources = [
-        SourceOut(each.channel, each.tool, each.events, to_text(each.first_us), to_text(each.last_us)) for each in exported.sources
+        SourceOut(source.channel, source.tool, source.events, to_text(source.first_us), to_text(source.last_us))
+        for source in exported.sources
     ]
-    made.suppressions = [entry_out(each, now) for each in exported.suppressions]
+    made.suppressions = [entry_out(suppression, now) for suppression in exported.suppressions]
 
 
 def _event(entry: TimelineEntry) -> ExportedEvent:

@@ -166,8 +166,8 @@ class Eraser:
         """Erase the records with an erased identity: a restored backup contains people erased after it was taken."""
         cursor: tuple[int, int] | None = None
         while contacts := await self._store.read(ListContacts(client, PAGE, cursor)):
-            keys = {("", EMAIL, each.email_key) for each in contacts if each.email_key}
-            keys |= {("", LINKEDIN, each.linkedin_key) for each in contacts if each.linkedin_key}
+            keys = {("", EMAIL, contact.email_key) for contact in contacts if contact.email_key}
+            keys |= {("", LINKEDIN, contact.linkedin_key) for contact in contacts if contact.linkedin_key}
             for ref in sorted(await self._erased(client, keys)):
                 await self.erase(client, refs=[ref], search=False)
             cursor = (contacts[-1].created_us, contacts[-1].id)

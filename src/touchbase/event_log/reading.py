@@ -37,11 +37,15 @@ def types_of(given: str | None, pointer: str, faults: list[Fault]) -> list[str] 
     found: dict[str, None] = {}
     for name in (each.strip() for each in given.split(",")):
         group = name.removesuffix("*")
-        some = [each.value for each in EVENT_TYPES if each == name or (group != name and group.endswith(".") and each.startswith(group))]
+        some = [
+            event_kind.value
+            for event_kind in EVENT_TYPES
+            if event_kind == name or (group != name and group.endswith(".") and event_kind.startswith(group))
+        ]
         if not some and len(faults) >= MOST_FAULTS:
             faults.append(COUNTED)
         elif not some:
-            near = suggest(name, [each.value for each in EVENT_TYPES])
+            near = suggest(name, [event_kind.value for event_kind in EVENT_TYPES])
             hint = f"did you mean {near}?" if near else f"there are {', '.join(EVENT_TYPES)}"
             faults.append(Fault(pointer, "choice", f"there is no type {name[:60]!r}; {hint}"))
         found |= dict.fromkeys(some)

@@ -21,8 +21,8 @@ class LogSignal:
 
     def notify(self) -> None:
         """Call the listeners."""
-        for each in self._listeners:
-            each()
+        for listener in self._listeners:
+            listener()
 
 
 LOGGED = LogSignal()

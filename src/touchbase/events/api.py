@@ -171,7 +171,7 @@ async def _dry_run(call: Call, chosen: Sequence[service.Page], proposed: Propose
     settings = None if proposed is None else service.Proposed(proposed.channel, proposed.tool, settings_of(proposed.settings))
     result = DryRunResult()
     for page in chosen:
-        service.add_result(result, await runner.dry_run(page.client.number, [each.id for each in page.deliveries], settings))
+        service.add_result(result, await runner.dry_run(page.client.number, [delivery.id for delivery in page.deliveries], settings))
     return result
 
 
@@ -191,8 +191,8 @@ def _proposal_faults(call: Call, request: ReplayRequest) -> list[Fault]:
 
 def _dry_run_out(result: DryRunResult) -> DryRunOut:
     outcomes: dict[str, int] = {}
-    for one in result.deliveries:
-        outcomes[one.state] = outcomes.get(one.state, 0) + 1
+    for delivery in result.deliveries:
+        outcomes[delivery.state] = outcomes.get(delivery.state, 0) + 1
     return DryRunOut(outcomes, result.created, result.changed, result.fields)
 
 

@@ -98,8 +98,8 @@ def peek(client: int, limit: int, now_us: Micros, after: Delivery) -> Plan[list[
 
 def claim_if_unchanged(client: int, deliveries: Sequence[Delivery]) -> Plan[int]:
     """Claim these deliveries except those locked elsewhere; return how many are unchanged since they were read."""
-    rows = yield Execute(CLAIM_IF_UNCHANGED, [(client, one.id) for one in deliveries])
-    return len({(one.id, one.attempts, one.next_attempt_us) for one in deliveries}.intersection(rows))
+    rows = yield Execute(CLAIM_IF_UNCHANGED, [(client, delivery.id) for delivery in deliveries])
+    return len({(delivery.id, delivery.attempts, delivery.next_attempt_us) for delivery in deliveries}.intersection(rows))
 
 
 def claim_named(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:

@@ -114,9 +114,9 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
         endings |= {row[0]: others[row[0]][2] for row in (yield Execute(MARK_DELIVERY, list(others.values())))}
     yield from log_events(
         [
-            _event(each.delivery, endings[each.delivery.id], each.normalized.tool, batch.now_us)
-            for each in outcomes
-            if endings.get(each.delivery.id) in _LOGGED
+            _event(outcome.delivery, endings[outcome.delivery.id], outcome.normalized.tool, batch.now_us)
+            for outcome in outcomes
+            if endings.get(outcome.delivery.id) in _LOGGED
         ]
     )
     _count(report, outcomes, endings)
@@ -234,7 +234,7 @@ def delivery_fingerprint(delivery: Delivery, name: str | None = None) -> str:
     """Return the fingerprint of a delivery; without a name, take the event's name from the usual members of the body."""
     item = _item(delivery)
     if name is None:
-        found = (item.get(each) for each in _NAMES)
+        found = (item.get(name) for name in _NAMES)
         name = next((each for each in found if isinstance(each, str) and 0 < len(each) <= _MAX_NAME_LENGTH), None)
     return fingerprint_of(name, item)
 

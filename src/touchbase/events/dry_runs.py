@@ -103,7 +103,7 @@ def snapshot(client: int, targets: Iterable[Target]) -> Plan[Snapshot]:
 def _values(record: Record) -> dict[str, object]:
     shown = _SHOWN["contact" if isinstance(record, Contact) else "company"]
     values: dict[str, object] = {name: getattr(record, field) for field, name in shown.items()}
-    custom = {f"custom field {one.name}": one.value for one in record.custom_fields}
+    custom = {f"custom field {custom_field.name}": custom_field.value for custom_field in record.custom_fields}
     return values | custom
 
 

@@ -38,7 +38,11 @@ def update_fetch_queue(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
         if outcome.normalized.may_ask and (outcome.parked or outcome.applied):
             _add(batch, outcome, needed)
     found = [
-        link.ref for one in batch.resolvers.values() if one.links.vacated for link in one.links.changed.values() if link.parking_id is None
+        link.ref
+        for resolver in batch.resolvers.values()
+        if resolver.links.vacated
+        for link in resolver.links.changed.values()
+        if link.parking_id is None
     ]
     known = sorted(set(found) - needed.keys())
     if known:

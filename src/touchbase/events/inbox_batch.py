@@ -54,7 +54,7 @@ ReadBatch = Callable[[Sequence[Delivery], Translate], Coroutine[None, None, Inbo
 
 def split_large(deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
     """Split off large deliveries from a batch, because they are applied alone."""
-    return [each for each in deliveries if not is_large(each)], [each for each in deliveries if is_large(each)]
+    return [delivery for delivery in deliveries if not is_large(delivery)], [delivery for delivery in deliveries if is_large(delivery)]
 
 
 async def read_batch(deliveries: Sequence[Delivery], translate: Translate, here: Callable[[], Awaitable[InboxBatch]]) -> InboxBatch:
@@ -87,7 +87,7 @@ def translate_batch(deliveries: Sequence[Delivery], translate: Translate) -> Inb
 
     The scan for addresses of erased people runs here too: it is slow, and no transaction is open yet.
     """
-    return _batch_of(deliveries, [read_delivery(each, translate) for each in deliveries])
+    return _batch_of(deliveries, [read_delivery(delivery, translate) for delivery in deliveries])
 
 
 def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:

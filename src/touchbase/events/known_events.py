@@ -144,7 +144,7 @@ def find_known_facts(client: int, outcomes: Sequence[Outcome]) -> Plan[KnownFact
         known.by_id = {fact.key: fact for fact in _facts((yield Execute(FACT_BY_ID, [(client, key) for key in ids])))}
     times = sorted({(subject.key, subject.at) for subject in subjects if not subject.own_id})
     if times:
-        rows = yield Execute(FACT_BY_TIME, [(client, *each) for each in times])
+        rows = yield Execute(FACT_BY_TIME, [(client, *time) for time in times])
         known.by_time = {(fact.key, fact.occurred_us): fact for fact in _facts(rows)}
     applied = sorted({outcome.delivery.id for outcome in outcomes if outcome.delivery.applied_us is not None and outcome.subjects})
     if applied:

@@ -191,7 +191,7 @@ class _Merges:
         merges = [(event.effective_time, event.detail[MERGE]["addresses"]) for event in events if MERGE in event.detail]
         self._first: dict[str, str] = {}
         for _, addresses in sorted(merges):
-            group = {self._first.get(each, each) for each in addresses}
+            group = {self._first.get(address, address) for address in addresses}
             together = [*addresses, *(each for each, first in self._first.items() if first in group)]
             self._first |= dict.fromkeys(together, min(group, default=""))
         self._of_object: dict[Ref, str] = {}
@@ -342,7 +342,7 @@ def linkedin_owners(writes: Mapping[Owner, Iterable[Written]]) -> dict[str, Owne
 
 def without_linkedin_keys(writes: Sequence[Written], others: Container[str]) -> list[Written]:
     """Return the writes without these LinkedIn addresses."""
-    return [one for one in writes if _key(one) not in others]
+    return [write for write in writes if _key(write) not in others]
 
 
 def _key(one: Written) -> str | None:

@@ -119,7 +119,7 @@ def _apply_part(
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )
-    report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
+    report = WorkReport(created=sum(len(resolver.created) for resolver in batch.resolvers.values()), oldest_us=oldest)
     if in_parts is None:
         yield from mark(batch, outcomes, report)
     else:
@@ -229,7 +229,7 @@ def refuse_above_limit(batch: Batch) -> Plan[None]:
 
 def move_parked(batch: Batch) -> Plan[None]:
     """Move the events of links that were resolved into the history of the record, or to another link."""
-    targets = {parking_id: target_of(link) for one in batch.resolvers.values() for parking_id, link in one.links.vacated.items()}
+    targets = {parking_id: target_of(link) for resolver in batch.resolvers.values() for parking_id, link in resolver.links.vacated.items()}
     if not targets:
         return
     rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, parking_id) for parking_id in targets])

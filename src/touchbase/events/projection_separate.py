@@ -130,7 +130,7 @@ def _move_events(batch: Batch, kind: int, separation: Separation, histories: His
         assert share.record_id is not None
         for event in share.joining:
             before = batch.final(kind, event.record_id)
-            histories[before] = [each for each in histories[before] if each is not event]
+            histories[before] = [history for history in histories[before] if history is not event]
             histories.setdefault(share.record_id, []).append(event)
             batch.removed_times.setdefault((kind, before), set()).add(event.effective_time)
             if id(event) in pending:
@@ -178,12 +178,15 @@ def set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Hi
     resolver = batch.resolvers[kind]
     records = [resolver.by_id[number] for number in numbers]
     for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
-        writes = {one.id: named_addresses(one, histories[one.id], name, batch.removed_times.get((kind, one.id), set())) for one in records}
+        writes = {
+            record.id: named_addresses(record, histories[record.id], name, batch.removed_times.get((kind, record.id), set()))
+            for record in records
+        }
         if name == "linkedin_url":
             yield from _assign_linkedin_keys(batch, resolver, writes)
         best = {number: last_address(each) for number, each in writes.items()}
         yield from load_owners(batch.client, kind, resolver, name, [each.value for each in best.values()])
-        changing = [one for one in records if not _keeps_address(batch, kind, one, name, best)]
+        changing = [record for record in records if not _keeps_address(batch, kind, record, name, best)]
         for record in changing:
             release(resolver, record, name)
         for record in changing:

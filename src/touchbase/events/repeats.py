@@ -95,7 +95,7 @@ def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
         return
     (number, _, earlier) = found[0]
     numbers = [delivery.id, number] if earlier is None else [delivery.id, number, earlier]
-    rows = yield Execute(FACTS_OF_DELIVERY, [(client, each) for each in numbers])
+    rows = yield Execute(FACTS_OF_DELIVERY, [(client, number) for number in numbers])
     facts: dict[tuple[int, str], Row] = {(row[4], row[3]): row for row in rows}
     left: list[EventSubject] = []
     first: int | None = None

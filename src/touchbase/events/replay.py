@@ -111,8 +111,10 @@ class DryRunner:
 def _under(connections: Sequence[Connection], proposed: Proposed, client: int, now: Micros) -> list[Connection]:
     """Return the connections as they would be with the proposed settings."""
     key = proposed.channel, proposed.tool
-    known = next((each for each in connections if (each.channel, each.tool) == key), Connection(client, *key, now, now))
-    others = [each for each in connections if (each.channel, each.tool) != key]
+    known = next(
+        (connection for connection in connections if (connection.channel, connection.tool) == key), Connection(client, *key, now, now)
+    )
+    others = [connection for connection in connections if (connection.channel, connection.tool) != key]
     return sorted([*others, replace(known, settings=proposed.settings)], key=lambda each: (each.channel, each.tool))
 
 
@@ -145,5 +147,5 @@ def add_result(total: DryRunResult, more: DryRunResult) -> None:
 async def _clients(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None) -> list[tuple[Client, int | None]]:
     clients = [each for each in await store.read(list_clients()) if filters.client is None or each.number == filters.client]
     if cursor is None:
-        return [(each, None) for each in clients]
-    return [(each, cursor[1] if each.client_id == cursor[0] else None) for each in clients if each.client_id >= cursor[0]]
+        return [(client, None) for client in clients]
+    return [(client, cursor[1] if client.client_id == cursor[0] else None) for client in clients if client.client_id >= cursor[0]]

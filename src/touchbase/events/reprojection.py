@@ -76,7 +76,7 @@ def reproject(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[list[S
             moved = _projected_custom(batch, record, fields[target], histories[target], objects, removed, target in over, ids)
             if any(one.updated_us == batch.now_us for one in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
-            had = {one.name: one.value for one in fields[target]}
+            had = {field.name: field.value for field in fields[target]}
             for one in moved:
                 batch.note_custom(target, one.name, had.get(one.name), one.value)
             left = yield from _delete_unset(batch, target, fields[target], moved)
@@ -138,7 +138,7 @@ def _project_fields(record: Record, history: Sequence[StoredEvent], objects: Obj
 def _project_custom(
     fields: Sequence[CustomField], history: Sequence[StoredEvent], objects: Objects, removed: set[EffectiveTime], now_us: Micros
 ) -> list[CustomField]:
-    known = {one.name: one for one in fields}
+    known = {field.name: field for field in fields}
     best_of = {name: best for name, _, best in projected_custom_fields(fields, history, objects, removed)}
     changed = []
     for name, one in known.items():
@@ -174,7 +174,7 @@ def _fit_custom(
     batch: Batch, record: Record, fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: set[EffectiveTime], ids: Ids
 ) -> list[CustomField]:
     """Return the changed custom fields of a record that cannot have all of its history; a field that does not fit has no stamp."""
-    fitting, known = fitting_fields(record, fields, history, removed), {one.name: one for one in fields}
+    fitting, known = fitting_fields(record, fields, history, removed), {field.name: field for field in fields}
     changed = []
     for name in sorted(fitting.writes.keys() | known.keys()):
         best, one = fitting.writes.get(name, Written(None, NEVER)), known.get(name)
@@ -198,5 +198,5 @@ def _delete_unset(batch: Batch, target: Target, fields: Sequence[CustomField], m
     if all(one.priority != NEVER[0] for one in moved):
         return [*moved]
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, *target)])
-    by_name = {one.name: one for one in fields} | {one.name: one for one in moved}
+    by_name = {field.name: field for field in fields} | {one.name: one for one in moved}
     return [one for one in by_name.values() if one.priority != NEVER[0]]

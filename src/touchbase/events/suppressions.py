@@ -68,7 +68,7 @@ def drop_repeated(named: NamedAddresses, outcomes: Sequence[Outcome]) -> None:
     """Remove subjects that turned out to repeat an earlier webhook, which has no time of its own."""
     if named.subjects:
         remaining = {id(subject) for outcome in outcomes for subject in outcome.subjects} | named.erased
-        named.subjects = [each for each in named.subjects if id(each[0]) in remaining]
+        named.subjects = [subject for subject in named.subjects if id(subject[0]) in remaining]
 
 
 def update_suppressions(batch: Batch, named: NamedAddresses, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:

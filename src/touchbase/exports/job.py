@@ -102,7 +102,7 @@ async def pages(
             page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
         else:
             found = await store.read(replace(search, after=position.after))
-            ids = [each.id for each in found.records]
+            ids = [record.id for record in found.records]
             listing = LISTINGS[record](client.number, PAGE, page_bytes=page_bytes)
             page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed, ids))
             # In order of creation: the time and the id. If the page has ended for its bytes, it says where.

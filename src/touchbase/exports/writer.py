@@ -156,7 +156,7 @@ def _columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> t
 
 def _chosen(records: Sequence[Any], shown: Sequence[str]) -> list[dict[str, Any]]:
     """Return the chosen members of records that have a value or null."""
-    return [{name: value for name in shown if (value := getattr(each, name)) is not UNSET} for each in records]
+    return [{name: value for name in shown if (value := getattr(record, name)) is not UNSET} for record in records]
 
 
 def _typed(typed: dict[str, FieldType], packed: str | None) -> Custom:

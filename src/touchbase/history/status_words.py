@@ -109,7 +109,7 @@ class StatusWords:
         found = next((own for own in declared if own.casefold().replace("_", " ") == folded), None)
         if found is not None or not self.names:
             return found
-        former = (each for each in sorted(self.names) if self.names[each] in declared)
+        former = (name for name in sorted(self.names) if self.names[name] in declared)
         return next((each for each in former if each.casefold().replace("_", " ") == folded), None)
 
     def _meaning(self, name: str | None) -> str:
@@ -133,19 +133,19 @@ def _words(renames: tuple[StatusRename, ...]) -> StatusWords:
     meanings: dict[str, str] = {}
     guarding: set[str] = set()
     assert all(earlier.at_us < later.at_us for earlier, later in pairwise(renames))
-    for one in renames:
-        meaning, guards = meanings.get(one.before, one.before), one.before in guarding
-        if one.merged:
+    for rename in renames:
+        meaning, guards = meanings.get(rename.before, rename.before), rename.before in guarding
+        if rename.merged:
             guards = guards or meaning.casefold() == DO_NOT_CONTACT
         else:
-            meanings[one.after] = meaning
-            guarding.discard(one.after)
+            meanings[rename.after] = meaning
+            guarding.discard(rename.after)
         if guards:
-            guarding.add(one.after)
-        guarding.discard(one.before)
-        names = {word: one.after if name == one.before else name for word, name in names.items()}
-        names[one.before] = one.after
-        names.pop(one.after, None)
+            guarding.add(rename.after)
+        guarding.discard(rename.before)
+        names = {word: rename.after if name == rename.before else name for word, name in names.items()}
+        names[rename.before] = rename.after
+        names.pop(rename.after, None)
     return StatusWords(renames, names, {name: word for name, word in meanings.items() if name != word}, frozenset(guarding))
 
 

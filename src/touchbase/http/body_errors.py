@@ -144,7 +144,7 @@ def _union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) 
         return None
     options = [one for one in kind.types if not isinstance(one, types.NoneType)]
     fitting = types.ListType if isinstance(data, list) else types.StrType if isinstance(data, str) else types.NoneType
-    return _value(data, next((one for one in options if isinstance(_bare(one), fitting)), options[0]), pointer, faults)
+    return _value(data, next((option for option in options if isinstance(_bare(option), fitting)), options[0]), pointer, faults)
 
 
 def _bare(kind: types.Type) -> types.Type:

@@ -66,10 +66,10 @@ def pages() -> dict[str, Traversable]:
     folder = _folder()
     if not folder.is_dir():
         return {}
-    found = {each.name: each for each in folder.iterdir() if each.is_file()}
+    found = {entry.name: entry for entry in folder.iterdir() if entry.is_file()}
     for kind in folder.iterdir():
         if kind.is_dir():
-            found |= {f"{kind.name}/{each.name}": each for each in kind.iterdir()}
+            found |= {f"{kind.name}/{entry.name}": entry for entry in kind.iterdir()}
     return {path: each for path, each in found.items() if path.rpartition(".")[2] in ("md", *PICTURE)}
 
 

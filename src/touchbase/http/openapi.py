@@ -89,7 +89,7 @@ def _drop_defaults(document: Json) -> None:
     Client generators take a `default` as a promise that the member is present, and require it from the caller.
     """
     schemas = document["components"]["schemas"]
-    sent = _referenced([each["requestBody"] for each in operations(document) if "requestBody" in each], schemas)
+    sent = _referenced([operation["requestBody"] for operation in operations(document) if "requestBody" in operation], schemas)
     for name, schema in schemas.items():
         for member, described in schema.get("properties", {}).items():
             if "default" not in described:

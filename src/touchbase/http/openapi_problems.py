@@ -41,8 +41,8 @@ _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 def problem_meaning(status: int) -> str:
     """Return what problems with this status mean and what to do, with their codes if there are several."""
-    errors = [each for each in response_errors() if each.status == status]
-    texts = [f"{meaning(each)} {each.remedy}" for each in errors]
+    errors = [response_error for response_error in response_errors() if response_error.status == status]
+    texts = [f"{meaning(error)} {error.remedy}" for error in errors]
     return texts[0] if len(errors) == 1 else " ".join(f"`{each.code}`: {text}" for each, text in zip(errors, texts, strict=True))
 
 

@@ -97,7 +97,7 @@ class Problem(msgspec.Struct, omit_defaults=False):
     valid_cursor: str | msgspec.UnsetType = msgspec.UNSET
 
 
-STATUS = {each.code: each.status for each in response_errors()}
+STATUS = {response_error.code: response_error.status for response_error in response_errors()}
 """Code -> status of every error that a response may have."""
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Problem).decode

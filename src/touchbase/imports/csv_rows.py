@@ -86,10 +86,10 @@ def _detect_delimiter(file: BinaryIO, encoding: str, limits: Limits) -> str:
     """
     best, most = ONE_COLUMN, (0.0, 0)
     any_width = replace(limits, columns=limits.row_characters, blank_rows=_SAMPLE_BLANK_ROWS)
-    for each in DELIMITERS:
+    for delimiter in DELIMITERS:
         widths: list[int] = []
         try:
-            for row in islice(_rows(_open(file, encoding), each, any_width), _SAMPLE_ROWS):
+            for row in islice(_rows(_open(file, encoding), delimiter, any_width), _SAMPLE_ROWS):
                 widths.append(len(row.cells))
         except TooManyBlankRows:
             pass
@@ -99,7 +99,7 @@ def _detect_delimiter(file: BinaryIO, encoding: str, limits: Limits) -> str:
             continue
         score = (sum(1 for width in widths if width == widths[0]) / len(widths), widths[0])
         if score > most:
-            best, most = each, score
+            best, most = delimiter, score
     return best
 
 

@@ -236,7 +236,7 @@ def _change(command: ImportRows, creation: _Create, existing: _Record) -> Update
     words = command.settings.words(kind.kind)
     if new.status is not None and new.status != words.of(existing.status):
         changes["status"] = new.status
-    present = {one.name: one.value for one in existing.custom_fields}
+    present = {custom_field.name: custom_field.value for custom_field in existing.custom_fields}
     custom: dict[str, str | None] = {name: value for name, value in creation.custom if present.get(name) != value}
     if not changes and not custom:
         return None

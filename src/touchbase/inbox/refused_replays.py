@@ -38,7 +38,7 @@ async def replay_refused(
     if refused.content is None:
         when = to_text(refused.replayed_us or 0)
         raise WrongState(f"{refused.replayed_by} replayed this webhook at {when}: it is delivery {refused.delivery_id}")
-    secrets = tuple(secret for one in connections if one.channel == refused.channel for secret in one.secrets)
+    secrets = tuple(secret for connection in connections if connection.channel == refused.channel for secret in connection.secrets)
     chosen = tool or refused.tool
     sender = Sender(chosen, verified=True, secrets=secrets)
     try:

@@ -38,7 +38,7 @@ class SenderChecks:
         verification on the channel. If no connection has a secret and verification is not required, nothing is checked.
         """
         required = client.settings.require_verification.on(arrival.channel)
-        guarded = [one for one in connections if one.channel == arrival.channel and one.secrets]
+        guarded = [connection for connection in connections if connection.channel == arrival.channel and connection.secrets]
         if not guarded and not required:
             return UNPROVEN
         # A public key is not secret and may appear in a webhook.

@@ -27,8 +27,9 @@ def barred_tools(connections: Sequence[Connection], delivery: Delivery) -> froze
     """
     since = delivery.received_us - CACHE_TTL
     return frozenset(
-        one.tool for one in connections
-        if one.channel == delivery.channel and one.secrets and one.guarded_us is not None and one.guarded_us < since
+        connection.tool for connection in connections
+        if connection.channel == delivery.channel and connection.secrets
+        and connection.guarded_us is not None and connection.guarded_us < since
     )  # fmt: skip
 
 

@@ -123,13 +123,13 @@ class Conversation:
 
     async def _call(self, params: Json) -> Json:
         name, arguments = str(params.get("name")), params.get("arguments") or {}
-        tool = next((each for each in self.tools if each.name == name), None)
+        tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
             if name in TOOLS:
                 raise _Wrong(
                     INVALID_PARAMS, f"the key has no scope {TOOLS[name].scope}, which {name} needs: ask the person for another key"
                 )
-            raise _Wrong(INVALID_PARAMS, f"there is no tool {name[:60]!r}: there are {', '.join(each.name for each in self.tools)}")
+            raise _Wrong(INVALID_PARAMS, f"there is no tool {name[:60]!r}: there are {', '.join(tool.name for tool in self.tools)}")
         if tool is WHOAMI:
             return _result_of(self._who())
         try:

@@ -183,7 +183,7 @@ class MergeResource:
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
 
     def _response(self, client: Client, merge: Merge, *, flat: bool) -> Response:
-        fields = [MergedFieldOut(each.name, each.value, each.source, each.before, each.is_custom) for each in merge.fields]
+        fields = [MergedFieldOut(field.name, field.value, field.source, field.before, field.is_custom) for field in merge.fields]
         until = None if merge.id is None else to_text(gone_us(merge.at, client.settings.keep_deleted_days))
         record = self._kind.out(merge.record, flat, client.settings)
         body = {"merge_id": merge.id, "merged": merge.absorbed, "undo_until": until, "fields": fields, self._kind.type.name: record}

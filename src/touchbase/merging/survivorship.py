@@ -77,39 +77,39 @@ def _ranked(records: Sequence[Record], survivorship: str) -> list[Record]:
 
 def _filled(record: Record) -> int:
     fields = sum(getattr(record, name) is not None for name in stamped_fields(record))
-    return fields + (record.status is not None) + sum(each.value is not None for each in record.custom_fields)
+    return fields + (record.status is not None) + sum(custom_field.value is not None for custom_field in record.custom_fields)
 
 
 def _newest(values: Sequence[_Candidate]) -> _Candidate:
     best = values[0]
-    for each in values[1:]:
-        if beats(each.stamp, best.stamp):
-            best = each
+    for value in values[1:]:
+        if beats(value.stamp, best.stamp):
+            best = value
     return best
 
 
 def _chosen(values: Sequence[_Candidate], policy: Policy, name: str, survivor: int) -> _Candidate:
     survivorship = policy.survivorship
     if name in policy.from_ids:
-        return next(each for each in values if each.source == policy.from_ids[name])
+        return next(value for value in values if value.source == policy.from_ids[name])
     if survivorship == NEWEST:
         return _newest(values)
     if survivorship == KEEP:
-        return next(each for each in values if each.source == survivor)
+        return next(value for value in values if value.source == survivor)
     assert survivorship in (IF_EMPTY, MOST_COMPLETE)
-    return next((each for each in values if each.value is not None), values[0])
+    return next((value for value in values if value.value is not None), values[0])
 
 
 def _set_keys(record: Record, records: Sequence[Record]) -> None:
     """Set the normal forms of the addresses that were chosen."""
     if isinstance(record, Contact):
-        others = [each for each in records if isinstance(each, Contact)]
-        record.email_key = next((each.email_key for each in others if record.email and each.email == record.email), None)
-        record.linkedin_key = next((each.linkedin_key for each in others if record.linkedin_url == each.linkedin_url), None)
+        others = [record for record in records if isinstance(record, Contact)]
+        record.email_key = next((other.email_key for other in others if record.email and other.email == record.email), None)
+        record.linkedin_key = next((other.linkedin_key for other in others if record.linkedin_url == other.linkedin_url), None)
 
 
 def _merge_custom(outcome: Outcome, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:
-    of_record = {each.id: {one.name: one for one in each.custom_fields} for each in ranked}
+    of_record = {each.id: {custom_field.name: custom_field for custom_field in each.custom_fields} for each in ranked}
     own = of_record[survivor.id]
     for name in dict.fromkeys(one.name for each in (survivor, *ranked) for one in each.custom_fields):
         values = [_custom(of_record[each.id].get(name), each, survivor) for each in ranked]
@@ -152,7 +152,7 @@ def _merge_status(
     record, name = outcome.record, RECORD_TYPES[entry.record_kind].status
     refold_status(record, history, words)
     values = [_Candidate(words.of(each.status), NEVER, each.id) for each in ranked]
-    newest = next((each.source for each in values if each.value == record.status), survivor.id)
+    newest = next((value.source for value in values if value.value == record.status), survivor.id)
     is_last_set = policy.survivorship == NEWEST and name not in policy.from_ids
     chosen = _Candidate(record.status, NEVER, newest) if is_last_set else _chosen(values, policy, name, survivor.id)
     if chosen.value != record.status:

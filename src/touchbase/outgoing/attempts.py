@@ -107,7 +107,7 @@ def attempt_from(endpoint: Endpoint, message: Message, answer: Answer, at: Micro
 
 def without_secrets(text: str, endpoint: Endpoint) -> str:
     """Return what a receiver answered without the endpoint's secrets, which it may repeat as they are, percent-encoded or in JSON."""
-    parts = _secret_parts(tuple(each.value for each in endpoint.secrets)) if text else ()
+    parts = _secret_parts(tuple(secret.value for secret in endpoint.secrets)) if text else ()
     for _, pattern in parts:
         text = pattern.sub(STRUCK, text)
     if len(text.encode()) < RESPONSE_BYTES - len(STRUCK):
@@ -122,7 +122,7 @@ def without_secrets(text: str, endpoint: Endpoint) -> str:
 @lru_cache(1_000)
 def _secret_parts(secrets: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the parts of secrets to strike, the longest first, each with the pattern of all its forms."""
-    parts = [part for each in secrets for part in (each, urlsplit(each).path, each.removeprefix("whsec_"), *_SLASHES.split(each))]
+    parts = [part for secret in secrets for part in (secret, urlsplit(secret).path, secret.removeprefix("whsec_"), *_SLASHES.split(secret))]
     found = sorted({part for part in parts if len(part) >= SHORTEST_SECRET}, key=len, reverse=True)
     return tuple((part, re.compile("".join(map(_in_any_form, part)), re.IGNORECASE)) for part in found)
 

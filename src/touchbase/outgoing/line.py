@@ -309,7 +309,7 @@ class Line:
         position = max(self.stored, min(rest[0] - 1 if rest else self.read, stop - 1))
         done = [sequence for sequence in self._done if sequence <= position]
         counted = {*done}
-        attempts = [one for one in self._attempts if one.outcome not in DONE or one.sequence in counted]
+        attempts = [attempt for attempt in self._attempts if attempt.outcome not in DONE or attempt.sequence in counted]
         remove = [sequence for sequence in self._remove if sequence in counted]
         return Unstored(position, [(item, item.pending()) for item in save.values()], remove, _listed(attempts), done)
 
@@ -324,19 +324,21 @@ class Line:
             elif self._changed.get(item.sequence) is item and item.pending() == row:
                 del self._changed[item.sequence]
         removed, gone = {*unstored.remove}, {*unstored.done}
-        self._remove = [one for one in dict.fromkeys(self._remove) if one not in removed]
-        shown = {id(one) for one in unstored.attempts}
-        self._attempts = [one for one in self._attempts if id(one) not in shown and not (one.outcome in DONE and one.sequence in gone)]
+        self._remove = [sequence for sequence in dict.fromkeys(self._remove) if sequence not in removed]
+        shown = {id(attempt) for attempt in unstored.attempts}
+        self._attempts = [
+            attempt for attempt in self._attempts if id(attempt) not in shown and not (attempt.outcome in DONE and attempt.sequence in gone)
+        ]
         self._fresh = [one for one in self._fresh if one in self._items and not self._items[one].is_stored]
 
 
 def _listed(attempts: Sequence[Attempt]) -> list[Attempt]:
     """Return the attempts to store: all but many successes at once."""
     found, plain = [], 0
-    for each in attempts:
-        if each.outcome == DELIVERED and each.number == 1:
+    for attempt in attempts:
+        if attempt.outcome == DELIVERED and attempt.number == 1:
             plain += 1
             if plain > LISTED:
                 continue
-        found.append(each)
+        found.append(attempt)
     return found

@@ -109,7 +109,7 @@ class Endpoint:
 
     def signing(self, now: Micros) -> list[str]:
         """Return the secrets that sign at this time."""
-        return [each.value for each in self.secrets if each.until_us is None or each.until_us > now]
+        return [secret.value for secret in self.secrets if secret.until_us is None or secret.until_us > now]
 
 
 @dataclass(slots=True)

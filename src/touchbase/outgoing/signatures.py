@@ -23,5 +23,5 @@ def signature_headers(secrets: Sequence[str], message_id: str, at: Micros, body:
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(sign(each, message_id, timestamp, body) for each in secrets),
+        "webhook-signature": " ".join(sign(secret, message_id, timestamp, body) for secret in secrets),
     }

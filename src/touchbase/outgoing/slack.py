@@ -32,9 +32,9 @@ def slack_body(notice: Notice, template: str, values: Mapping[str, Any]) -> dict
     """Return the body of a request to an incoming webhook."""
     headline = _short(notice.headline)
     sections = list(_sections(render(template, values, escaped))) if template else list(_standard(headline, notice))
-    blocks = [_section(each) for each in sections]
+    blocks = [_section(section) for section in sections]
     if details := list(_details(notice)):
-        blocks.append({"type": "context", "elements": [_mrkdwn(each) for each in details]})
+        blocks.append({"type": "context", "elements": [_mrkdwn(detail) for detail in details]})
     return {"text": headline, "blocks": blocks} if blocks else {"text": headline}
 
 

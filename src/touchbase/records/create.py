@@ -54,7 +54,7 @@ def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: 
     if asked := request.custom_fields:
         custom = validation.custom_fields(asked, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings))
     faults += request.body_faults
-    columns = kind.columns({each.name: getattr(request, each.name) for each in kind.fields}, faults)
+    columns = kind.columns({field.name: getattr(request, field.name) for field in kind.fields}, faults)
     if status := validation.text_or_none(getattr(request, kind.status)):
         columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
     validation.raise_if_any(faults)
@@ -117,11 +117,11 @@ def merge_command(command: CreateRecord[R], existing: int, client: Client) -> Up
     """Return the update that gives an existing record the values of the request; fields that it leaves out stay."""
     new, kind = command.record, type_of(command.record)
     columns: dict[str, str | int | None] = {}
-    for each in kind.fields:
-        if (value := getattr(new, each.name)) is not None:
-            columns[each.name] = value
-            if each.key:
-                columns[each.key] = getattr(new, each.key)  # None for a LinkedIn text that identifies no person
+    for field in kind.fields:
+        if (value := getattr(new, field.name)) is not None:
+            columns[field.name] = value
+            if field.key:
+                columns[field.key] = getattr(new, field.key)  # None for a LinkedIn text that identifies no person
     if new.status is not None:
         columns["status"] = new.status
     update = kind.update(

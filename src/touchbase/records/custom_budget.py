@@ -71,7 +71,7 @@ def _winning_writes(
     for one in fields:
         stamp = (one.priority, one.stamped_us, one.stamp_key)
         entries = writes.setdefault(one.name, [])
-        if stamp != NEVER and stamp[1:] not in removed and all(each.stamp != stamp for each in entries):
+        if stamp != NEVER and stamp[1:] not in removed and all(entry.stamp != stamp for entry in entries):
             entries.append(Written(one.value, stamp))  # of a creation that is no entry, or of a removal of all fields
     cleared = record.stamps.get(CLEARED, NEVER)
     best: dict[str, Written] = {}

@@ -171,7 +171,7 @@ def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, r
     """Return all addresses that were set in this field of a record."""
     writes = [one for event in history if (one := named_address(event, name)) is not None]
     present = Written(getattr(record, name), current_stamp(record, name))
-    is_in_history = present.stamp == NEVER or present.stamp[1:] in removed or any(each.stamp == present.stamp for each in writes)
+    is_in_history = present.stamp == NEVER or present.stamp[1:] in removed or any(write.stamp == present.stamp for write in writes)
     if not is_in_history and (record.from_api or name in record.stamps):
         writes.append(present)
     return writes
@@ -207,14 +207,14 @@ def _first_of_kind(writes: Sequence[Written], objects: Objects) -> Written:
 
 def _by_kind(writes: Iterable[Written]) -> Iterator[tuple[tuple[str, str], list[Written]]]:
     found: dict[tuple[str, str], list[Written]] = {}
-    for each in writes:
-        found.setdefault(each.source[:2], []).append(each)
+    for write in writes:
+        found.setdefault(write.source[:2], []).append(write)
     yield from found.items()
 
 
 def _last(writes: Sequence[Written]) -> Written:
     best = writes[0]
-    for each in writes[1:]:
-        if beats(each.stamp, best.stamp):
-            best = each
+    for write in writes[1:]:
+        if beats(write.stamp, best.stamp):
+            best = write
     return best

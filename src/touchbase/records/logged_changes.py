@@ -31,8 +31,8 @@ def state_of(record: Record, words: StatusWords = PLAIN) -> State:
     """Return the present values of a record with its loaded custom fields."""
     kind = type_of(record).kind
     state = state_of_shown(kind, shown_values(record), words)
-    for one in record.custom_fields:
-        state[f"{CUSTOM}{one.name}"] = one.value
+    for custom_field in record.custom_fields:
+        state[f"{CUSTOM}{custom_field.name}"] = custom_field.value
     return state
 
 

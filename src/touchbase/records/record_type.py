@@ -81,13 +81,13 @@ class RecordType(Generic[R_co]):
     def columns(self, given: Mapping[str, str | int | None], faults: list[Fault]) -> dict[str, str | int | None]:
         """Return the columns of the given fields, with their normal forms; texts are trimmed, and None where blank."""
         columns: dict[str, str | int | None] = {}
-        for each in self.fields:
-            name = each.name
+        for field in self.fields:
+            name = field.name
             if name in given:
                 value = given[name]
-                if each.normalize is not None:
+                if field.normalize is not None:
                     columns[name] = text = validation.text_or_none(value)
-                    columns[each.key] = each.normalize(text, f"/{name}", faults)
+                    columns[field.key] = field.normalize(text, f"/{name}", faults)
                 else:
                     columns[name] = value.strip() or None if isinstance(value, str) else value
         return columns
@@ -151,7 +151,7 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
 )
 RECORD_TYPES: dict[int, RecordType[Contact] | RecordType[Company]] = {CONTACT: CONTACT_TYPE, COMPANY: COMPANY_TYPE}
 
-KEY_FIELDS = {field.name: field for each in RECORD_TYPES.values() for field in each.keys}
+KEY_FIELDS = {field.name: field for record_kind in RECORD_TYPES.values() for field in record_kind.keys}
 """Fields that only one record of a client can have a value of."""
 IDENTITY_FIELDS = {name: field for name, field in KEY_FIELDS.items() if field.link}
 """Fields by which webhooks find a record; identity resolution sets them with their normal forms."""

@@ -86,11 +86,11 @@ def in_order(record: Record, history: Iterable[StoredEvent], words: StatusWords)
     kind = type_of(record)
     renames = [
         StoredEvent(
-            kind.kind, record.id, one.at_us, f"!{RENAMED}", f"{kind.name}.{RENAMED}", "", None, "api", "api", None, None,
-            one.at_us, VIA_API, {"by": Author(one.by)} if one.by else {},
+            kind.kind, record.id, rename.at_us, f"!{RENAMED}", f"{kind.name}.{RENAMED}", "", None, "api", "api", None, None,
+            rename.at_us, VIA_API, {"by": Author(rename.by)} if rename.by else {},
         )
-        for one in words.renames
-        if one.at_us > ordered[0].effective_time[0]
+        for rename in words.renames
+        if rename.at_us > ordered[0].effective_time[0]
     ]  # fmt: skip
     return sorted([*ordered, *renames], key=lambda event: event.effective_time)
 
@@ -167,9 +167,9 @@ class HistoryWalk:
                 pass
             if not is_unchanged:
                 del self.fields.shown[name]  # the first change shows the value before
-        for one in self.record.custom_fields:
-            if (one.stamped_us, one.stamp_key) == at:
-                for _ in self.custom.write(one.name, Written(one.value, (one.priority, *at))):
+        for custom_field in self.record.custom_fields:
+            if (custom_field.stamped_us, custom_field.stamp_key) == at:
+                for _ in self.custom.write(custom_field.name, Written(custom_field.value, (custom_field.priority, *at))):
                     pass
 
     def step(self, event: StoredEvent) -> list[FieldChange]:
@@ -303,7 +303,7 @@ async def timeline(
     history, since_us = await read_history(store, record, before)
     entries = [TimelineEntry(event, changed) for event, changed in await explain(record, history, words)]
     if before is not None:
-        entries = [each for each in entries if each.event.effective_time < before]
+        entries = [entry for entry in entries if entry.event.effective_time < before]
     page = entries[:limit]
     more = len(entries) > limit or (since_us is not None and bool(page))
     return page, page[-1].event.effective_time if more else None, since_us

@@ -73,7 +73,7 @@ class ExplainedValue:
 
 def value_names(record: Record) -> list[str]:
     """Return the names of the record's fields as histories have them: custom fields as `cf.NAME`."""
-    return [*derived_values(record), *stamped_fields(record), *(f"{CUSTOM}{one.name}" for one in record.custom_fields)]
+    return [*derived_values(record), *stamped_fields(record), *(f"{CUSTOM}{custom_field.name}" for custom_field in record.custom_fields)]
 
 
 async def value_history(
@@ -129,7 +129,7 @@ def _snapshot(record: R, walk: HistoryWalk, updated_us: Micros) -> R:
         fields["company_id"] = int(company)
     if isinstance(record, Company):
         fields["domain"] = fields["domain"] or record.domain
-    custom = [replace(one, value=walk.custom.shown.get(one.name)) for one in record.custom_fields]
+    custom = [replace(custom_field, value=walk.custom.shown.get(custom_field.name)) for custom_field in record.custom_fields]
     return replace(record, **derived, **fields, custom_fields=custom, updated_us=updated_us)  # type: ignore[arg-type]
 
 

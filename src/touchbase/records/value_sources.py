@@ -53,11 +53,11 @@ def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapp
         is_derived = name == "company_id" and stamp == DERIVED  # it follows from the address, not from an event
         if value is not None and not is_derived and not _is_of(writes, value, stamp, record, is_strict=is_strict):
             yield WrongValue(name, value, UNSET)
-    for one in record.custom_fields:
-        writes = [write for event in history for write in _custom_writes(one.name, event)]
-        stamp = (one.priority, one.stamped_us, one.stamp_key)
-        if one.value is not None and not _is_of(writes, one.value, stamp, record, is_strict=is_strict):
-            yield WrongValue(f"custom field {one.name}", one.value, UNSET)
+    for custom_field in record.custom_fields:
+        writes = [write for event in history for write in _custom_writes(custom_field.name, event)]
+        stamp = (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)
+        if custom_field.value is not None and not _is_of(writes, custom_field.value, stamp, record, is_strict=is_strict):
+            yield WrongValue(f"custom field {custom_field.name}", custom_field.value, UNSET)
 
 
 def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int | None]) -> Iterator[_Write]:

@@ -139,11 +139,11 @@ class Retention:
         is_due = has_passed(PRUNE_INTERVAL, self._pruned_us, self._clock())
         if is_due or self._unfinished:
             clients = [each for each in await self._store.read(list_clients()) if is_due or each.number in self._unfinished]
-            self._unfinished = {each.number for each in clients if not await self._is_done(self._maintain(each))}
+            self._unfinished = {client.number for client in clients if not await self._is_done(self._maintain(client))}
         if is_due:
             self._pruned_us = self._clock()
             # Late webhooks about erased persons were dropped since then, and remain in the write-ahead log.
-            self._vacuumed = self._vacuumed and not any(each.has_erased for each in clients)
+            self._vacuumed = self._vacuumed and not any(client.has_erased for client in clients)
         if not self._vacuumed and not self._stopping.is_set():
             self._vacuumed = await self._store.vacuum() is not Vacuumed.BLOCKED
 

@@ -95,12 +95,14 @@ class _Reader:
 
     async def known(self) -> _Read:
         """Count the records."""
-        counts = {each.number: await self.store.read(CountFound(each.number, self.search_for(each))) for each in self.clients}
+        counts = {client.number: await self.store.read(CountFound(client.number, self.search_for(client))) for client in self.clients}
         return _Read(counts, sum(counts.values()))
 
     async def records(self, known: _Read, place: Place) -> tuple[list[tuple[Client, Record]], Place | None]:
         """Return the records of the page that begins at a place, and where the next page begins."""
-        some = [each for each in self.clients if known.counts.get(each.number) or each.number == place.client or len(self.clients) == 1]
+        some = [
+            client for client in self.clients if known.counts.get(client.number) or client.number == place.client or len(self.clients) == 1
+        ]
         return await records_across(self.store, some, self.search_for, place, self.size, page_bytes=self.page_bytes)
 
     async def place(self, known: _Read, page: int) -> Place | None:
@@ -109,10 +111,10 @@ class _Reader:
             return Place(self.clients[0].number) if self.clients else None
         if page in known.places:
             return known.places[page]
-        nearest = max((each for each in known.places if each < page), default=None)
+        nearest = max((place for place in known.places if place < page), default=None)
         if nearest is not None:
             begins = known.places[nearest]
-            owner = next((each for each in self.clients if each.number == begins.client), None)
+            owner = next((client for client in self.clients if client.number == begins.client), None)
             found = None if owner is None else await self._skip(owner, begins.after, (page - nearest) * self.size)
             if found is not None:
                 return found

@@ -39,5 +39,5 @@ async def list_cells(store: ProcessingStore, address: str = "") -> list[ListedCe
     cells = [] if router is None else sorted(router.cells.values(), key=lambda each: each.cell.number)
     return [
         ListedCell(Cell(HOME, HOME_NAME, address, OPEN, 0, counts.get(HOME, 0)), reason),
-        *(ListedCell(replace(each.cell, clients=counts.get(each.cell.number, 0)), each.reason) for each in cells),
+        *(ListedCell(replace(cell.cell, clients=counts.get(cell.cell.number, 0)), cell.reason) for cell in cells),
     ]

@@ -84,17 +84,17 @@ _TIMES = {
 
 
 def _own_fields(kind: RecordType[Any]) -> dict[str, SearchField]:
-    columns = {each.name for each in dataclass_fields(Contact if kind.kind == CONTACT else Company)}
+    columns = {dataclass_field.name for dataclass_field in dataclass_fields(Contact if kind.kind == CONTACT else Company)}
     made = [
         SearchField("id", FieldKind.NUMBER, "id", nullable=False),
         SearchField("created_time", FieldKind.TIME, "created_us", nullable=False),
         SearchField("updated_time", FieldKind.TIME, "updated_us", nullable=False),
     ]
-    for each in kind.fields:
-        if each.key:
-            made.append(SearchField(each.name, FieldKind.KEY, each.key, nullable=each.name != "domain"))
+    for field in kind.fields:
+        if field.key:
+            made.append(SearchField(field.name, FieldKind.KEY, field.key, nullable=field.name != "domain"))
         else:
-            made.append(SearchField(each.name, FieldKind.NUMBER if each.name == "company_id" else FieldKind.TEXT, each.name))
+            made.append(SearchField(field.name, FieldKind.NUMBER if field.name == "company_id" else FieldKind.TEXT, field.name))
     made += [SearchField(kind.status, FieldKind.TEXT, "status"), SearchField("previous_status", FieldKind.TEXT, "previous_status")]
     made += [SearchField(name, FieldKind.TIME, column) for name, column in _TIMES.items() if column in columns]
     return {each.name: replace(each, record_kind=kind.kind) for each in made}
@@ -147,9 +147,9 @@ class SearchFields:
     def nearest(self, name: str, also: Collection[str] = ()) -> str | None:
         """Return the known name that is most like this one."""
         known = [*OWN_FIELDS[self.kind], *FLAGS[self.kind], *also]
-        known += [f"{CUSTOM}{each}" for each in RECORD_TYPES[self.kind].field_types(self._settings)]
+        known += [f"{CUSTOM}{field_kind}" for field_kind in RECORD_TYPES[self.kind].field_types(self._settings)]
         if self.kind == CONTACT:
-            known += [f"{OF_COMPANY}{each}" for each in OWN_FIELDS[COMPANY]]
+            known += [f"{OF_COMPANY}{own_field}" for own_field in OWN_FIELDS[COMPANY]]
         by_folded = {_letters(each): each for each in reversed(known)}
         near = suggest(_letters(name[: 2 * LONGEST_COMPARED]), by_folded, cutoff=0.5)
         return near and by_folded[near]

@@ -163,7 +163,7 @@ class Parser:
         self.values += len(values)
         if self.values > MOST_OF_ALL:
             raise InvalidText("too_many", f"has {len(values)} values; the conditions of a search have at most {MOST_OF_ALL} together")
-        texts = [_text(each, field) for each in values]
+        texts = [_text(value, field) for value in values]
         # A custom field that is not declared is compared as a number where that is meant.
         numeric = field.declared == "number" or (not field.declared and op in ORDERED and number_of(texts[0]) is not None)
         numeric = numeric and field.is_custom and op not in TEXT_OPS

@@ -65,7 +65,7 @@ def texts_of(record: Record) -> Iterator[str]:
     """Yield the texts of a record that are searched: names, e-mail address, domain, values of custom fields."""
     own = (record.first_name, record.last_name, record.email_key) if isinstance(record, Contact) else (record.name, record.domain)
     yield from (text for text in own if text)
-    yield from (one.value for one in record.custom_fields if one.value)
+    yield from (custom_field.value for custom_field in record.custom_fields if custom_field.value)
 
 
 def indexed_words(record: Record) -> str:
@@ -80,7 +80,9 @@ def indexed_words(record: Record) -> str:
         room -= len(folded)
         if room <= 0 or len(words) > MOST:
             break
-    marks = dict.fromkeys(field_mark(record.client, kind, one.name) for one in record.custom_fields if one.value is not None)
+    marks = dict.fromkeys(
+        field_mark(record.client, kind, custom_field.name) for custom_field in record.custom_fields if custom_field.value is not None
+    )
     if room <= 0 or len(words) > MOST:
         marks[first] = None
     return " ".join([*marks, *(first + word for word in islice(words, MOST))])

@@ -33,7 +33,7 @@ class ProcessMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._collectors: dict[object, Any] = {each: self._collector(each) for each in METRICS if not isinstance(each, Reading)}
+        self._collectors: dict[object, Any] = {metric: self._collector(metric) for metric in METRICS if not isinstance(metric, Reading)}
         self._children: dict[object, Callable[[float], None]] = {}
         """For each metric and values of its labels, the function that counts: the library's `labels()` takes longer than counting."""
         for channel in CHANNELS:

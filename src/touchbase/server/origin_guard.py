@@ -53,7 +53,7 @@ class OriginGuard:
     """
 
     def __init__(self, names: Iterable[str], origins: Collection[str] = (), *, public: Iterable[str] = (), any_name: bool = False) -> None:
-        self._origins = frozenset(each.encode() for each in origins)
+        self._origins = frozenset(origin.encode() for origin in origins)
         self._any_name = any_name
         own, outside = (frozenset(each.lower() for each in some) for some in (names, public))
         self._is_own = lru_cache(maxsize=1024)(lambda host: _is_own(host.decode("latin-1"), own))
@@ -103,7 +103,7 @@ class CorsHeaders:
     """The CORS headers of responses, which let pages of the listed origins read them."""
 
     def __init__(self, origins: Collection[str]) -> None:
-        self._origins = frozenset(each.encode() for each in origins)
+        self._origins = frozenset(origin.encode() for origin in origins)
 
     def lists(self, origin: bytes) -> bool:
         """Return whether pages of this origin may send requests."""

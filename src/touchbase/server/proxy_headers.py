@@ -28,7 +28,7 @@ class TrustedProxies:
     """The proxies whose `X-Forwarded-*` headers are trusted."""
 
     def __init__(self, networks: Iterable[str]) -> None:
-        self._networks = [ip_network(each) for each in networks]
+        self._networks = [ip_network(network) for network in networks]
 
     def trust(self, address: str) -> bool:
         """Return whether this is the address of a trusted proxy."""

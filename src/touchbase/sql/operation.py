@@ -152,10 +152,10 @@ def _needs(ids: str | Needs | None) -> Needs:
 def _call_type(base: type, plan: Callable[..., Plan[Any]], injected: int) -> Any:
     """Return the class of an operation's calls: the plan's parameters are its attributes, but for those that the store injects."""
     parameters = [*signature(plan).parameters.values()][injected:]
-    fields = [(each.name, each.annotation, _default(each)) for each in parameters]
+    fields = [(parameter.name, parameter.annotation, _default(parameter)) for parameter in parameters]
     call_type: Any = make_dataclass(plan.__name__, fields, bases=(base,), slots=True)
     call_type.__module__, call_type.__doc__, call_type.plan = plan.__module__, plan.__doc__, staticmethod(plan)
-    names = "".join(f"call.{each.name}, " for each in parameters)
+    names = "".join(f"call.{parameter.name}, " for parameter in parameters)
     arguments: Callable[[Any], tuple[Any, ...]] = eval(f"lambda call: ({names})")  # noqa: S307 - twice as fast as getattr
     return call_type, arguments
 

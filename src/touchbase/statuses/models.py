@@ -108,4 +108,4 @@ def listed(settings: ClientSettings, kind: int, counts: Mapping[str, int], refus
 def same_spelling(name: str, statuses: Sequence[str]) -> str | None:
     """Return the status that differs from this name at most in case and underscores; events cannot tell such words apart."""
     folded = name.casefold().replace("_", " ")
-    return next((each for each in statuses if each.casefold().replace("_", " ") == folded), None)
+    return next((status for status in statuses if status.casefold().replace("_", " ") == folded), None)

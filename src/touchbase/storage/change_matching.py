@@ -35,7 +35,7 @@ def _matching(listing: Any) -> Plan[list[tuple[int, Micros, Micros]]]:
         records = (yield from search_plans.search_companies(listing)).records
     else:
         return (yield from matching(listing))
-    return [(each.id, each.created_us, each.updated_us) for each in records]
+    return [(record.id, record.created_us, record.updated_us) for record in records]
 
 
 @executes(ChangeMatching, ids=_needs, cipher=True)

@@ -23,7 +23,7 @@ AnyIdempotent = Idempotent[Any]
 
 
 def _needs(commands: Sequence[AnyIdempotent]) -> Mapping[str, int]:
-    return needs_of([each.command for each in commands if each.command is not None])
+    return needs_of([command.command for command in commands if command.command is not None])
 
 
 def _clients(call: AnyIdempotent) -> Iterable[int | None]:
@@ -62,9 +62,9 @@ def execute_once(commands: Sequence[AnyIdempotent], ids: Ids, cipher: Cipher) ->
 
 def _execute_new(commands: Sequence[AnyIdempotent], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Execute commands with new keys; no two of them have the same key."""
-    inner: list[Command[Any]] = [each.command for each in commands if each.command is not None]
+    inner: list[Command[Any]] = [command.command for command in commands if command.command is not None]
     outcomes = iter((yield from plan_of(inner, ids, cipher)))
-    results = [None if each.command is None else next(outcomes) for each in commands]
+    results = [None if command.command is None else next(outcomes) for command in commands]
     rows: list[Row] = []
     for each, result in zip(commands, results, strict=True):
         response = each.make_response(result)

@@ -33,7 +33,9 @@ async def schema_state(url: str) -> SchemaState:
     if path is not None:
         try:
             with closing(open_reader(path)) as connection:
-                return SchemaState(tuple(each.name for each in pending_migrations(connection.cursor(), packaged("sqlite"))), None)
+                return SchemaState(
+                    tuple(pending_migration.name for pending_migration in pending_migrations(connection.cursor(), packaged("sqlite"))), None
+                )
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
     if url.startswith("sqlite:"):

@@ -180,24 +180,25 @@ class Spans:
 
     def applied(self, deliveries: Sequence[AppliedDelivery], began: Micros, ended: Micros) -> None:
         """Record an attempt to apply each of these deliveries, which one batch took."""
-        for each in deliveries:
-            if (receipt := context_of(span_of_text(each.trace))) is None:
+        for delivery in deliveries:
+            if (receipt := context_of(span_of_text(delivery.trace))) is None:
                 continue
             about: dict[str, Any] = {
-                **PROCESS, "messaging.message.id": str(each.id), "touchbase.channel": each.channel, "touchbase.state": each.state,
-                "touchbase.attempt": each.attempt, "touchbase.client": self._client_name(each.client_id),
+                **PROCESS, "messaging.message.id": str(delivery.id), "touchbase.channel": delivery.channel,
+                "touchbase.state": delivery.state, "touchbase.attempt": delivery.attempt,
+                "touchbase.client": self._client_name(delivery.client_id),
             }  # fmt: skip
-            if each.tool:
-                about["touchbase.tool"] = each.tool
+            if delivery.tool:
+                about["touchbase.tool"] = delivery.tool
             span = self._tracer.start_span("process inbox", below(receipt), SpanKind.CONSUMER, about, (Link(receipt),), began * 1000)
-            if each.state in ("received", "failed"):
-                _failed(span, each.state)
+            if delivery.state in ("received", "failed"):
+                _failed(span, delivery.state)
             span.end(ended * 1000)
 
     @contextmanager
     def sending(self, url: str, about: Mapping[str, str | int], causes: Sequence[str]) -> Iterator[OutgoingSpan]:
         """Record an outgoing request; `about`: attributes; `causes`: the stored spans of the receipts that led to it, the newest last."""
-        receipts = [one for each in causes[-MAX_CAUSES:] if (one := context_of(span_of_text(each))) is not None]
+        receipts = [one for cause in causes[-MAX_CAUSES:] if (one := context_of(span_of_text(cause))) is not None]
         given: dict[str, Any] = dict(about)
         if client := given.pop("client_id", None):
             given["touchbase.client"] = self._client_name(client)
@@ -208,7 +209,7 @@ class Spans:
                 parts = urlsplit(url)
                 given |= {"server.address": parts.hostname or "", "server.port": parts.port or (443 if parts.scheme == "https" else 80)}
         context = below(receipts[-1]) if receipts else NEW_TRACE
-        span = self._tracer.start_span(name, context, SpanKind.CLIENT, given, [Link(one) for one in receipts])
+        span = self._tracer.start_span(name, context, SpanKind.CLIENT, given, [Link(receipt) for receipt in receipts])
         made = OutgoingSpan(span)
         token = CURRENT.set(RequestSpan(span))
         try:

@@ -97,7 +97,7 @@ def display_text(value: object) -> str | None:
 
 def _joined(values: list[object]) -> str | None:
     """Join the names of several values with commas; None if one of them has no name."""
-    names = [display_name(one) if isinstance(one, dict) else text(one) if isinstance(one, str) else None for one in values]
+    names = [display_name(value) if isinstance(value, dict) else text(value) if isinstance(value, str) else None for value in values]
     return ", ".join(name for name in names if name is not None) if names and None not in names else None
 
 

@@ -41,13 +41,13 @@ class MessagePaths:
 
     def before(self, usual: MessagePaths) -> MessagePaths:
         """Return these paths, and after them the usual ones."""
-        return MessagePaths(*(f"{getattr(self, each.name)} {getattr(usual, each.name)}" for each in fields(self)))
+        return MessagePaths(*(f"{getattr(self, field.name)} {getattr(usual, field.name)}" for field in fields(self)))
 
     @property
     def members(self) -> list[str]:
         """The names of the message's members that have paths; a preview is a text."""
-        named = {"text" if each.name == "preview" else each.name for each in fields(self) if getattr(self, each.name)}
-        return [each.name for each in fields(MessageContent) if each.name in named]
+        named = {"text" if field.name == "preview" else field.name for field in fields(self) if getattr(self, field.name)}
+        return [field.name for field in fields(MessageContent) if field.name in named]
 
 
 _MAILBOX = (
@@ -154,7 +154,7 @@ _NOTHING = MessageContent()
 
 
 def _compiled(written: MessagePaths) -> dict[str, tuple[Path, ...]]:
-    return {each.name: tuple(dict.fromkeys(paths(getattr(written, each.name)))) for each in fields(written)}
+    return {field.name: tuple(dict.fromkeys(paths(getattr(written, field.name)))) for field in fields(written)}
 
 
 def _bodies(item: object, places: dict[str, tuple[Path, ...]]) -> tuple[str | None, str | None]:

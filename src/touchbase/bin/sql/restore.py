@@ -96,7 +96,7 @@ def _load(batch: Batch, kind: int, deleted: DeletedRecord[Any]) -> Plan[None]:
     record, resolver = deleted.record, batch.resolvers[kind]
     batch.logged_as[kind, record.id] = "restored"
     if record.custom_fields:
-        rows = [custom_field_row(batch.client, kind, record.id, one) for one in record.custom_fields]
+        rows = [custom_field_row(batch.client, kind, record.id, custom_field) for custom_field in record.custom_fields]
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, rows)
     record.updated_us = max(batch.now_us, record.updated_us + 1)
     resolver.by_id[record.id] = resolver.created[record.id] = record

@@ -65,7 +65,7 @@ TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE, CELL_TABLE, REFUSED_TABLE)
 
 def encrypted_table(name: str) -> EncryptedTable | None:
     """Return the encrypted columns of a table; None if it has none."""
-    return next((each for each in TABLES if each.name == name), None)
+    return next((table for table in TABLES if table.name == name), None)
 
 
 RECORD_KEY = Statement(

@@ -171,7 +171,7 @@ def settings_changed(key: Row, settings: ConnectionSettings, at: Micros) -> Plan
 
 def _log_ended(rows: Iterable[Row]) -> Plan[None]:
     silences = [Silence(*row) for row in rows]
-    yield from log_events([_event(one, EventType.CONNECTION_RESUMED, one.ended_us or one.noticed_us) for one in silences])
+    yield from log_events([_event(silence, EventType.CONNECTION_RESUMED, silence.ended_us or silence.noticed_us) for silence in silences])
 
 
 def _event(one: Silence, what: EventType, at: Micros) -> LoggedEvent:

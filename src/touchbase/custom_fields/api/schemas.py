@@ -160,4 +160,4 @@ def preview_of(found: Preview) -> FieldChangePreview:
 
 def type_preview_of(found: TypeCheck) -> FieldTypePreview:
     """Return the values that are not of a type as responses show them."""
-    return FieldTypePreview(True, found.misfits, [MisfitSample(*each) for each in found.samples])
+    return FieldTypePreview(True, found.misfits, [MisfitSample(*sample) for sample in found.samples])

@@ -111,7 +111,7 @@ class SuppressionResource:
         given.done()
         asked = await call.body(NewSuppressions, lambda partly: _listed(partly, now))
         entries = [new_entry(each, place, now) async for each, place in in_slices(_listed(asked, now))]
-        valid = [each for each in entries if isinstance(each, NewEntry)]
+        valid = [entry for entry in entries if isinstance(entry, NewEntry)]
         if owner.client is not None:
             call.api.limiter.storing(owner.client, len(valid), now)
         command = SaveEntries(owner.number, valid, now)
@@ -120,7 +120,7 @@ class SuppressionResource:
 
         def respond(saved: Sequence[Saved]) -> Response:
             following = iter(saved)
-            results: list[Saved | list[Fault]] = [next(following) if isinstance(each, NewEntry) else each for each in entries]
+            results: list[Saved | list[Fault]] = [next(following) if isinstance(entry, NewEntry) else entry for entry in entries]
             made = Response(201 if any(each.outcome == CREATED for each in saved) else 200, encode(saved_out(results, now)))
             made.stored_body = encode(saved_out(results, now, stored=True))
             if asked.entries is None:
@@ -207,7 +207,7 @@ async def _try(call: Call, command: SaveEntries) -> Sequence[Saved]:
 def _tried(entries: Sequence[NewEntry | list[Fault]], saved: Sequence[Saved], now: Micros) -> Response:
     """Return the response of a dry run; an entry that would be new is null, since it has no id yet."""
     following = iter(saved)
-    made = saved_out([next(following) if isinstance(each, NewEntry) else each for each in entries], now)
+    made = saved_out([next(following) if isinstance(entry, NewEntry) else entry for entry in entries], now)
     for one in made.data:
         if one.outcome == CREATED:
             one.entry = None

@@ -213,10 +213,10 @@ def entry_out(entry: Entry, now: Micros) -> SuppressionOut:
 def saved_out(results: list[Saved | list[Fault]], now: Micros, *, stored: bool = False) -> SavedSuppressions:
     """Return the results of a request; `stored` leaves out addresses and notes, as an erasure does not find stored responses."""
     made = [
-        SavedSuppression("invalid", None, faults_out(each))
-        if isinstance(each, list)
-        else SavedSuppression(each.outcome, entry_out(each.entry, now))
-        for each in results
+        SavedSuppression("invalid", None, faults_out(result))
+        if isinstance(result, list)
+        else SavedSuppression(result.outcome, entry_out(result.entry, now))
+        for result in results
     ]
     for one in made:
         if stored and one.entry is not None:
@@ -241,7 +241,7 @@ def checked_item(found: Suppressed | None, faults: list[Fault]) -> CheckedItem:
 
 def faults_out(faults: list[Fault]) -> list[SuppressionFault]:
     """Return faults as results show them."""
-    return [SuppressionFault(each.code, each.pointer, each.detail) for each in faults]
+    return [SuppressionFault(fault.code, fault.pointer, fault.detail) for fault in faults]
 
 
 def new_entry(asked: NewSuppression, pointer: str, now: Micros) -> NewEntry | list[Fault]:

@@ -48,11 +48,11 @@ def save_entries(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
     if command.client == INSTALLATION:
         return (yield from _save_for_installation(command, ids))
     client, at = command.client, command.at
-    stored = yield from hashing.stored_addresses(client, [(each.kind, each.value) for each in command.entries])
+    stored = yield from hashing.stored_addresses(client, [(entry.kind, entry.value) for entry in command.entries])
     rows, causes = yield from _claim(client, stored.values(), ids, at)
     outcomes: dict[Address, str] = {}
     written: list[Row] = []
-    for each in {stored[each.kind, each.value][0]: each for each in command.entries}.items():
+    for each in {stored[entry.kind, entry.value][0]: entry for entry in command.entries}.items():
         address, new = each
         row, known = rows[address], causes[address]
         cause = _written_cause(new, stored[new.kind, new.value][1], row, known, at)
@@ -64,7 +64,7 @@ def save_entries(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
     if written:
         yield Execute(SAVE_CAUSE, written)
     yield from _fold(client, rows.values(), causes, at)
-    made = [stored[each.kind, each.value][0] for each in command.entries]
+    made = [stored[entry.kind, entry.value][0] for entry in command.entries]
     return [Saved(outcomes[address], rows[address].entry()) for address in made]
 
 
@@ -116,7 +116,7 @@ def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
         return missing
     causes = yield from _causes(command.client, [row.address])
     # A cause can lie a little ahead, where another server's clock does; the entry is removed all the same.
-    row.removed_us = max(command.at, row.removed_us + 1, *(each.at_us for each in causes[row.address]))
+    row.removed_us = max(command.at, row.removed_us + 1, *(cause.at_us for cause in causes[row.address]))
     removed = _event(row, row.reason, EventType.SUPPRESSION_REMOVED, command.at, {"origin": API})
     row.show(None, command.at)
     yield Execute(UPDATE_ENTRY, [row.update()])
@@ -198,7 +198,7 @@ def _order(cause: Cause) -> tuple[Micros, int]:
 def _save_for_installation(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
     yield from count_change()
     at = command.at
-    new = {(each.kind, each.value): each for each in command.entries}
+    new = {(entry.kind, entry.value): entry for entry in command.entries}
     claims: dict[Address, Row] = {}
     for address, each in new.items():
         since = at if each.since_us is None else each.since_us
@@ -221,4 +221,4 @@ def _save_for_installation(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
         saved[address] = Saved(UPDATED, installation_entry((*row[:4], updated, *wanted)))
     if changed:
         yield Execute(UPDATE_INSTALLATION, changed)
-    return [saved[each.kind, each.value] for each in command.entries]
+    return [saved[entry.kind, entry.value] for entry in command.entries]

@@ -39,7 +39,7 @@ def stored_addresses(
     refs = {ref: each for each in known if (ref := ref_of(each)) is not None}
     if key is None or not refs:
         return stored
-    hashes = {each: (each[0], hashed_value(key, client, each)) for each in refs.values()}
+    hashes = {ref: (ref[0], hashed_value(key, client, ref)) for ref in refs.values()}
     marks = yield from find_marks(key, client, refs)
     rows = yield Execute(ENTRIES_OF, sorted((client, *each) for each in hashes.values()))
     listed = {(row[1], row[2]) for row in rows}
@@ -57,11 +57,11 @@ def hidden_cause(key: bytes, client: int, one: Cause) -> Cause:
 
 def take_clear_entries(client: int, addresses: Sequence[Address]) -> Plan[list[tuple[EntryRow, list[Cause]]]]:
     """Delete the entries of these addresses that are in clear; return them with their causes."""
-    rows = [(client, *each) for each in sorted(set(addresses))]
+    rows = [(client, *address) for address in sorted(set(addresses))]
     if not rows:
         return []
     entries = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, rows))]
-    taken: list[tuple[EntryRow, list[Cause]]] = [(each, []) for each in entries if not each.hashed]
+    taken: list[tuple[EntryRow, list[Cause]]] = [(entry, []) for entry in entries if not entry.hashed]
     if not taken:
         return []
     by_address = {each.address: causes for each, causes in taken}

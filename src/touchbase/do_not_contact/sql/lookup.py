@@ -96,7 +96,7 @@ def find_suppressed(client: int, items: list[Addresses], now: Micros) -> Plan[li
     `client`: `INSTALLATION`: by that list alone.
     """
     listed = yield from listed_kinds([client])
-    return (yield from suppressed_items([(client, each) for each in items], listed, now))
+    return (yield from suppressed_items([(client, item) for item in items], listed, now))
 
 
 def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
@@ -116,7 +116,7 @@ def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: M
         found.shared = {(row[0], row[1]): row for row in (yield Execute(FIND_LISTED_INSTALLATION, list(shared)))}
     if not found.own and not found.shared:
         return [None] * len(items)
-    return [_first(each, found, now) for each in covers]
+    return [_first(cover, found, now) for cover in covers]
 
 
 def _covers(items: Sequence[Item], listed: Mapping[int, Listed]) -> list[list[Place]]:
@@ -139,7 +139,9 @@ def _covers(items: Sequence[Item], listed: Mapping[int, Listed]) -> list[list[Pl
                 if domain is not None:
                     known = by_domain.get((client, domain))
                     if known is None:
-                        known = by_domain[client, domain] = [(client, DOMAIN, one) for one in covering_domains(domain)]
+                        known = by_domain[client, domain] = [
+                            (client, DOMAIN, covering_domain) for covering_domain in covering_domains(domain)
+                        ]
                     places += known
     return covers
 

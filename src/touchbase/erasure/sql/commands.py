@@ -177,7 +177,7 @@ def lift_erasure(client: int, refs: list[Ref]) -> Plan[int]:
 
 def add_needs(commands: Sequence[AddErasures]) -> Mapping[str, int]:
     """Return how many ids these commands may use: one for the search, and one for each erasure."""
-    return {"erasure": sum(1 + len({each.erasure for each in command.keys}) for command in commands)}
+    return {"erasure": sum(1 + len({key.erasure for key in command.keys}) for command in commands)}
 
 
 @executes(AddErasures, ids=add_needs, scope=ALL_CLIENTS)
@@ -189,7 +189,7 @@ def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
         if (yield Select("SELECT 1 FROM erased LIMIT 1", ())):
             return Conflict("this store has already erased people, with a secret of its own; add erasures before the first erasure here")
         yield from replace_erasure_key(command.secret)
-    added = {each.digest: each for each in command.keys}
+    added = {key.digest: key for key in command.keys}
     rows = (yield Execute(FIND_ERASED, [(command.client, each) for each in added])) if added else []
     known = {bytes(row[0]): bool(row[2]) for row in rows}
     incomplete = _incomplete(added.values(), known)
@@ -216,7 +216,7 @@ def erase_pending(client: int, refs: list[Ref], at: Micros) -> Plan[int]:
 
 def _incomplete(keys: Iterable[ErasedKey], known: Mapping[bytes, bool]) -> set[int]:
     """Return the erasures with a key that this store lacks; the others keep their numbers here."""
-    return {each.erasure for each in keys if each.digest not in known or (known[each.digest] and not each.derived)}
+    return {key.erasure for key in keys if key.digest not in known or (known[key.digest] and not key.derived)}
 
 
 def _row(client: int, key: ErasedKey, erasure: int) -> tuple[object, ...]:

@@ -89,18 +89,18 @@ def count_all(client: int, contact: int) -> Plan[dict[str, int]]:
     """Return the number of rows of this contact in each table."""
     rows = yield Execute(COUNT_CONTACT, [(client, contact)])
     counts: dict[str, int] = {"contacts": rows[0][0]}
-    for each in PII_TABLES:
-        if each.name:
-            rows = yield Execute(each.count, [(client, CONTACT, contact)])
-            counts[each.name] = rows[0][0]
+    for pii_table in PII_TABLES:
+        if pii_table.name:
+            rows = yield Execute(pii_table.count, [(client, CONTACT, contact)])
+            counts[pii_table.name] = rows[0][0]
     return counts
 
 
 def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
     """Delete the contact from every table; return the number of rows deleted."""
     counts = yield from count_all(client, contact)
-    for each in PII_TABLES:
-        yield Execute(each.remove, [(client, CONTACT, contact)])
+    for pii_table in PII_TABLES:
+        yield Execute(pii_table.remove, [(client, CONTACT, contact)])
     yield Execute(DELETE_CONTACT, [(client, contact)])
     yield from forget_words(client, [(CONTACT, contact)])
     return counts

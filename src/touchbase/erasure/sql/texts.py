@@ -56,7 +56,17 @@ TEXT_TABLES = {
 }
 
 ERASED_TABLES = tuple(
-    sorted({"contact", "delivery_body", "job_file", "suppression", "pending_webhook", *TEXT_TABLES, *(each.table for each in PII_TABLES)})
+    sorted(
+        {
+            "contact",
+            "delivery_body",
+            "job_file",
+            "suppression",
+            "pending_webhook",
+            *TEXT_TABLES,
+            *(pii_table.table for pii_table in PII_TABLES),
+        }
+    )
 )
 """Tables in which an erasure deletes or changes rows."""
 

@@ -13,7 +13,7 @@ EventTypeName = Annotated[
     str,
     Meta(
         description="What happened. " + " ".join(f"`{each.value}`: {meaning}" for each, meaning in EVENT_TYPES.items()),
-        extra_json_schema=named_enum("EventType", "The types of events of the log.", [each.value for each in EVENT_TYPES]),
+        extra_json_schema=named_enum("EventType", "The types of events of the log.", [event_kind.value for event_kind in EVENT_TYPES]),
     ),
 ]
 Origin = Annotated[

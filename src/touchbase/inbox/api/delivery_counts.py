@@ -57,7 +57,7 @@ async def counts(call: Call) -> Response:
     if client is None:
         client = await only_client(store)
     found = await store.read(count_states(client, asked[CHANNEL], asked[TOOL], asked[SINCE]))
-    rows = [DeliveryCountOut(each.channel, each.tool, each.state, each.count) for each in found.counts]
+    rows = [DeliveryCountOut(count.channel, count.tool, count.state, count.count) for count in found.counts]
     return Response(body=encode(DeliveryCounts(rows, found.is_complete)))
 
 

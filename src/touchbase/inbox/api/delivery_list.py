@@ -132,12 +132,12 @@ FILTERS: tuple[Parameter[Any], ...] = (
 
 async def rows_of(store: Store, deliveries: Sequence[Delivery], found_in: Mapping[int, str]) -> Iterator[DeliveryRow]:
     """Return deliveries as listed, with their events and people, which are read at once."""
-    effects = await store.read(get_effects([(each.client, each.id) for each in deliveries])) if deliveries else {}
-    return (_row(each, effects.get(each.id, DeliveryEffects()), found_in.get(each.id)) for each in deliveries)
+    effects = await store.read(get_effects([(delivery.client, delivery.id) for delivery in deliveries])) if deliveries else {}
+    return (_row(delivery, effects.get(delivery.id, DeliveryEffects()), found_in.get(delivery.id)) for delivery in deliveries)
 
 
 def _row(delivery: Delivery, effects: DeliveryEffects, found_in: str | None) -> DeliveryRow:
-    people = [PersonOut(each.contact_id, each.email, each.linkedin_url) for each in effects.people]
+    people = [PersonOut(person.contact_id, person.email, person.linkedin_url) for person in effects.people]
     listed = msgspec.structs.asdict(delivery_out(delivery))
     return DeliveryRow(**listed, people=people, events=effects.events, more_events=effects.more, found_in=found_in)
 

@@ -118,7 +118,7 @@ def replay_deliveries(client: int, ids: list[int], at: Micros) -> Plan[int]:
 def replay_many(deliveries: list[tuple[int, int]], at: Micros) -> Plan[int]:
     """Replay deliveries (client, id) of several clients in one transaction; return how many were."""
     next_attempt_us = replay_attempt_us(at)
-    rows = yield Execute(inbox_sql.REPLAY_DELIVERY, [(*one, next_attempt_us) for one in sorted(deliveries)])
+    rows = yield Execute(inbox_sql.REPLAY_DELIVERY, [(*delivery, next_attempt_us) for delivery in sorted(deliveries)])
     return len(rows)
 
 

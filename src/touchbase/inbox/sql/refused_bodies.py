@@ -135,5 +135,5 @@ def drop_refused(client: int, before_us: Micros = 0, excess: int = 0, digests: S
         dropped[number] = size
         current_excess -= size
     current_digests = sorted({*dropped, *digests})
-    deleted = (yield Execute(DELETE_BODY, [(client, each) for each in current_digests])) if current_digests else []
+    deleted = (yield Execute(DELETE_BODY, [(client, current_digest) for current_digest in current_digests])) if current_digests else []
     return DroppedBodies(len(deleted), sum(dropped.values()))

@@ -77,7 +77,7 @@ def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseErro
     entry = _entry(command, at)
     histories = yield from _histories(client, kind, numbers)
     outcome = merged(records, histories, command.policy, entry, batch.settings.words(kind))
-    if (count := sum(1 for one in outcome.record.custom_fields if one.value is not None)) > MAX_CUSTOM_FIELDS:
+    if (count := sum(1 for custom_field in outcome.record.custom_fields if custom_field.value is not None)) > MAX_CUSTOM_FIELDS:
         return _too_many(count)
     parts: list[Part] = []
     for record in records:
@@ -152,7 +152,7 @@ def _part(client: int, kind: int, record: Record) -> Plan[Part]:
     links = yield Execute(history_sql.LINKS_OF, [(client, kind, record.id)])
     contacts = (yield Execute(CONTACT_IDS_OF_COMPANY, [(client, record.id)])) if kind == COMPANY else []
     # Copied, because the merge changes the record.
-    copy = replace(record, stamps=dict(record.stamps), custom_fields=[replace(one) for one in record.custom_fields])
+    copy = replace(record, stamps=dict(record.stamps), custom_fields=[replace(custom_field) for custom_field in record.custom_fields])
     return Part(copy, sorted((row[1], row[2], row[3]) for row in links), sorted(row[0] for row in contacts))
 
 
@@ -192,10 +192,10 @@ def _set_own_creation(client: int, kind: int, record: Record) -> Plan[None]:
         unwritten = [name for name in stamped_fields(record) if getattr(record, name) is not None and name not in record.stamps]
         record.stamps |= dict.fromkeys(unwritten, (DELIBERATE, at, key))
     changed = []
-    for one in record.custom_fields:
-        if (one.stamped_us, one.stamp_key) == (at, ""):
-            one.stamp_key = key
-            changed.append(custom_field_row(client, kind, record.id, one))
+    for custom_field in record.custom_fields:
+        if (custom_field.stamped_us, custom_field.stamp_key) == (at, ""):
+            custom_field.stamp_key = key
+            changed.append(custom_field_row(client, kind, record.id, custom_field))
     if changed:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
 

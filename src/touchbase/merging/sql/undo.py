@@ -126,7 +126,10 @@ def _put_back(batch: Batch, kind: int, part: Part, survivor: int) -> Plan[None]:
     client, record, resolver = batch.client, part.record, batch.resolvers[kind]
     batch.logged_as[kind, record.id] = "restored"
     if record.custom_fields:
-        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, record.id, one) for one in record.custom_fields])
+        yield Execute(
+            records_sql.SAVE_CUSTOM_FIELD,
+            [custom_field_row(client, kind, record.id, custom_field) for custom_field in record.custom_fields],
+        )
     record.updated_us = max(batch.now_us, record.updated_us + 1)
     resolver.by_id[record.id] = resolver.created[record.id] = record
     resolver.statuses[record.id] = record.status
@@ -279,7 +282,7 @@ def _set_cleared(record: Record, history: Sequence[StoredEvent]) -> None:
 
 def _set_field_ids(batch: Batch, kind: int, survivor: int, before: Part) -> Plan[None]:
     """Give the survivor's custom fields their former ids: the merge may have replaced a field by that of another record."""
-    known = {one.name: one.id for one in before.record.custom_fields}
+    known = {custom_field.name: custom_field.id for custom_field in before.record.custom_fields}
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
     if any(known.get(row[3], row[4]) != row[4] for row in rows):
         yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])

@@ -64,7 +64,7 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
 
 def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]:
     """Return the messages of which these events brought the first copy."""
-    rows = (yield Execute(COPIES_OF_EVENTS, [(client, *each) for each in events])) if events else []
+    rows = (yield Execute(COPIES_OF_EVENTS, [(client, *event) for event in events])) if events else []
     found = yield from _by_ids(client, sorted(row[2] for row in rows))
     return [message for number, message in found.items() if message.id == number]
 
@@ -72,11 +72,11 @@ def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]
 def log_messages(client: int, messages: Iterable[Message], at: int, cause: Mapping[str, Any] | None = None) -> Plan[None]:
     """Log new messages."""
     events = []
-    for one in messages:
-        kind = EventType.MESSAGE_RECEIVED if one.direction == RECEIVED else EventType.MESSAGE_SENT
-        data = {"message_id": one.id, "direction": one.direction, "channel": one.channel, "tool": one.tool}
-        why = cause or {"origin": "delivery", "tool": one.tool, "channel": one.channel, "deliveries": [one.delivery_id]}
-        events.append(LoggedEvent(client, kind, at, CONTACT, one.contact_id, cause=why, data=data))
+    for message in messages:
+        kind = EventType.MESSAGE_RECEIVED if message.direction == RECEIVED else EventType.MESSAGE_SENT
+        data = {"message_id": message.id, "direction": message.direction, "channel": message.channel, "tool": message.tool}
+        why = cause or {"origin": "delivery", "tool": message.tool, "channel": message.channel, "deliveries": [message.delivery_id]}
+        events.append(LoggedEvent(client, kind, at, CONTACT, message.contact_id, cause=why, data=data))
     yield from log_events(events)
 
 
@@ -272,7 +272,7 @@ def messages_of_contact(client: int, contact_id: int, after: tuple[Micros, int] 
 @query
 def messages_of_events(client: int, events: list[EventKey]) -> Plan[dict[EventKey, int]]:
     """The ids of the messages that events of histories brought, by the event's key and time; events without one are left out."""
-    rows = yield Execute(COPIES_OF_EVENTS, [(client, *each) for each in events])
+    rows = yield Execute(COPIES_OF_EVENTS, [(client, *event) for event in events])
     found = yield from _by_ids(client, [row[2] for row in rows])
     return {(row[0], row[1]): found[row[2]].id for row in rows if row[2] in found}
 

@@ -46,7 +46,9 @@ async def samples(call: Call) -> Response:
     data = await envelopes(parts.store, client, stored)
     if not stored:
         now = parts.clock()
-        data = [sample(each, client.client_id, now, f"sample_{each}")[0] for each in types or [each.value for each in EVENT_TYPES]]
+        data = [
+            sample(kind, client.client_id, now, f"sample_{kind}")[0] for kind in types or [event_kind.value for event_kind in EVENT_TYPES]
+        ]
     return Response(body=encode({"data": data, "fictitious": not stored}), headers=[(b"cache-control", b"no-store")])
 
 

@@ -53,7 +53,7 @@ def _check(call: Call, client: Client, given: WebhookPreviewRequest, now: Micros
         check_endpoint(call, client, _previewed(client, given, now), unwritten, names_recipients=bool(given.to))
     except Invalid as error:
         raise Invalid(
-            [replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults], error.more
+            [replace(fault, pointer="/type") if fault.pointer == "/types/0" else fault for fault in error.faults], error.more
         ) from None
 
 

@@ -117,10 +117,10 @@ def store_attempt(ids: Ids, attempt: Attempt) -> Plan[None]:
 
 
 def _insert(attempts: Sequence[Attempt], ids: Ids) -> Plan[None]:
-    for each in attempts:
-        each.id = ids.take("webhook_attempt")
+    for attempt in attempts:
+        attempt.id = ids.take("webhook_attempt")
     if attempts:
-        yield Execute(INSERT_ATTEMPT, [attempt_row(each) for each in attempts])
+        yield Execute(INSERT_ATTEMPT, [attempt_row(attempt) for attempt in attempts])
 
 
 @command(background=True)

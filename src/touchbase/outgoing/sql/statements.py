@@ -119,7 +119,7 @@ _dict: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).de
 
 def endpoint_row(e: Endpoint) -> Row:
     """Return the row of an endpoint, in the order of `ENDPOINT`; its secrets are plain."""
-    secrets = encode([[each.value, each.until_us] for each in e.secrets])
+    secrets = encode([[secret.value, secret.until_us] for secret in e.secrets])
     return (
         e.client, e.id, e.url, e.created_us, e.updated_us, encode(list(e.types)), encode(list(e.fields)), encode(e.filter), e.ordering,
         e.format, e.rate, e.description, secrets, e.state, e.reason, e.state_us, e.version, e.kind, encode(e.settings),

@@ -115,7 +115,7 @@ class BatchResource(Generic[A, C, R]):
         results: list[Any] = [self._one(each, end, options) for each, end in ends]
         _limit_faults(results)
         left_out = self._add_records(results, [end for _, end in ends], options) if options.records else 0
-        failed = sum(each.problem is not UNSET for each in results)
+        failed = sum(result.problem is not UNSET for result in results)
         body = encode(_Response(results, len(results) - failed, failed, left_out or UNSET))
         stored = encode(_Response([*_without_values(results)], len(results) - failed, failed))
         return Response(body=body, headers=options.headers, stored_body=stored)
@@ -183,8 +183,8 @@ def _problem(error: TouchbaseError) -> BatchProblem:
 def _limit_faults(results: Sequence[Any]) -> None:
     """Leave out faults of a response with very many; each invalid command has at least its first."""
     left = MOST_LISTED
-    for each in results:
-        errors = each.problem.errors if isinstance(each.problem, BatchProblem) else UNSET
+    for result in results:
+        errors = result.problem.errors if isinstance(result.problem, BatchProblem) else UNSET
         if isinstance(errors, list):
             del errors[max(1, left) :]
             left -= len(errors)
@@ -192,12 +192,12 @@ def _limit_faults(results: Sequence[Any]) -> None:
 
 def _without_values(results: Sequence[Any]) -> Iterator[Any]:
     """Yield the results as a stored response has them: an erasure does not look into these, so no value of a record may be in them."""
-    for each in results:
-        problem: BatchProblem | UnsetType = each.problem
+    for result in results:
+        problem: BatchProblem | UnsetType = result.problem
         if isinstance(problem, BatchProblem) and isinstance(problem.errors, list):
             errors = [FaultOut(fault.pointer, fault.code, NOT_STORED) for fault in problem.errors]
             problem = BatchProblem(problem.code, NOT_STORED, errors)
-        yield type(each)(each.status, each.id, problem=problem)
+        yield type(result)(result.status, result.id, problem=problem)
 
 
 def batch_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:

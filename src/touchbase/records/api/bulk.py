@@ -122,9 +122,9 @@ def _max_affected(call: Call, faults: list[Fault]) -> int:
 def _refuse(kind: ResourceType[Any, Any, Any], fields: Any, custom: Any) -> None:
     """Refuse a change of what only one record can have, and one that changes nothing."""
     faults = [
-        Fault(f"/{each.name}", "not_in_bulk", f"identifies one {kind.type.name}; change it with PATCH of that {kind.type.name}")
-        for each in kind.type.fields
-        if each.key and each.name in fields
+        Fault(f"/{field.name}", "not_in_bulk", f"identifies one {kind.type.name}; change it with PATCH of that {kind.type.name}")
+        for field in kind.type.fields
+        if field.key and field.name in fields
     ]
     if not fields and custom is not None and not custom:
         faults.append(Fault("", "required", "must have a member to change"))

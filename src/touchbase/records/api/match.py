@@ -141,7 +141,7 @@ class MatchResource:
         call.parameters().done()
         keys, store = await self._keys(call), call.api.dependencies.store
         found = await store.read(match_records(client.number, self._kind, _all(keys)))
-        results = [self._one(each, found) for each in keys]
+        results = [self._one(key, found) for key in keys]
         await mark_suppressed(store, client.number, keys, found, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))
 
@@ -153,7 +153,7 @@ class MatchResource:
         found = await call.api.dependencies.store.read(sql_lookup.match_everywhere(only, self._kind, _all(keys)))
         if found is None:
             raise Invalid([Fault("/items", "too_many", "are too many for the number of clients; send fewer at once")])
-        return Response(body=encode({"data": [self._clients(each, found) for each in keys]}))
+        return Response(body=encode({"data": [self._clients(key, found) for key in keys]}))
 
     async def _keys(self, call: Call) -> list[Keys]:
         body = await call.json()
@@ -171,7 +171,7 @@ class MatchResource:
 
     def _keys_of(self, item: Any) -> Keys:
         faults: list[Fault] = []
-        keys = [(each.key, key) for each in self._fields.values() if (key := _key(each, getattr(item, each.name), faults)) is not None]
+        keys = [(field.key, key) for field in self._fields.values() if (key := _key(field, getattr(item, field.name), faults)) is not None]
         if not keys and not faults:
             faults.append(Fault("", "required", f"must have {' or '.join(self._fields)}"))
         return _error(faults) if faults else keys
@@ -189,7 +189,7 @@ class MatchResource:
         if isinstance(keys, MatchError):
             return self._shapes.clients([], keys)
         matches = {(match.client_id, match.id): match for key in keys for match in found.get(key, ())}
-        return self._shapes.clients([self._shapes.client(each[0], *_shown(self._name, matches[each])) for each in sorted(matches)])
+        return self._shapes.clients([self._shapes.client(match[0], *_shown(self._name, matches[match])) for match in sorted(matches)])
 
 
 def _key(field: Field, given: object, faults: list[Fault]) -> str | None:

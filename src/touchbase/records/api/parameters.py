@@ -25,7 +25,7 @@ STRUCTURES = ("NESTED", "FLAT")
 named_enum("Structure", "The format of custom fields: a list of objects, or one object by field name.", STRUCTURES)
 named_enum("OnDuplicate", "What creating a record does if it exists: refuse, return it, or merge into it.", ON_DUPLICATE)
 
-MATCHES = {each.name: tuple(field.name for field in each.keys) for each in RECORD_TYPES.values()}
+MATCHES = {record_kind.name: tuple(field.name for field in record_kind.keys) for record_kind in RECORD_TYPES.values()}
 """The members of bodies that identify a record, by type of record; the first is the default."""
 named_enum("ContactMatchBy", "The member that identifies a contact.", MATCHES["contact"])
 named_enum("CompanyMatchBy", "The member that identifies a company.", MATCHES["company"])

@@ -67,12 +67,12 @@ def _serializer(kind: RecordType[R], response: type[T]) -> Callable[[R, bool, Cl
     """Return the function that serializes a record: required texts are never null, optional members without a value are left out."""
     values = {"id": "record.id", "previous_status": "record.previous_status", kind.status: "record.status or UNSET"}
     values[f"{kind.name}_custom_fields"] = "custom_fields_out(record.custom_fields, flat, types(settings))"
-    for each in structs.fields(response):
-        if each.name in _TIMES:
-            time = f"record.{_TIMES[each.name]}"
-            values[each.name] = f"None if {time} is None else to_text({time})"
-        elif each.name in kind.names:
-            values[each.name] = f"record.{each.name} or {'blank' if each.required else 'UNSET'}"
+    for field in structs.fields(response):
+        if field.name in _TIMES:
+            time = f"record.{_TIMES[field.name]}"
+            values[field.name] = f"None if {time} is None else to_text({time})"
+        elif field.name in kind.names:
+            values[field.name] = f"record.{field.name} or {'blank' if field.required else 'UNSET'}"
     members = ", ".join(values[name] for name in response.__struct_fields__)
     names: dict[str, object] = {"response": response, "to_text": to_text, "custom_fields_out": custom_fields_out}
     names |= {"types": kind.field_types, "blank": "", "UNSET": UNSET}

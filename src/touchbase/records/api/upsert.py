@@ -35,7 +35,7 @@ R = TypeVar("R", Contact, Company)
 
 def match_fields(kind: ResourceType[Any, Any, Any]) -> dict[str, Field]:
     """Return the fields that identify a record of this type, by name; the first is the default."""
-    return {each.name: each for each in kind.type.fields if each.name in MATCHES[kind.type.name]}
+    return {field.name: field for field in kind.type.fields if field.name in MATCHES[kind.type.name]}
 
 
 def match_parameter(kind: ResourceType[Any, Any, Any]) -> Parameter[str]:

@@ -150,7 +150,7 @@ def value_change(change: ValueChange, now: Micros) -> ValueChangeOut:
 def explanation(values: Sequence[ExplainedValue], since_us: Micros | None, page_bytes: int) -> bytes:
     """Encode the explained values of a record; without the other events if these are too many bytes. Raises `Invalid`."""
     for with_others in (True, False):
-        data = fitting((explained_value(each, with_others=with_others) for each in values), page_bytes)
+        data = fitting((explained_value(value, with_others=with_others) for value in values), page_bytes)
         if len(data) == len(values):
             return encode(Explanation(data, since(since_us)))  # type: ignore[arg-type]  # encoded items
     detail = f"is required here: the {len(values)} values of this record have more than {page_bytes:,} bytes; explain one, such as"

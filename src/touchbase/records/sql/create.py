@@ -190,7 +190,7 @@ def _custom_rows(kind: int, command: CreateRecord[R], ids: Ids) -> list[Row]:
     record.custom_fields = [
         CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "", at) for name, value in command.custom
     ]
-    return [custom_field_row(record.client, kind, record.id, one) for one in record.custom_fields]
+    return [custom_field_row(record.client, kind, record.id, custom_field) for custom_field in record.custom_fields]
 
 
 def _owners(table: _Table[R], commands: Sequence[CreateRecord[R]]) -> Plan[KeyOwners]:

@@ -107,7 +107,11 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
 
 
 def _values(record: Record) -> Values:
-    return {one.name: one.value for one in record.custom_fields if one.value is not None or MARK not in one.stamp_key}
+    return {
+        custom_field.name: custom_field.value
+        for custom_field in record.custom_fields
+        if custom_field.value is not None or MARK not in custom_field.stamp_key
+    }
 
 
 def _entry(kind: int, record: Record, changes: Values, history: Sequence[StoredEvent], what: ChangeOfValues) -> StoredEvent:
@@ -126,7 +130,11 @@ def _effective_time(record: Record, history: Sequence[StoredEvent], what: Change
 
     The record's id in the key keeps the entries of two records apart if these are merged later.
     """
-    stamps = [(one.priority, one.stamped_us, one.stamp_key) for one in record.custom_fields if one.name in what.follows]
+    stamps = [
+        (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)
+        for custom_field in record.custom_fields
+        if custom_field.name in what.follows
+    ]
     for event in history:
         if event.detail.get("cleared") or not what.follows.isdisjoint(event.detail.get("custom", ())):
             stamps.append((DELIBERATE, *event.effective_time))
@@ -140,7 +148,7 @@ def _effective_time(record: Record, history: Sequence[StoredEvent], what: Change
 def _written(record: Record, entry: StoredEvent, at: Micros, ids: Ids) -> list[tuple[CustomField, bool]]:
     """Write the entry's values into the record; return the fields that it wrote, and whether their values changed."""
     stamp: Stamp = (DELIBERATE, *entry.effective_time)
-    by_name = {one.name: one for one in record.custom_fields}
+    by_name = {custom_field.name: custom_field for custom_field in record.custom_fields}
     written = []
     for name, value in entry.detail["custom"].items():
         one = by_name.get(name)

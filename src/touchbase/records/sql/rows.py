@@ -18,7 +18,7 @@ _SQL_TYPES = {"int": "bigint", "Micros": "bigint", "bool": "bigint", "str": "tex
 
 
 def _stored(model: type[Contact] | type[Company]) -> list[Field[Any]]:
-    return [each for each in fields(model) if each.name not in ("custom_fields", "suppressed")]
+    return [field for field in fields(model) if field.name not in ("custom_fields", "suppressed")]
 
 
 def _columns(model: type[Contact] | type[Company]) -> Columns:

@@ -154,7 +154,7 @@ def _update_all(
 
 def _copy(record: Record) -> Record:
     """Return a copy: a later command of the batch changes the record again, and each result is the command's own state."""
-    return replace(record, stamps=dict(record.stamps), custom_fields=[replace(one) for one in record.custom_fields])
+    return replace(record, stamps=dict(record.stamps), custom_fields=[replace(custom_field) for custom_field in record.custom_fields])
 
 
 def _fold(
@@ -193,7 +193,7 @@ def _error(kind: int, command: Update, record: Record | None, owned: _KeyOwners)
 def _too_many_fields(kind: int, command: Update, record: Record) -> TouchbaseError | None:
     if not command.custom:
         return None
-    had = {one.name for one in record.custom_fields if one.value is not None}
+    had = {custom_field.name for custom_field in record.custom_fields if custom_field.value is not None}
     has = set() if command.clear_custom else set(had)
     has |= {name for name, value in command.custom.items() if value is not None}
     has -= {name for name, value in command.custom.items() if value is None}
@@ -204,7 +204,7 @@ def _too_many_fields(kind: int, command: Update, record: Record) -> TouchbaseErr
 
 
 def _too_long_fields(kind: int, command: Update, record: Record) -> TouchbaseError | None:
-    had = {one.name: one.value for one in record.custom_fields}
+    had = {custom_field.name: custom_field.value for custom_field in record.custom_fields}
     has = {} if command.clear_custom else dict(had)
     has |= command.custom
     if not exceeds_budget(has) or (total := custom_bytes(has.items())) <= custom_bytes(had.items()):  # what is too long may get shorter
@@ -219,7 +219,11 @@ def _too_long_fields(kind: int, command: Update, record: Record) -> TouchbaseErr
 
 def _take_keys(command: Update, owned: _KeyOwners) -> TouchbaseError | None:
     """Take the command's keys. Called last: a command that passes owns them, and one with another error must not."""
-    keys = [(each, str(command.changes[each.key])) for each in KEY_FIELDS.values() if command.changes.get(each.key) is not None]
+    keys = [
+        (key_field, str(command.changes[key_field.key]))
+        for key_field in KEY_FIELDS.values()
+        if command.changes.get(key_field.key) is not None
+    ]
     for each, value in keys:
         owner = owned.owners.get((command.client, each.key, value), command.id)
         if owner != command.id:

@@ -19,7 +19,7 @@ from touchbase.sql.ids import Ids
 
 Update = UpdateContact | UpdateCompany
 
-_KEY_COLUMNS = frozenset(each.key for each in IDENTITY_FIELDS.values())
+_KEY_COLUMNS = frozenset(identity_field.key for identity_field in IDENTITY_FIELDS.values())
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ def project_record(record: Record, history: Sequence[StoredEvent], made: Write) 
         made.shows |= getattr(record, name) != best.value
         setattr(record, name, best.value)
         record.stamps[name] = best.stamp
-    known = {one.name: one for one in record.custom_fields}
+    known = {custom_field.name: custom_field for custom_field in record.custom_fields}
     for name, present, best in projected_custom_fields(record.custom_fields, history, objects):
         one = known[name]
         if one.value != best.value:
@@ -75,7 +75,10 @@ def project_record(record: Record, history: Sequence[StoredEvent], made: Write) 
 
 def fit_record(record: Record, history: Sequence[StoredEvent], made: Write, ids: Ids) -> None:
     """Set the custom fields that fit in a record which lacks some of its history: the write may have made room."""
-    fitting, known = fitting_fields(record, record.custom_fields, history), {one.name: one for one in record.custom_fields}
+    fitting, known = (
+        fitting_fields(record, record.custom_fields, history),
+        {custom_field.name: custom_field for custom_field in record.custom_fields},
+    )
     at = made.entry.occurred_us
     for name, best in fitting.writes.items():
         value, one = None if name in fitting.left_out else best.value, known.get(name)
@@ -101,7 +104,7 @@ def _last_write(record: Record) -> EffectiveTime:
     if (known := record.stamps.get(LAST_WRITE)) is not None:
         return known[1:]
     times = [stamp[1:] for stamp in record.stamps.values()]
-    times += [(one.stamped_us, one.stamp_key) for one in record.custom_fields]
+    times += [(custom_field.stamped_us, custom_field.stamp_key) for custom_field in record.custom_fields]
     times.append((record.status_entry_us or 0, record.status_entry_key or ""))
     created = [(record.created_us, "")] if record.from_api else []
     return max([time for time in times if time[1].startswith("api:")] + created, default=(0, ""))
@@ -148,7 +151,7 @@ def _write_fields(command: Update, record: Record, stamp: Stamp, made: Write) ->
 
 
 def _write_custom(command: Update, record: Record, stamp: Stamp, made: Write, ids: Ids) -> None:
-    by_name = {one.name: one for one in record.custom_fields}
+    by_name = {custom_field.name: custom_field for custom_field in record.custom_fields}
     values: dict[str, str | None] = {}
     if command.clear_custom:
         values = dict.fromkeys(by_name)

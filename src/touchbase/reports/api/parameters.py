@@ -28,7 +28,7 @@ named_enum("ReportInterval", "The length of the intervals of a report.", INTERVA
 INTERVAL = query.choice("interval", INTERVALS, "Left out: `week`, from Monday.")
 GROUP_BY = query.text(
     "group_by",
-    f"Up to {MOST_GROUPS} of {', '.join(f'`{each}`' for each in _GROUPS)}, separated by commas; one of them may be a length of time. "
+    f"Up to {MOST_GROUPS} of {', '.join(f'`{group}`' for group in _GROUPS)}, separated by commas; one of them may be a length of time. "
     "Left out: `campaign`. Rows by campaign have its tool too.",
 )
 TIMES = (SINCE, UNTIL, TIME_ZONE)

@@ -43,7 +43,7 @@ class StatusResource:
         given = call.parameters()
         asked = asked_statuses(given, call.api.dependencies.clock())
         given.done()
-        rows = [status_row(asked, each) for each in await report_statuses(store, client.number, self._kind, asked.edges)]
+        rows = [status_row(asked, report_status) for report_status in await report_statuses(store, client.number, self._kind, asked.edges)]
         return Response(body=encode(StatusReport(asked.interval or "", asked.time_zone, rows)))
 
     async def of_all(self, call: Call) -> Response:
@@ -55,7 +55,8 @@ class StatusResource:
         rows: list[StatusRow] = []
         for client in clients:
             rows += [
-                status_row(asked, each, client.client_id) for each in await report_statuses(store, client.number, self._kind, asked.edges)
+                status_row(asked, report_status, client.client_id)
+                for report_status in await report_statuses(store, client.number, self._kind, asked.edges)
             ]
         return Response(body=encode(ClientStatusReport(asked.interval or "", asked.time_zone, rows, after)))
 

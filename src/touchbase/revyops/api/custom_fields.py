@@ -117,7 +117,7 @@ class CustomFieldResource:
             raise Overloaded("the record changes faster than this request can read it; send it again")
 
         def response(record: Record) -> Response:
-            field = shown[0] or next(each for each in record.custom_fields if each.name == name)
+            field = shown[0] or next(custom_field for custom_field in record.custom_fields if custom_field.name == name)
             (body,) = custom_fields_out([field], False, {})
             return Response(status, encode(body), record=(kind.type.kind, number))
 
@@ -130,7 +130,7 @@ class CustomFieldResource:
             command: UpdateRecord[Any] = update_command(self._kind.type, client, record.id, asked, at)
         except Invalid as invalid:
             raise Invalid(
-                [Fault(f"/{each.pointer.rpartition('/')[2]}", each.code, each.detail) for each in invalid.faults], invalid.more
+                [Fault(f"/{fault.pointer.rpartition('/')[2]}", fault.code, fault.detail) for fault in invalid.faults], invalid.more
             ) from None
         command.by = author_of(call.scope)
         return command
@@ -138,4 +138,4 @@ class CustomFieldResource:
 
 def _present(record: Record) -> list[CustomField]:
     """Return the custom fields that have a value; removed ones stay as marks."""
-    return [each for each in record.custom_fields if each.value is not None]
+    return [custom_field for custom_field in record.custom_fields if custom_field.value is not None]

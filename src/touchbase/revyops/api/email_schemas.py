@@ -144,4 +144,4 @@ def new_message_of(asked: NewEmail) -> NewMessage:
 def as_sent(invalid: Invalid) -> Invalid:
     """Return the faults of a message with the names that an e-mail has for its members."""
     pointers = {f"/{ours}": f"/{theirs}" for ours, theirs in _NAMES.items()}
-    return Invalid([Fault(pointers.get(each.pointer, each.pointer), each.code, each.detail) for each in invalid.faults], invalid.more)
+    return Invalid([Fault(pointers.get(fault.pointer, fault.pointer), fault.code, fault.detail) for fault in invalid.faults], invalid.more)

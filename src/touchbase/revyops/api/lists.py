@@ -85,7 +85,7 @@ class ListResource:
         search_for = _search_for(call, wanted, clients)
         parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
         records, _ = await records_across(parts.store, clients, search_for, None, LONGEST_PAGE, page_bytes=page_bytes)
-        items = (_out(self._kind, *each, flat=False, everywhere=self._is_everywhere) for each in records)
+        items = (_out(self._kind, *record, flat=False, everywhere=self._is_everywhere) for record in records)
         return Response(body=encode(fitting(items, page_bytes)))
 
 
@@ -112,7 +112,7 @@ async def _numbered(
     key = (whose, wanted.key, size)
     parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
     found = await read_page(parts.store, call.api.pages, key, clients, search_for, page, size, page_bytes)
-    results = fitting((_out(kind, *each, flat=asked[FLAT], everywhere=everywhere) for each in found.records), page_bytes)
+    results = fitting((_out(kind, *record, flat=asked[FLAT], everywhere=everywhere) for record in found.records), page_bytes)
     if found.is_cut or len(results) < len(found.records):
         raise too_many_bytes(page_bytes, size, len(results))
     pages = max(1, -(-found.count // size))

@@ -85,7 +85,7 @@ class RecordFilter:
         try:
             return prepare(self.kind.type, client, request, now, self.faults).query
         except Invalid as invalid:
-            raise Invalid([self._as_sent(each) for each in invalid.faults], invalid.more) from None
+            raise Invalid([self._as_sent(fault) for fault in invalid.faults], invalid.more) from None
 
     @property
     def key(self) -> tuple[object, ...]:

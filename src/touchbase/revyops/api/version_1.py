@@ -28,7 +28,7 @@ def version_1(handler: Handler) -> Handler:
         try:
             return await handler(plain)
         except Invalid as invalid:
-            if [each.code for each in invalid.faults] == ["company_not_found"]:
+            if [fault.code for fault in invalid.faults] == ["company_not_found"]:
                 raise NotFound(invalid.faults[0].detail) from None
             raise
 

@@ -88,5 +88,5 @@ def search_for(
 
     `others` are the declared parameters that are no filters.
     """
-    request = SearchRequest(filters_of(asked, others), q=q, sort="created_time", also=[each.name for each in others])
+    request = SearchRequest(filters_of(asked, others), q=q, sort="created_time", also=[other.name for other in others])
     return replace(prepare(kind, client, request, now, asked.faults).query, custom_fields=False)

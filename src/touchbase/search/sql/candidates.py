@@ -107,10 +107,10 @@ class Candidates:
             rows = yield _both(sql, "id", (self.client, _json(self._pending)))
             if self.kind == CONTACT:
                 contacts = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
-                self._pending_hits = frozenset(one.id for one in contacts if has_words(one, words))
+                self._pending_hits = frozenset(contact.id for contact in contacts if has_words(contact, words))
             else:
                 companies = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
-                self._pending_hits = frozenset(one.id for one in companies if has_words(one, words))
+                self._pending_hits = frozenset(company.id for company in companies if has_words(company, words))
         return None if hits is None else (hits - self._pending) | self._pending_hits
 
     def _of_all(self, nodes: Sequence[Node], best: Ids) -> Plan[Ids]:

@@ -138,7 +138,7 @@ def remove_status(client: int, kind: int, name: str) -> Plan[Changed | Touchbase
     if len(declared.statuses) == 1:
         return Conflict("it is the last status of the set; remove the set in the client's settings to allow every status")
     transitions = {before: [each for each in after if each != name] for before, after in declared.transitions.items() if before != name}
-    statuses = StatusSet([each for each in declared.statuses if each != name], transitions)
+    statuses = StatusSet([status for status in declared.statuses if status != name], transitions)
     return Changed((yield from store_settings(current_client.client_id, _with_set(settings, kind, statuses))), None)
 
 
@@ -296,7 +296,7 @@ def rewrite_statuses(client: int, kind: int, ids: Sequence[int], at: Micros) -> 
 def must_be_folded(record: Record, words: StatusWords) -> bool:
     """Return whether a record has a status entry that is later than a rename that it has not followed."""
     entry: Micros = record.status_entry_us or 0
-    return any(one.at_us <= entry and one.before in (record.status, record.previous_status) for one in words.renames)
+    return any(rename.at_us <= entry and rename.before in (record.status, record.previous_status) for rename in words.renames)
 
 
 def follow_renames(record: Record, words: StatusWords) -> None:

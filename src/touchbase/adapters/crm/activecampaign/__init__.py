@@ -121,7 +121,7 @@ def _plain(value: object) -> str | None:
 
 def _updated(body: Body) -> list[str]:
     """Return the names of the fields that an update lists as changed."""
-    return [name for one in items(body.get("updated_fields")) if (name := text(one))]
+    return [name for item in items(body.get("updated_fields")) if (name := text(item))]
 
 
 ADAPTER = ActiveCampaign()

@@ -137,7 +137,7 @@ def _is_about_theirs(event: Body) -> bool:
     """Return whether an event is about a Close object, by the type prefix of its ids."""
     ids = event.get("organization_id"), event.get("lead_id"), event.get("object_id")
     candidates = (*ids, as_dict(event.get("data")).get("id"), dig(event, "data", "lead_id"))
-    return any((text(one) or "").startswith(_KINDS) for one in candidates)
+    return any((text(candidate) or "").startswith(_KINDS) for candidate in candidates)
 
 
 def _event(body: Body) -> Body:

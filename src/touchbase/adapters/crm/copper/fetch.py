@@ -50,7 +50,7 @@ def word_of(body: Body) -> str | None:
 
 def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:
     """Read one record; custom fields get the same names as in a webhook, `custom_fields.990`."""
-    custom = {f"custom_fields.{text(one.get('custom_field_definition_id'))}": one.get("value") for one in _customs(body)}
+    custom = {f"custom_fields.{text(custom.get('custom_field_definition_id'))}": custom.get("value") for custom in _customs(body)}
     at = parse_time(body.get("date_modified"))
     record = with_linkedin_of_fields({**body, **custom}, lambda name: name.startswith("custom_fields."))
     return Item(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()

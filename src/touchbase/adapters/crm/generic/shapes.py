@@ -144,7 +144,7 @@ def _id_of_company(value: object) -> str | None:
 def _of_several(body: Body) -> Iterator[Body]:
     """Yield a body for each id in `keys`, which Directus uses for changes and deletions of several records."""
     payload = body.get("payload")
-    numbers = [number for one in items(body["keys"]) if (number := text(one)) is not None]
+    numbers = [number for item in items(body["keys"]) if (number := text(item)) is not None]
     around = {name: value for name, value in body.items() if name not in ("keys", "payload")}
     if isinstance(payload, dict):
         # Values written to several records at once identify none of them: a shared address would merge them all.
@@ -166,12 +166,12 @@ def bodies(body: Body) -> Iterator[Body]:
     if key is None or any(isinstance(body.get(name), dict) for name in RECORD_KEYS if name != key):
         yield body
         return
-    for one in items(body[key]):
-        if isinstance(one, dict):
-            yield {**body, key: one}
+    for item in items(body[key]):
+        if isinstance(item, dict):
+            yield {**body, key: item}
 
 
 def _lists_objects(value: object) -> bool:
     if isinstance(value, dict) and not next(iter(value), "").isdecimal():
         return False
-    return any(isinstance(one, dict) for one in items(value))
+    return any(isinstance(item, dict) for item in items(value))

@@ -121,7 +121,11 @@ def _by_properties(record: Body) -> str | None:
 def _of_contact(body: Body) -> dict[str, object]:
     """Return data outside the properties: the email address among the identities, and the linked company."""
     identities = [as_dict(one) for profile in as_list(body.get("identity-profiles")) for one in as_list(dig(profile, "identities"))]
-    mails = [{"value": one.get("value"), "primary": one.get("is-primary")} for one in identities if one.get("type") == "EMAIL"]
+    mails = [
+        {"value": identity.get("value"), "primary": identity.get("is-primary")}
+        for identity in identities
+        if identity.get("type") == "EMAIL"
+    ]
     company = as_dict(dig(body, "associated-company", "properties"))
     return {
         "identity": mails,

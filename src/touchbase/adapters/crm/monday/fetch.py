@@ -58,7 +58,7 @@ def read_fetched(body: Body, shape: Shape, statuses: tuple[str, ...] | None) -> 
             times[name] = parse_time(value.get("changed_at"))
         record[name] = column.get("text")
     for word, key in (("email", "email"), ("link", "url")):
-        record[word] = [linked for one in columns if one.get("type") == word and (linked := _value(one).get(key))]
+        record[word] = [linked for column in columns if column.get("type") == word and (linked := _value(column).get(key))]
     if statuses is None:
         set_ones = [name for name in times if text(record[name]) is not None]
         statuses = tuple(sorted(set_ones, key=lambda name: (-(times[name] or 0), name)))

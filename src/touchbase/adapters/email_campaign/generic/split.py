@@ -46,7 +46,7 @@ def _rows(item: Item) -> list[tuple[Item, Item] | None]:
     """Return the people of a body that names none itself: one for each key, or one for each row of a table."""
     people = next((found for key in _LISTS if isinstance(found := item.get(key), list) and any(isinstance(one, dict) for one in found)), [])
     if people:
-        return [(one, item) if isinstance(one, dict) else None for one in people]
+        return [(person, item) if isinstance(person, dict) else None for person in people]
     row = item.get("fields")
     return [(row, item)] if isinstance(row, dict) and row else [(item, {})]
 
