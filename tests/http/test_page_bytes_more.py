@@ -14,6 +14,8 @@ from touchbase.http.dependencies import Limits
 from touchbase.inbox.api import deliveries as shown_deliveries
 from touchbase.inbox.refused import UNKNOWN_CLIENT, RefusedWebhooks
 from touchbase.inbox.service import get_delivery
+from touchbase.jobs.commands import CreateJob
+from touchbase.jobs.models import CANCELLED, Job
 from touchbase.records import timelines
 from touchbase.sql.store import Store
 
@@ -84,6 +86,31 @@ async def test_custom_fields__end_with_a_cursor(store: Store, make_client: MakeC
 
     assert [field["name"] for field in joined(pages, "data")] == sorted([*names, "z defined"])
     assert [field["records"] for field in joined(pages, "data")] == [int(name != "z defined") for name in sorted([*names, "z defined"])]
+
+
+async def test_deleted_records__end_with_a_cursor(store: Store, make_client: MakeClient) -> None:
+    house = House(make_client(store, limits=NARROW))
+    fields = [{"field_name": "notes", "field_value": "x" * 700}]
+    numbers = [await house.contact(email=f"p{number}@example.com", contact_custom_fields_input=fields) for number in range(6)]
+    for number in numbers:
+        await house.delete(number)
+
+    pages = await all_pages(house.call, "/public/v2/contacts/deleted?limit=5", "data")
+
+    assert [one["id"] for one in joined(pages, "data")] == numbers[::-1]
+    assert len(pages) > 3
+
+
+async def test_jobs_with_wide_settings__end_with_a_cursor(store: Store, make_client: MakeClient) -> None:
+    call = make_client(store, limits=NARROW)
+    assert (await call.post("/public/v2/contacts", {"email": JANE})).status == 201
+    job = Job(1, 0, "contacts.import", CANCELLED, 1, 1, {"mapping": "m" * 700}, progress={"preview": {"rows": "r" * 700}})
+    numbers = [(await store.write(CreateJob(replace(job)))).id for _ in range(6)]
+
+    pages = await all_pages(call, "/public/v2/jobs?limit=5", "data")
+
+    assert [one["id"] for one in joined(pages, "data")] == numbers[::-1]
+    assert len(pages) > 3
 
 
 @pytest.mark.parametrize("page_bytes", [1, 1_500, 5_000])

@@ -19,7 +19,7 @@ from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, Time, encode, example
+from touchbase.http.schemas import EXAMPLES, Time, encode, example, fitting
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.previews import DryRunResponse, dry_run
@@ -29,6 +29,7 @@ from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.api.serializers import etag
 from touchbase.records.commands import new_write_key
 from touchbase.records.read_records import get_record
+from touchbase.sql.page_budget import page_of
 
 
 class DeletedContact(ContactResponse, kw_only=True):
@@ -114,12 +115,12 @@ class BinResource:
         asked, listing = call.parameters(), f"deleted {self._kind.type.plural}"
         after = asked.cursor(listing, tuple[int, int])
         asked.done()
-        found: list[DeletedRecord[Any]] = await call.api.dependencies.store.read(
-            list_deleted(client.number, kind.kind, asked[LIMIT] + 1, after)
-        )
-        page = found[: asked[LIMIT]]
-        place = (page[-1].deleted_us, page[-1].record.id) if len(found) > len(page) else None
-        data = [self._out(client, each, flat=asked[FLAT]) for each in page]
+        store, page_bytes = call.api.dependencies.store, call.api.dependencies.limits.page_bytes
+        found = await store.read(list_deleted(client.number, kind.kind, asked[LIMIT] + 1, page_bytes, after))
+        page, has_more = page_of(found, asked[LIMIT])
+        data = fitting((self._out(client, each, flat=asked[FLAT]) for each in page), page_bytes)
+        has_more, page = has_more or len(data) < len(page), page[: len(data)]
+        place = (page[-1].deleted_us, page[-1].record.id) if has_more else None
         return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
 
     async def get(self, call: Call, client: Client, number: int) -> Any:

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import READ
-from touchbase.duplicates.service import Cursor, find_duplicates
+from touchbase.duplicates.service import Cursor, Pair, find_duplicates
 from touchbase.duplicates.similarity import REASONS
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, encode, example, named_enum
+from touchbase.http.schemas import EXAMPLES, encode, example, fitting, named_enum
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
@@ -104,10 +104,13 @@ class DuplicatesResource:
         pairs, place = await find_duplicates(
             parts.store, client.number, kind.kind, asked[LIMIT], after, asked[MIN_SCORE], parts.limits.page_bytes
         )
-        data = []
-        for pair in pairs:
+
+        def shown(pair: Pair) -> dict[str, Any]:
             records = [self._kind.out(record, asked[FLAT], client.settings) for record in (pair.one, pair.other)]
-            data.append({"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.plural: records})
+            return {"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.plural: records}
+
+        data = fitting(map(shown, pairs), parts.limits.page_bytes)
+        place = pairs[len(data) - 1].after if len(data) < len(pairs) else place
         return Response(body=encode({"data": data, "next_cursor": None if place is None else cursor_text(listing, place)}))
 
 

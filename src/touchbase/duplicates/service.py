@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from touchbase.common.threads import on_thread
 from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
 from touchbase.duplicates.similarity import Similarity, similarity
-from touchbase.duplicates.sql import read_block
+from touchbase.duplicates.sql import load_fields, read_block
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
@@ -31,6 +31,8 @@ class Pair:
     one: Contact | Company
     other: Contact | Company
     similarity: Similarity
+    after: Cursor
+    """The cursor of a page that begins behind this pair."""
 
 
 async def find_duplicates(
@@ -38,7 +40,8 @@ async def find_duplicates(
 ) -> tuple[list[Pair], Cursor | None]:
     """Return a page of pairs with at least this score, and the cursor of the next page; None after the last one.
 
-    It ends after the pair with which its records have more than `page_bytes` of custom fields.
+    It ends before the pair whose records would bring the custom fields to more than `page_bytes`. They are read for the records
+    of pairs alone: the compared ones have hundreds of times as many.
     """
     number, place, done = after or (0, None, 0)
     blocks = BLOCKS[kind]
@@ -47,10 +50,13 @@ async def find_duplicates(
     room = page_bytes
     while number < len(blocks) and left > 0 and len(pairs) < limit and room > 0:
         found = await store.read(read_block(client, blocks[number], left + NEIGHBOURS, place))
-        walk = _Walk(blocks[number], found, limit - len(pairs), least, room)
+        walk = _Walk(number, blocks[number], found, limit - len(pairs), least, place)
         # Comparing takes some hundredths of a second, in which other requests must not wait.
-        pairs += await on_thread("duplicates", walk.pairs, left, done)
-        room = walk.room
+        similar = await on_thread("duplicates", walk.pairs, left, done)
+        complete, room = await _with_custom_fields(store, client, kind, similar, room, is_first=not pairs)
+        pairs += complete
+        if len(complete) < len(similar):
+            return pairs, complete[-1].after if complete else (number, place, done)
         left -= max(1, walk.scanned)
         if walk.is_cut or (left <= 0 and walk.scanned < len(found)):
             place = found[walk.scanned - 1][0] if walk.scanned else place
@@ -62,13 +68,34 @@ async def find_duplicates(
     return pairs, (number, place, done) if number < len(blocks) else None
 
 
+async def _with_custom_fields(
+    store: Store, client: int, kind: int, pairs: Sequence[Pair], room: int, *, is_first: bool
+) -> tuple[list[Pair], int]:
+    """Load the custom fields of pairs until these have `room` bytes; return the pairs that have theirs, and the bytes that are left.
+
+    The first pair of a page has them in any case.
+    """
+    records = list({id(record): record for pair in pairs for record in (pair.one, pair.other)}.values())
+    count = (await store.read(load_fields(client, kind, records, room))) if records else 0
+    if is_first and 0 < count < 2:
+        count += await store.read(load_fields(client, kind, records[1:2], 0))
+    loaded = {id(record) for record in records[:count]}
+    complete: list[Pair] = []
+    for pair in pairs:
+        if not loaded.issuperset((id(pair.one), id(pair.other))) or (room <= 0 and (complete or not is_first)):
+            break
+        complete.append(pair)
+        room -= _size(pair.one) + _size(pair.other)
+    return complete, room
+
+
 class _Walk:
     """Compares the records of one read with their neighbours."""
 
-    def __init__(self, block: str, found: Sequence[Placed], limit: int, least: float, room: int) -> None:
-        self._block, self._found, self._limit, self._least = block, found, limit, least
-        self.room = room
-        """Bytes of custom fields that the page may still have."""
+    def __init__(self, number: int, block: str, found: Sequence[Placed], limit: int, least: float, place: Place | None) -> None:
+        self._number, self._block, self._found, self._limit, self._least = number, block, found, limit, least
+        self._place = place
+        """The place of the last record that is done."""
         self.scanned = 0
         """Records of which all neighbours were compared."""
         self.done = 0
@@ -87,9 +114,10 @@ class _Walk:
                 if self._was_found_before(record, other):
                     continue
                 if (found := similarity(record, other)).score >= self._least:
-                    made.append(Pair(record, other, found) if record.id < other.id else Pair(other, record, found))
-                    self.room -= _size(record) + _size(other)
-                    if len(made) == self._limit or self.room <= 0:
+                    after = (self._number, self._found[index - 1][0] if index else self._place, offset + 1)
+                    first, second = (record, other) if record.id < other.id else (other, record)
+                    made.append(Pair(first, second, found, after))
+                    if len(made) == self._limit:
                         self.done, self.is_cut = offset + 1, True
                         return made
             done = 0

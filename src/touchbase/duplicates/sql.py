@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
-from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.events import CONTACT
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import rows as records_rows
-from touchbase.records.sql.statements import load_custom_fields
+from touchbase.records.sql.statements import with_custom_fields_within
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
@@ -35,7 +37,7 @@ _ORDERS = {
 
 @query
 def read_block(client: int, block: str, limit: int, after: Place | None = None) -> Plan[list[tuple[Place, Contact | Company]]]:
-    """Records in the order of a block, each with its place, from a place on (without it)."""
+    """Records in the order of a block, each with its place, without custom fields, from a place on (without it)."""
     order, is_contact = _ORDERS[block], block in BLOCKS[CONTACT]
     keys = order.keys
     where = Where("client = ?", client)
@@ -51,5 +53,11 @@ def read_block(client: int, block: str, limit: int, after: Place | None = None) 
     )
     rows = yield Select(sql, (*where.params, limit))
     found = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
-    yield from load_custom_fields(CONTACT if is_contact else COMPANY, found)
     return [((row[0], row[1], row[3]), record) for row, record in zip(rows, found, strict=True)]
+
+
+@query
+def load_fields(client: int, kind: int, records: Sequence[Any], page_bytes: int) -> Plan[int]:
+    """Give these records of a client their custom fields, in their order, until they have so many bytes; return how many have theirs."""
+    assert all(record.client == client for record in records)
+    return len((yield from with_custom_fields_within(kind, records, page_bytes)))

@@ -15,11 +15,12 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import MaybeTime, Time, encode, example, named_enum
+from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting, named_enum
 from touchbase.jobs import sql as jobs_sql
 from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
 from touchbase.jobs.runner import pieces_of
 from touchbase.jobs.sql import change_job, file_sizes, no_such_job, read_piece
+from touchbase.sql.page_budget import page_of
 
 TAG = Tag("Jobs", "Imports, exports and other long work in the background: progress, cancelling, and the files that it makes.")
 PATH = "/public/v2/jobs"
@@ -105,10 +106,13 @@ async def list_jobs(call: Call) -> Response:
     asked = call.parameters()
     before = asked.cursor("jobs", int)
     asked.done()
-    found = await call.api.dependencies.store.read(jobs_sql.list_jobs(client.number, asked[LIMIT] + 1, before, **asked.filters))
-    page = found[: asked[LIMIT]]
-    data = [job_out(call, job, await _sizes(call, job)) for job in page]
-    return Response(body=encode(JobPage(data, cursor_text("jobs", page[-1].id) if len(found) > len(page) else None)))
+    parts = call.api.dependencies
+    page_bytes = parts.limits.page_bytes
+    found = await parts.store.read(jobs_sql.list_jobs(client.number, asked[LIMIT] + 1, before, page_bytes=page_bytes, **asked.filters))
+    page, has_more = page_of(found, asked[LIMIT])
+    data = fitting([job_out(call, job, await _sizes(call, job)) for job in page], page_bytes)
+    cursor = cursor_text("jobs", page[len(data) - 1].id) if has_more or len(data) < len(page) else None
+    return Response(body=encode({"data": data, "next_cursor": cursor}))
 
 
 async def _sizes(call: Call, job: Job) -> Mapping[str, int]:

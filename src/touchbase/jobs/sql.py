@@ -16,6 +16,7 @@ from touchbase.sql.cell_answers import FIRST, Before, page_by_id
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes, query
+from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
@@ -26,6 +27,8 @@ JOB: Columns = (
     ("error", "text"), ("attempts", "bigint"), ("token", "text"), ("lease_until_us", "bigint"), ("files_until_us", "bigint"),
     ("made_by", "text"),
 )  # fmt: skip
+_LONG = [place for place, (name, _) in enumerate(JOB) if name in ("settings", "progress")]
+"""Where a row has the mapping and the preview of an import, which may be of 1,000 columns."""
 _OF_CLIENTS = f"{names(JOB, 'j.')} FROM client c JOIN job j ON j.client = c.id"
 _PIECE: Columns = (("client", "bigint"), ("job_id", "bigint"), ("name", "text"), ("body", "bytea"))
 INSERT_JOB = insert("job", JOB)
@@ -226,16 +229,21 @@ def get_job(client: int | None, id: int) -> Plan[Job | None]:
 
 @query(unnamed=ALL_CLIENTS, merge=page_by_id(lambda job: job.created_us))
 def list_jobs(
-    client: int | None, limit: int, before: Before | None = None, kind: str | None = None, state: str | None = None
+    client: int | None, limit: int, before: Before | None = None, kind: str | None = None, state: str | None = None, page_bytes: int = 0
 ) -> Plan[list[Job]]:
-    """Jobs, newest first, before the id `before`; None: no filter. Without a client those of all, for an operator."""
+    """Jobs, newest first, before the id `before`; None: no filter. Without a client those of all, for an operator.
+
+    With `page_bytes` the first ones that have so many bytes, at least one, as a `Cut` if there are more.
+    """
     where = Where()
     where.equal("c.id", client)
     where.less("j.id", before)
     where.equal("j.kind", kind)
     where.equal("j.state", state)
-    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where} ORDER BY j.id DESC LIMIT ?", (*where.params, limit))
-    return [job_of(row) for row in rows]
+    budget = ByteBudget(page_bytes, _LONG, rows=1) if page_bytes else None
+    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where} ORDER BY j.id DESC LIMIT ?", (*where.params, limit), budget=budget)
+    jobs = [job_of(row) for row in rows]
+    return Cut(jobs) if budget is not None and budget.is_spent else jobs
 
 
 @query(scope=ALL_CLIENTS)
