@@ -15,6 +15,7 @@ from touchbase.duplicates.sql import read_block
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.dependencies import Limits
+from touchbase.http.query_parameters import cursor_text
 from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
 from touchbase.sql.store import Store
@@ -125,6 +126,15 @@ async def test_score_that_is_none__is_refused(house: House, score: str) -> None:
     reply = await house.request("GET", f"/public/v2/contacts/duplicates?min_score={score}")
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "?min_score")
+
+
+@pytest.mark.parametrize("place", [(-3, None, 0), (0, None, -1), (0, ("a", "b"), 0), (2**63, None, 0)])
+async def test_cursor_of_no_page__is_refused_or_ends(house: House, place: tuple[Any, ...]) -> None:
+    await house.contact(email="ann@example.com")
+
+    reply = await house.request("GET", f"/public/v2/contacts/duplicates?cursor={cursor_text('duplicate contacts', place)}")
+
+    assert (reply.status, reply.body[:24]) in [(422, reply.body[:24]), (200, b'{"data":[],"next_cursor"')]
 
 
 @pytest.mark.parametrize("kind", [CONTACT, COMPANY])

@@ -21,6 +21,7 @@ from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 
 LEAST = 0.7
 """The score that a pair must have, unless the request names one."""
+_Count = Annotated[int, Meta(ge=0)]
 _SCORES = {"type": "number", "minimum": 0, "maximum": 1, "default": LEAST}
 
 
@@ -98,7 +99,7 @@ class DuplicatesResource:
         """`GET` of a page of pairs."""
         client, kind = await call.client(), self._kind.type
         asked, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
-        after: Cursor | None = asked.cursor(listing, tuple[int, tuple[str, str, int] | None, int])
+        after: Cursor | None = asked.cursor(listing, tuple[_Count, tuple[str, str, int] | None, _Count])
         asked.done()
         parts = call.api.dependencies
         pairs, place = await find_duplicates(

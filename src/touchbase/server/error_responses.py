@@ -140,6 +140,12 @@ NO_ROOM = ErrorResponse(
     "overloaded",
     "The bodies of requests in progress use all the memory for them; nothing of this request was stored. Send it again shortly.",
 )
+TOO_MUCH_UNREAD = ErrorResponse(
+    503,
+    "overloaded",
+    "Responses that were not read yet use all the memory for them, so this one is not sent; what the request asked for may have been done. "
+    "Read responses as they come, or ask for fewer at once, and send it again shortly.",
+)
 SHUTTING_DOWN = ErrorResponse(503, "shutting_down", "The server is stopping and did not finish this request. Send it again in a second.")
 BROKEN = ErrorResponse(500, "internal_error", "Internal error, logged with the request id. The request may be sent again.")
 

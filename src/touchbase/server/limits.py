@@ -44,7 +44,7 @@ class Idle(Protocol):
 
 
 class BodyMemory:
-    """Memory for the bodies of requests in progress, by peer address, so that no address can use all of it.
+    """Memory for bodies of requests, or of responses, by peer address, so that no address can use all of it.
 
     Each body has its own limit, but hundreds of bodies at once could fill the memory. The received bytes of a body count from
     the first byte until the request has its response. A request that would exceed `capacity` (0: no limit) gets a 503, and its
@@ -97,6 +97,8 @@ class ServerLimits:
     """Open connections of each peer."""
     bodies: BodyMemory = field(default_factory=BodyMemory)
     """The memory for bodies of requests in progress."""
+    unread: BodyMemory = field(default_factory=BodyMemory)
+    """The memory for long parts of responses that their peers have not read yet."""
     idle: dict[Idle, None] = field(default_factory=dict)
     """Connections between two requests, the longest idle first; one of them is closed when `max_connections` is reached."""
     defaults: bytes = b""

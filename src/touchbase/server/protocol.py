@@ -45,6 +45,8 @@ class Connection(HeadReader):
         self.at_eof = False
         self.replayed_head = b""
         self.peer = LOCAL_PEER
+        self._held = ("", 0)
+        """The peer, and the bytes of a part of a response that it has not read yet."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, unless there are too many in all or from this address."""
@@ -86,6 +88,7 @@ class Connection(HeadReader):
         self.pipeline.clear()
         self.flow.take_buffered()
         self.flow.resume_writing()
+        self.release_if_read()
         # Break reference cycles: the garbage collector blocks the event loop, and there may be a connection per request.
         self.parser = self.cycle = self.running = None  # type: ignore[assignment]
         if exc is None:
@@ -340,12 +343,27 @@ class Connection(HeadReader):
     def resume_writing(self) -> None:
         """Handle a peer that reads the response again."""
         self.flow.resume_writing()
+        self.release_if_read()
         if self.lingering or self.transport.is_closing():
             self.wait(LINGER if self.lingering else self.limits.send_timeout)
         elif self.busy:
             self.wait(NEVER)
         else:
             self.wait_for_more()
+
+    def may_hold(self, peer: str, size: int) -> bool:
+        """Count a part of a response, until the peer has read it; return False if the memory for such parts is used up."""
+        if not self.limits.unread.acquire(peer, size):
+            return False
+        self._held = (peer, size)
+        return True
+
+    def release_if_read(self) -> None:
+        """Count the part no longer if all of it was read."""
+        peer, size = self._held
+        if size and not self.flow.write_paused:
+            self.limits.unread.release(peer, size)
+            self._held = ("", 0)
 
     def sweep(self, now: float) -> None:
         """Close or refuse the connection if its deadline has passed."""

@@ -22,6 +22,7 @@ from touchbase.server.error_responses import (
     DEFAULT_HEADERS,
     NO_ROOM,
     SHUTTING_DOWN,
+    TOO_MUCH_UNREAD,
     ErrorResponse,
     Headers,
     request_id_in,
@@ -35,6 +36,8 @@ CLIENT_WENT_AWAY = 499
 
 CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
 STATUSES_WITHOUT_BODY = (204, 304)
+LONG_PART = 65_536
+"""Bytes from which on a part of a response counts until its peer has read it; the system's buffers take a shorter one."""
 DEFAULT_LINES = b"".join(b"%b: %b\r\n" % header for header in DEFAULT_HEADERS.items())
 EXAMINED_HEADERS = frozenset((b"content-length", b"connection", *DEFAULT_HEADERS))
 
@@ -52,6 +55,13 @@ class ClientConnection(Protocol):
 
     def on_response_complete(self) -> None:
         """Handle the end of a response."""
+
+    def may_hold(self, peer: str, size: int) -> bool:
+        """Count a part of a response, until the peer has read it; return False if the memory for such parts is used up."""
+        ...
+
+    def release_if_read(self) -> None:
+        """Count the part no longer if all of it was read."""
 
     def linger(self) -> None:
         """Close the sending side, and read and discard data for `LINGER` seconds."""
@@ -193,7 +203,15 @@ class Cycle:
         if kind == "http.response.start" and not self.response_started:
             self._start(message["status"], message.get("headers", ()))
         elif kind == "http.response.body" and self.response_started and not self.response_complete:
-            self._continue(message.get("body", b""), message.get("more_body", False))
+            body = message.get("body", b"")
+            if len(body) < LONG_PART:
+                self._continue(body, message.get("more_body", False))
+            elif self.connection.may_hold(peer_of(self.scope), len(body)):
+                self._continue(body, message.get("more_body", False))
+                self.connection.release_if_read()
+            else:
+                await self._send_error_instead(TOO_MUCH_UNREAD)
+                self.disconnected = True  # the application may send further parts
         else:
             raise RuntimeError(f"the application sent {kind!r} out of order")
 
