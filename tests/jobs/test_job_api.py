@@ -5,6 +5,9 @@ from __future__ import annotations
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import counts, finished, imported, upload
 
+from touchbase.imports.commands import MOST_MAPPINGS, StoredMapping
+from touchbase.imports.sql import save_mapping
+
 FILE = b"E-mail,Vorname\njane@example.com,Jane\n"
 
 
@@ -81,6 +84,24 @@ async def test_a_stored_mapping__is_used_by_its_name(call: ApiClient) -> None:
     assert (unknown.status, "'Leads'" in str(unknown.problem)) == (422, True)
     assert removed.status == 204
     assert (await call("DELETE", "/public/v2/import-mappings/contacts/Leads")).status == 404
+
+
+async def test_stored_mappings__are_bounded_in_number_and_length(call: ApiClient) -> None:
+    columns = {"E-mail": "email"} | {f"c{number}" + "l" * 900: "" for number in range(80)}
+    wide = await upload(call, f"{','.join(columns)}\njane@example.com{',' * 80}\n".encode())
+    store = call.parts.store
+    for number in range(MOST_MAPPINGS):
+        await store.write(save_mapping(1, StoredMapping("contact", f"m{number}", {"columns": {}}, 1)))
+    job = await upload(call, FILE)
+    start, mapping = f"/public/v2/jobs/{job['id']}/start", {"columns": {"E-mail": "email", "Vorname": "first_name"}}
+
+    long = await call.post(f"/public/v2/jobs/{wide['id']}/start", {"mapping": {"columns": columns}, "save_as": "m1"})
+    one_more = await call.post(start, {"mapping": mapping, "save_as": "Leads"})
+    replaced = await call.post(start, {"mapping": mapping, "save_as": "m1"})
+
+    assert (long.status, [one["pointer"] for one in long.problem["errors"]]) == (422, ["/save_as"])
+    assert (one_more.status, one_more.problem["code"], "remove one" in one_more.problem["detail"]) == (409, "conflict", True)
+    assert replaced.status == 200
 
 
 async def test_start__twice_is_a_conflict(call: ApiClient) -> None:

@@ -13,7 +13,9 @@ from tests.house import House
 from tests.outgoing.conftest import PATH, URL, Webhooks
 from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
 
+from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
+from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.line import ADVANCE_EVERY
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.records.commands import UpdateCompany, UpdateContact, new_write_key
@@ -109,3 +111,9 @@ async def test_filter__that_is_not_valid_any_more_pauses_its_endpoint(
     assert (shown["state"], changed["state"]) == ("paused", "paused")
     assert "its filter is not valid now: /filter/contact" in shown["state_reason"]
     assert [sent.body["type"] for sent in await webhooks.deliver()] == ["contact.created"]
+
+
+def test_filter_of_many_long_values__is_refused_as_a_whole() -> None:
+    trees = {"contact": {"first_name[in]": [f"{number}" + "x" * 900 for number in range(100)]}}
+
+    assert [(fault.pointer, fault.code) for fault in filter_faults(trees, ClientSettings(), 0)] == [("/filter", "too_long")]

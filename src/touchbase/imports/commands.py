@@ -51,6 +51,12 @@ class ImportRows(Command[list[Outcome]]):
         return [row.command for row in self.rows]
 
 
+MOST_MAPPINGS = 100
+"""Stored mappings of one client, for each type of record."""
+MAPPING_BYTES = 65_536
+"""Bytes of one stored mapping: all of them are listed on one page."""
+
+
 @dataclass(slots=True)
 class StoredMapping:
     """A mapping of a source's files."""

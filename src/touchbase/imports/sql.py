@@ -9,13 +9,25 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.sql.queries import settings_of
-from touchbase.errors import Conflict, Invalid, PersonErased, TouchbaseError
+from touchbase.errors import Conflict, Fault, Invalid, PersonErased, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import IMPORT, VIA_API, Detail, Event, StoredEvent, status_word
 from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.status import REPLY, SENT
 from touchbase.imports.columns import LAST_REPLY
-from touchbase.imports.commands import CREATED, DUPLICATE, ERASED, INVALID, UNCHANGED, UPDATED, ImportRows, Outcome, StoredMapping
+from touchbase.imports.commands import (
+    CREATED,
+    DUPLICATE,
+    ERASED,
+    INVALID,
+    MAPPING_BYTES,
+    MOST_MAPPINGS,
+    UNCHANGED,
+    UPDATED,
+    ImportRows,
+    Outcome,
+    StoredMapping,
+)
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact, new_write_key
@@ -294,10 +306,19 @@ def _status(command: ImportRows, effect: str) -> str | None:
 
 
 @command
-def save_mapping(client: int, mapping: StoredMapping) -> Plan[None]:
-    """Store a mapping, or replace the one of this name."""
-    one = mapping
-    yield Execute(SAVE_MAPPING, [(client, one.record, one.name, encode(one.mapping), one.updated_us)])
+def save_mapping(client: int, mapping: StoredMapping) -> Plan[TouchbaseError | None]:
+    """Store a mapping, or replace the one of this name. `Invalid` if it is too long, `WrongState` above `MOST_MAPPINGS`."""
+    one, text = mapping, encode(mapping.mapping)
+    if (size := len(text.encode())) > MAPPING_BYTES:
+        detail = f"stores a mapping of at most {MAPPING_BYTES:,} bytes, and this one has {size:,}; leave save_as out"
+        return Invalid([Fault("/save_as", "too_long", detail)])
+    others = "SELECT count(*) FROM import_mapping WHERE client = ? AND record = ? AND name <> ?"
+    [(count,)] = yield Select(others, (client, one.record, one.name))
+    if count >= MOST_MAPPINGS:
+        path = "/public/v2/import-mappings/" + {"contact": "contacts", "company": "companies"}[one.record]
+        return WrongState(f"this client has {count} stored mappings, and may have {MOST_MAPPINGS}; remove one (DELETE {path}/NAME)")
+    yield Execute(SAVE_MAPPING, [(client, one.record, one.name, text, one.updated_us)])
+    return None
 
 
 @command

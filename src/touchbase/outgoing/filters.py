@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import Micros
@@ -19,9 +21,16 @@ NAMES = {kind.name: number for number, kind in RECORD_TYPES.items()}
 """Member of a filter -> kind of record."""
 
 
+FILTER_BYTES = 65_536
+"""Bytes of the filter of one endpoint: all endpoints of a client are listed, and read, at once."""
+
+
 def filter_faults(trees: Mapping[str, Any], settings: ClientSettings, now: Micros) -> list[Fault]:
     """Return the faults of a filter."""
     faults: list[Fault] = []
+    if (size := len(msgspec.json.encode(trees))) > FILTER_BYTES:
+        faults.append(Fault("/filter", "too_long", f"must have at most {FILTER_BYTES:,} bytes of JSON, and has {size:,}"))
+        return faults
     for name, tree in trees.items():
         if name in NAMES:
             filter_parser(NAMES[name], settings, now, faults).json(tree, f"/filter/{name}")
