@@ -40,7 +40,7 @@ from touchbase.records.primary_keys import former_key, former_key_of, primary_ke
 from touchbase.records.projection import current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, contact_of, contact_row
+from touchbase.records.sql.rows import company_of, contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.value_sources import company_ref
@@ -137,7 +137,7 @@ def _unlink_contacts(command: DeleteRecord) -> Plan[list[int]]:
         else:
             contact.stamps["company_id"] = stamps[number]
     if contacts:
-        yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts.values()])
+        yield Execute(records_sql.MOVE_CONTACT, [move_row(contact) for contact in contacts.values()])
         cause = by_request(command.by)
         yield from log_events([moved_contact(client, number, company, None, at, cause) for number in sorted(contacts)])
     return sorted(contacts.keys() - claimed)

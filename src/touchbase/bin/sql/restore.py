@@ -31,7 +31,7 @@ from touchbase.records.primary_keys import former_key, primary_key
 from touchbase.records.projection import Folded, current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
+from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import executes
 from touchbase.sql.statement import Execute, Plan, Row
@@ -182,7 +182,7 @@ def _restore_contacts(batch: Batch, deleted: DeletedRecord[Any], numbers: Sequen
     for contact in contacts:
         contact.company_id, contact.updated_us = deleted.record.id, max(batch.now_us, contact.updated_us + 1)
     if contacts:
-        yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts])
+        yield Execute(records_sql.MOVE_CONTACT, [move_row(contact) for contact in contacts])
         yield from log_moved_contacts(batch, [contact.id for contact in contacts], None, deleted.record.id)
 
 

@@ -36,7 +36,7 @@ from touchbase.records.projection import Folded, current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.custom_values import is_renaming
-from touchbase.records.sql.rows import company_of, contact_of, contact_row, custom_field_row
+from touchbase.records.sql.rows import company_of, contact_of, custom_field_row, move_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Select
@@ -306,7 +306,7 @@ def _return_contacts(batch: Batch, part: Part, survivor: int, merged_us: Micros,
     for contact in contacts:
         contact.company_id, contact.updated_us = part.record.id, max(batch.now_us, contact.updated_us + 1)
     if contacts:
-        yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts])
+        yield Execute(records_sql.MOVE_CONTACT, [move_row(contact) for contact in contacts])
         yield from log_moved_contacts(batch, [contact.id for contact in contacts], survivor, part.record.id)
 
 

@@ -68,3 +68,8 @@ def custom_field_of(row: Row) -> CustomField:
 def custom_field_row(client: int, kind: int, record_id: int, f: CustomField) -> Row:
     """Return the field's row, in the order of `CUSTOM_FIELD`."""
     return (client, kind, record_id, f.name, f.id, f.value, f.updated_us, f.priority, f.stamped_us, f.stamp_key, f.created_us)
+
+
+def move_row(contact: Contact) -> Row:
+    """Return the row of `MOVE_CONTACT`."""
+    return (contact.client, contact.id, contact.company_id, contact.updated_us, stamps_text(contact.stamps))
