@@ -30,7 +30,7 @@ from touchbase.storage.sqlite.schema import migrate
 pooler.ROUNDS = 0
 """The server of the tests has no pooler. The search for one takes a third of the time of opening a store."""
 
-pytest_plugins = ["tests.asgi_client", "tests.house"]
+pytest_plugins = ["tests.asgi_client", "tests.examples", "tests.house"]
 
 ENGINES = ("sqlite", "postgresql")
 ENCRYPTION_KEYS = EncryptionKeys(encode_key(new_key()))

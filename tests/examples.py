@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, settings
 FULL = os.environ.get("TOUCHBASE_TESTS") == "full"
 FEWEST = 3
 
-# On a busy machine examples are made slowly, which is no fault.
-settings.register_profile("ci", derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("full", suppress_health_check=[HealthCheck.too_slow])
+# On a busy machine examples are slow, which is no fault.
+BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", BUSY, derandomize=True)
+settings.register_profile("full", BUSY)
 settings.load_profile("full" if FULL else "ci")
 
 
