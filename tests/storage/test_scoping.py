@@ -71,6 +71,8 @@ from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
+from touchbase.imports.commands import StoredMapping
+from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import ListDeliveries
@@ -388,6 +390,7 @@ ASKING: list[Any] = [
     ApplyRefused(1, 1, 0, 5, 10),
     define_field(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
     store_count(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
+    save_mapping(1, StoredMapping("contact", "Leads", {}, 5)),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 

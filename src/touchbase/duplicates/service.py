@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from touchbase.common.threads import on_thread
 from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
 from touchbase.duplicates.similarity import Similarity, similarity
-from touchbase.duplicates.sql import load_fields, read_block
+from touchbase.duplicates.sql import custom_fields_of, read_block
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
@@ -76,10 +76,13 @@ async def _with_custom_fields(
     The first pair of a page has them in any case.
     """
     records = list({id(record): record for pair in pairs for record in (pair.one, pair.other)}.values())
-    count = (await store.read(load_fields(client, kind, records, room))) if records else 0
-    if is_first and 0 < count < 2:
-        count += await store.read(load_fields(client, kind, records[1:2], 0))
-    loaded = {id(record) for record in records[:count]}
+    numbers = [record.id for record in records]
+    fields = await store.read(custom_fields_of(client, kind, numbers, room))
+    if is_first and len(fields) == 1:
+        fields += await store.read(custom_fields_of(client, kind, numbers[1:2], 0))
+    for record, custom_fields in zip(records, fields, strict=False):
+        record.custom_fields = custom_fields
+    loaded = {id(record) for record in records[: len(fields)]}
     complete: list[Pair] = []
     for pair in pairs:
         if not loaded.issuperset((id(pair.one), id(pair.other))) or (room <= 0 and (complete or not is_first)):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
 from touchbase.history.events import CONTACT
-from touchbase.records.models import Company, Contact
+from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import with_custom_fields_within
 from touchbase.sql.filters import Where
@@ -57,7 +56,7 @@ def read_block(client: int, block: str, limit: int, after: Place | None = None) 
 
 
 @query
-def load_fields(client: int, kind: int, records: Sequence[Any], page_bytes: int) -> Plan[int]:
-    """Give these records of a client their custom fields, in their order, until they have so many bytes; return how many have theirs."""
-    assert all(record.client == client for record in records)
-    return len((yield from with_custom_fields_within(kind, records, page_bytes)))
+def custom_fields_of(client: int, kind: int, ids: Sequence[int], page_bytes: int) -> Plan[list[list[CustomField]]]:
+    """The custom fields of each of these records, in their order, until they have so many bytes; at least those of the first."""
+    records = [Contact(client, number, 0, 0) for number in ids]  # of companies too: only their ids matter
+    return [record.custom_fields for record in (yield from with_custom_fields_within(kind, records, page_bytes))]
