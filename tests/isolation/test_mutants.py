@@ -130,6 +130,7 @@ UNNOTICED: dict[str, str] = {
     "event_log.sql.queries.trim_log": _DUE,
     "outgoing.sql.dispatch.forget_attempts": "for housekeeping, which the walk does not run",
     "outgoing.sql.dispatch.find_write_back": _FOUND,
+    "imports.sql.save_mapping": "counts stored mappings, of which the hundred and first alone is refused",
     "outgoing.sql.endpoints._to_replay": "numbers of events, which are then sent from the client's own log",
     "outgoing.sql.endpoints.add_endpoint": "counts endpoints up to a limit that no client of the walk reaches",
     "search.sql.plans.matches_filter": "asked about a record that was read as this client's just before",
