@@ -254,8 +254,6 @@ def test_killed_import__does_every_row_once(tmp_path: Path) -> None:
     assert row["more"]["kills"] > 1
 
 
-# An event that comes twice without a kill is seen now and then, at earlier revisions too; its cause is not known yet.
-@pytest.mark.weekly
 def test_killed_sender_of_webhooks__loses_and_reorders_nothing(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "outgoing", "--still", PATIENT)
 

@@ -209,6 +209,20 @@ def line_with_news(number: int) -> Line:
     return line
 
 
+def test_line__sends_a_failed_event_after_the_stored_position_once() -> None:
+    """A process that was killed left the row of a failure, and a position before it: the log is read from there."""
+    line = Line(Served(endpoint_of(1), "acme", Progress(), [Pending(1, (1, 1), 1, NOW, NOW)]), NOW)
+    line.newest = 1
+    item = line.take(NOW)
+    assert item is not None
+    line.succeeded(item, attempt(1, 1, 1), NOW)
+
+    line.add_page([LoggedEvent(1, "contact.created", NOW, 1, 1, sequence=1)], 1, NOW)
+
+    assert line.take(NOW) is None
+    assert line.unstored(NOW).position == 1
+
+
 async def test_results_of_many__leave_the_queue_of_the_store_to_requests() -> None:
     queue: Any = Queue()
     left: list[Line] = []

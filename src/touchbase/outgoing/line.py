@@ -151,7 +151,8 @@ class Line:
         """Take events that were read from the log."""
         for event in events:
             record = None if event.record_id is None or event.record_kind is None else (event.record_kind, event.record_id)
-            if event.sequence not in self._items:  # a replay may have it already
+            # A replay, or a row above the stored position, may have brought it already, and it may be delivered since.
+            if event.sequence not in self._items and event.sequence not in self._done:
                 self._fresh.append(event.sequence)
                 self._add(Item(event.sequence, record, 0, now, now, event=event))
         self.read = max(self.read, last)

@@ -128,7 +128,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Pending:
-    """An event up to the position that is not delivered."""
+    """An event that is not delivered: one up to the position, or a later one that failed."""
 
     sequence: int
     record: Record | None
