@@ -25,7 +25,7 @@ from bench.plan import Plan
 from bench.postgres import Postgres, postgres
 from bench.report import spread
 from bench.server_process import CannotMeasure, ServerProcess, as_installed, wait_until
-from touchbase.clients.commands import CreateClient
+from touchbase.clients.sql.commands import create_client
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.routing.router import CellRouter
 from touchbase.routing.set_up import add_cell
@@ -154,7 +154,7 @@ async def _fill(home_url: str, cells: list[str], keys: EncryptionKeys) -> dict[i
             await add_cell(router.home, f"cell-{number}", url, opened, time.time_ns() // 1000)
         await router.start(follow=False)
         for client_id in _ids():
-            await router.write(CreateClient(client_id, "", time.time_ns() // 1000))
+            await router.write(create_client(client_id, "", time.time_ns() // 1000))
         found: dict[int, list[str]] = {}
         for client_id in _ids():
             found.setdefault(router.placement.cell_of_name(client_id), []).append(client_id)

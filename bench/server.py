@@ -21,8 +21,9 @@ from touchbase.auth.sql import any_key
 from touchbase.cells.models import Directory
 from touchbase.cells.sql import read_directory
 from touchbase.cli import cli
-from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client, ClientSettings
+from touchbase.clients.sql.queries import find_client
 from touchbase.errors import Overloaded
 from touchbase.events.work import WorkReport
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
@@ -67,7 +68,7 @@ class BareStore:
         return _client(command.client_id) if isinstance(command, EnsureClient) else None
 
     async def read(self, query: Any) -> Any:
-        if isinstance(query, FindClient):
+        if isinstance(query, find_client):
             return _client(query.client_id)
         if isinstance(query, GetContact):
             return _contact(query.id)

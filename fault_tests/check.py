@@ -12,7 +12,7 @@ from bench.load import Address
 
 from fault_tests.calls import ApiClient
 from fault_tests.journal import Journal
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.consistency import service as consistency_service
 from touchbase.consistency.queries import AuditRecords
 from touchbase.consistency.sql import audit_deliveries
@@ -112,7 +112,7 @@ def contacts_of(database: str, client_id: str) -> int:
 async def _count(database: str, client_id: str) -> int:
     store = await open_store(database, as_is=True)
     try:
-        client = await store.read(FindClient(client_id))
+        client = await store.read(find_client(client_id))
         return 0 if client is None else len(await _contacts(store, client.number))
     finally:
         await store.close()
@@ -121,7 +121,7 @@ async def _count(database: str, client_id: str) -> int:
 async def _check(database: str, journal: Journal, found: Findings, answered_only: bool) -> None:
     store = await open_store(database, as_is=True)
     try:
-        client = await store.read(FindClient(journal.client))
+        client = await store.read(find_client(journal.client))
         assert client is not None, "the client itself is gone"
         stored = await _contacts(store, client.number)
         _check_created(stored, journal, found)

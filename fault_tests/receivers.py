@@ -20,7 +20,7 @@ from fault_tests.calls import ApiClient
 from fault_tests.check import Findings
 from fault_tests.fault_server import ENCRYPTION_KEY, SENDER
 from fault_tests.plan import Plan
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.outgoing.models import TIMEOUT
@@ -207,7 +207,7 @@ def _read(database: str, client: str, question: Callable[[int], Query[T]]) -> T:
     async def read() -> T:
         store = await open_store(database, as_is=True, encryption_keys=EncryptionKeys(ENCRYPTION_KEY))
         try:
-            owner = await store.read(FindClient(client))
+            owner = await store.read(find_client(client))
             assert owner is not None
             return await store.read(question(owner.number))
         finally:

@@ -11,7 +11,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient, Response
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND, from_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
@@ -54,7 +54,7 @@ class House:
         """A new client beside others, at the time at which the tests' clock began."""
         call.clock.now = NOON
         await call.settings(client_id)
-        found = await call.parts.store.read(FindClient(client_id))
+        found = await call.parts.store.read(find_client(client_id))
         assert found is not None
         return cls(call, client_id, found.number)
 

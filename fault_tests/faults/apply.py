@@ -10,7 +10,7 @@ from fault_tests.journal import Journal
 from fault_tests.plan import Plan
 from fault_tests.process import Process, longest
 from fault_tests.unnotified import store_unnotified
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.storage import open_store
 
@@ -57,7 +57,7 @@ def _start_and_kill(plan: Plan, database: str, journal: Journal) -> int:
 async def _applied(database: str, journal: Journal) -> int:
     store = await open_store(database, as_is=True)
     try:
-        client = await store.read(FindClient(journal.client))
+        client = await store.read(find_client(journal.client))
         assert client is not None
         return await store.read(CountDeliveries(client.number, state="applied"))
     finally:

@@ -15,7 +15,7 @@ from fault_tests.calls import ApiClient
 from fault_tests.check import Findings, check_integrity
 from fault_tests.plan import Plan
 from fault_tests.process import Process
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.consistency import service as consistency_service
 from touchbase.storage import open_store
 
@@ -147,7 +147,7 @@ def _once(there: Counter[Any], expected: set[Any], where: str, found: Findings) 
 async def _verify(database: str, client_id: str, found: Findings) -> None:
     store = await open_store(database, as_is=True)
     try:
-        client = await store.read(FindClient(client_id))
+        client = await store.read(find_client(client_id))
         assert client is not None, "the client itself is gone"
         async for difference in consistency_service.verify(store, client.number, consistency_service.Verified(), lambda: None):
             found.fault(f"not what the kept events say: {difference}")

@@ -15,7 +15,7 @@ from fault_tests.plan import Plan
 from fault_tests.process import Process, longest
 from fault_tests.unnotified import store_unnotified
 from fault_tests.writers import webhook
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.events.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.sql.store import Store
@@ -89,7 +89,7 @@ async def _taken_before(database: str) -> int:
     """Count the deliveries of the noisy client applied before the first of the quiet one."""
     store = await open_store(database, as_is=True)
     try:
-        noisy, quiet = [await store.read(FindClient(each)) for each in (NOISY, QUIET)]
+        noisy, quiet = [await store.read(find_client(each)) for each in (NOISY, QUIET)]
         assert noisy is not None
         assert quiet is not None
         (first,) = (await store.read(ListDeliveries(PAGE, quiet.number)))[-1:]

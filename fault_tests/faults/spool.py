@@ -27,7 +27,7 @@ from fault_tests.plan import Plan
 from fault_tests.process import Process
 from fault_tests.senders import Senders
 from fault_tests.verify import verify_twice
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.consistency.sql import audit_bodies
 from touchbase.storage import open_store
 
@@ -212,7 +212,7 @@ async def _received(database: str, client_id: str) -> dict[str, list[int]]:
     """When the deliveries about each e-mail address were received."""
     store = await open_store(database, as_is=True)
     try:
-        client, found = await store.read(FindClient(client_id)), dict[str, list[int]]()
+        client, found = await store.read(find_client(client_id)), dict[str, list[int]]()
         after: int | None = 0
         assert client is not None, "the client itself is gone"
         while after is not None:

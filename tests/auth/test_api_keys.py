@@ -13,8 +13,8 @@ from tests.asgi_client import ApiClient, Clock, MakeClient, Response
 from tests.examples import examples
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
-from touchbase.auth.commands import RevokeKey
 from touchbase.auth.service import add_key
+from touchbase.auth.sql import revoke_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.app import Dependencies
 from touchbase.sql.store import Store
@@ -98,7 +98,7 @@ async def test_list_keys__returns_filtered_pages_with_the_newest_first(call: Api
     for number, of in enumerate((None, "ours", "ours", "theirs")):
         call.clock.move(1)
         await held(call, of=of, expires_us=call.clock.now + 1 if number == 2 else None)
-    await call.parts.store.write(RevokeKey((await call.get(KEYS)).json()["data"][0]["key_id"], call.clock.now))
+    await call.parts.store.write(revoke_key((await call.get(KEYS)).json()["data"][0]["key_id"], call.clock.now))
 
     async def found(query: str) -> list[tuple[str | None, str]]:
         return [(each["client_id"], each["state"]) for each in (await call.get(f"{KEYS}?{query}")).json()["data"]]
@@ -143,7 +143,7 @@ async def test_revoke_key__wins_over_a_concurrent_lookup(store: Store, make_clie
 
         async def read(self, query: Any) -> Any:
             found = await store.read(query)
-            if self.slow and type(query).__name__ == "FindKey":
+            if self.slow and type(query).__name__ == "find_key":
                 self.slow = False
                 self.asked.set()
                 await self.go_on.wait()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from touchbase.auth.authentication import ADMIN, READ, Authenticator, add_key, key_parts, make_key
-from touchbase.auth.commands import FindKey, RevokeKey
+from touchbase.auth.sql import find_key, revoke_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.service import Clients
@@ -76,7 +76,7 @@ def test_key_parts__detects_one_wrong_character() -> None:
 async def test_add_key__stores_only_a_digest_of_the_secret(watched: Watched) -> None:
     text = await add_key(watched, None, [ADMIN], "first", 0)  # type: ignore[arg-type]
 
-    kept = await watched.read(FindKey(text.split("_")[2]))
+    kept = await watched.read(find_key(text.split("_")[2]))
 
     assert text.split("_")[3] not in repr(kept)
     assert len(kept.digest) == 32
@@ -95,8 +95,8 @@ async def test_authenticator__reads_the_store_once_per_second(watched: Watched) 
     clock.now += 2 * SECOND
     await door.client(text, None, READ)
 
-    assert quickly == ["FindKey", "find_client_by_number"]
-    assert store.asked == [*quickly, "FindKey", "find_client_by_number"]
+    assert quickly == ["find_key", "find_client_by_number"]
+    assert store.asked == [*quickly, "find_key", "find_client_by_number"]
 
 
 async def test_authenticator__shares_one_read_between_concurrent_requests(watched: Watched) -> None:
@@ -112,7 +112,7 @@ async def test_authenticator__shares_one_read_between_concurrent_requests(watche
         await asyncio.gather(*(clients.find("nobody") for _ in range(50)), *(connections.of(client.number) for _ in range(50)))
         clock.now += 2 * SECOND
 
-    assert store.asked == ["FindKey", "find_client_by_number", "FindClient", "list_connections"] * 2
+    assert store.asked == ["find_key", "find_client_by_number", "find_client", "list_connections"] * 2
 
 
 async def test_clients_get__completes_for_others_if_one_waiting_task_is_cancelled(watched: Watched) -> None:
@@ -134,7 +134,7 @@ async def test_authenticator__drops_cached_keys_when_the_clock_goes_back(watched
     text = await add_key(watched, (await clients.ensure("ours")).number, [READ], "first", 0)  # type: ignore[arg-type]
     door = Authenticator(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
     await door.client(text, None, READ)
-    await watched.write(RevokeKey(text.split("_")[2], clock()))
+    await watched.write(revoke_key(text.split("_")[2], clock()))
 
     clock.now -= 3600 * SECOND
     await clients.get("ours")

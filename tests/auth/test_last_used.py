@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from touchbase.auth.authentication import Authenticator
-from touchbase.auth.commands import FindKey, StoreKeyUses
+from touchbase.auth.commands import StoreKeyUses
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import KEY_ID, READ, WRITE, add_key
+from touchbase.auth.sql import find_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.service import Clients
 from touchbase.common.timestamps import SECOND
@@ -99,7 +100,7 @@ async def test_key_usage__is_stored_once_per_minute(store: Store) -> None:
         await uses.flush(watched)  # type: ignore[arg-type]
 
     assert watched.asked == [StoreKeyUses({text[KEY_ID]: began}), StoreKeyUses({text[KEY_ID]: began + MINUTE})]
-    key = await store.read(FindKey(text[KEY_ID]))
+    key = await store.read(find_key(text[KEY_ID]))
     assert key is not None
     assert key.last_used_us == began + MINUTE
 
@@ -116,7 +117,7 @@ async def test_key_usage__is_written_later_after_an_overload(store: Store) -> No
     await uses.flush(watched)  # type: ignore[arg-type]
 
     for text in texts:
-        key = await store.read(FindKey(text[KEY_ID]))
+        key = await store.read(find_key(text[KEY_ID]))
         assert key is not None
         assert key.last_used_us == Clock.now
 
@@ -137,7 +138,7 @@ async def test_maintenance__writes_the_key_usage_of_the_authenticator(store: Sto
 
     await Maintenance(store, clock, uses=uses).round()
 
-    key = await store.read(FindKey(text[KEY_ID]))
+    key = await store.read(find_key(text[KEY_ID]))
     assert key is not None
     assert key.last_used_us == later
 
@@ -155,6 +156,6 @@ async def test_key_usage__is_written_later_after_any_error(store: Store) -> None
 
     await uses.flush(store)
 
-    key = await store.read(FindKey(text[KEY_ID]))
+    key = await store.read(find_key(text[KEY_ID]))
     assert key is not None
     assert key.last_used_us == Clock.now

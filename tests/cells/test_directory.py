@@ -19,7 +19,7 @@ from touchbase.cells.sql import (
     reserve_place,
     set_cell_state,
 )
-from touchbase.clients.commands import CreateClient, RotateClientId
+from touchbase.clients.sql.commands import create_client, rotate_client_id
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.sql.store import Store
 
@@ -82,8 +82,8 @@ async def test_read_directory__tells_what_was_written_since_a_revision(store: St
 
 
 async def test_reserve_place__keeps_an_id_for_one_client_of_all_cells(store: Store) -> None:
-    home = await store.write(CreateClient("home-client", "", 1))
-    await store.write(RotateClientId(home.number, "home-client-2", 10**15))
+    home = await store.write(create_client("home-client", "", 1))
+    await store.write(rotate_client_id(home.number, "home-client-2", 10**15))
     await store.write(reserve_place("acme", 1))
     await store.write(confirm_place("acme", 5))
 
@@ -132,8 +132,8 @@ async def test_raise_ids__lets_a_cell_give_out_ids_of_its_own_range(store: Store
     cell = await eu(store)
 
     await store.write(raise_ids(cell.first_id))
-    made = await store.write(CreateClient("acme", "", 1))
+    made = await store.write(create_client("acme", "", 1))
     await store.write(raise_ids(cell.first_id))
-    next_made = await store.write(CreateClient("bolt", "", 1))
+    next_made = await store.write(create_client("bolt", "", 1))
 
     assert cell.first_id < made.number < next_made.number < cell.first_id + 2**20

@@ -12,7 +12,7 @@ from tests.cells.conftest import KEY, OPEN
 
 from touchbase.app import Application, assembled
 from touchbase.cells.models import HOME
-from touchbase.clients.commands import CreateClient
+from touchbase.clients.sql.commands import create_client
 from touchbase.config import Settings
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.routing.router import CellRouter
@@ -164,7 +164,7 @@ async def test_server__logs_the_outage_of_one_store_once(
 async def _fail_and_return(application: Application, store: Switched, cell: str, caplog: pytest.LogCaptureFixture) -> None:
     router = cast(CellRouter, application.store)
     await until(lambda: all(each.reason is None for each in router.cells.values()))
-    await router.write(CreateClient("client", "", 5, cell=cell))
+    await router.write(create_client("client", "", 5, cell=cell))
     caplog.clear()
 
     store.is_down = True

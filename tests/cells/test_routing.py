@@ -12,8 +12,7 @@ from tests.operations import all_commands, all_queries
 from touchbase.cells.models import DRAINING, HOME, Place
 from touchbase.cells.sql import find_place, reserve_place, set_cell_state
 from touchbase.cells.unanswered import collecting
-from touchbase.clients.commands import FindClient
-from touchbase.clients.sql.queries import deleting_clients
+from touchbase.clients.sql.queries import deleting_clients, find_client
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.sql.queries import find_new_events
@@ -122,7 +121,7 @@ async def test_rotate__keeps_the_former_id_of_a_client_in_a_cell(call: ApiClient
         reply = await call.post(f"/admin/v1/clients/{house.client_id}/rotate-id", {"client_id": f"new-{house.client_id}"})
         assert reply.status == 200, reply.body
         for client_id in (house.client_id, f"new-{house.client_id}"):
-            found = await router.read(FindClient(client_id, call.clock()))
+            found = await router.read(find_client(client_id, call.clock()))
             assert found.number == house.number
     taken = await call.post("/admin/v1/clients/new-client-0/rotate-id", {"client_id": "new-client-1"})
     assert taken.status == 409

@@ -12,7 +12,7 @@ from tests.asgi_client import ApiClient, Clock
 from tests.cells.conftest import KEY, OPEN
 
 from touchbase.app import Application, assembled, standalone_workers
-from touchbase.clients.commands import CreateClient
+from touchbase.clients.sql.commands import create_client
 from touchbase.config import Settings
 from touchbase.routing.cell_store import CellStore
 from touchbase.routing.router import CellRouter
@@ -47,7 +47,7 @@ async def until_applied(call: ApiClient, client_id: str) -> None:
 async def received(call: ApiClient, router: CellRouter, cell: str) -> str:
     """Receive a webhook for a new client of a cell; return the client's id."""
     client_id = f"client-of-{cell}"
-    await router.write(CreateClient(client_id, "", 5, cell=cell))
+    await router.write(create_client(client_id, "", 5, cell=cell))
     reply = await call.post(f"/public/emailcampaign-webhook/{client_id}", SENT)
     assert reply.status == 200, reply.body
     return client_id
@@ -119,7 +119,7 @@ async def test_server__stores_what_a_server_before_it_has_spooled(settings: Sett
         router, call = application.store, ApiClient(application.parts, Clock())
         assert isinstance(router, CellRouter)
         await until_open(router, 1)
-        await router.write(CreateClient("client-of-eu", "", 5, cell="eu"))
+        await router.write(create_client("client-of-eu", "", 5, cell="eu"))
         await router.cells[1].close()
         assert (await call.post("/public/emailcampaign-webhook/client-of-eu", SENT)).status == 200
 

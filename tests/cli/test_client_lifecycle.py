@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.commands import FindClient, Removal
+from touchbase.clients.commands import Removal
+from touchbase.clients.sql.queries import find_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.storage import open_store
@@ -30,7 +31,7 @@ def fill(client_id: str, many: int) -> None:
 
     async def work() -> None:
         opened = await open_store("sqlite:///touchbase.db")
-        client = await opened.read(FindClient(client_id))
+        client = await opened.read(find_client(client_id))
         assert client is not None
         contacts = [Contact(client.number, 0, 1, 1, f"{n}@a.example", f"{n}@a.example") for n in range(many)]
         await asyncio.gather(*(opened.write(CreateContact(contact)) for contact in contacts))

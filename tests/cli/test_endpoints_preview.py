@@ -9,7 +9,7 @@ from tests.cli.conftest import Run
 
 from touchbase.cli.store import opened
 from touchbase.cli.store import run as run_now
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.records.commands import CreateContact
@@ -22,7 +22,7 @@ PREVIEW = ("endpoints", "preview", *ACME)
 async def _fill() -> None:
     """A contact, whose creation is the event 1, and endpoints that want it and do not."""
     async with opened(None) as store:
-        client = await store.read(FindClient("acme"))
+        client = await store.read(find_client("acme"))
         assert client is not None
         ada = Contact(client.number, 0, 5, 5, "ada@example.com", "ada@example.com", first_name="Ada")
         await store.write(CreateContact(ada))

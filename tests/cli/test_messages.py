@@ -9,7 +9,7 @@ from tests.cli.conftest import Run
 
 from touchbase.cli.store import opened
 from touchbase.cli.store import run as run_now
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateContact
@@ -20,7 +20,7 @@ ACME = ("--client", "acme")
 
 async def _fill() -> None:
     async with opened(None) as store:
-        client = await store.read(FindClient("acme"))
+        client = await store.read(find_client("acme"))
         assert client is not None
         contact = (await store.write(CreateContact(Contact(client.number, 0, 5, 5, "j@example.com", "j@example.com")))).record
         for n, direction in enumerate(("sent", "received")):
@@ -64,7 +64,7 @@ def test_list__has_the_filters_of_the_api(store: Run, options: list[str]) -> Non
 async def _fill_differently() -> None:
     """Two messages that differ in all that filters compare."""
     async with opened(None) as store:
-        client = await store.read(FindClient("acme"))
+        client = await store.read(find_client("acme"))
         assert client is not None
         for n, (direction, channel) in enumerate((("sent", "email"), ("received", "linkedin"))):
             address = f"j{n}@example.com"

@@ -16,8 +16,8 @@ from tests.cli.test_commands import NONSENSE, SENT, keep
 
 from touchbase.cli import cli, output
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
-from touchbase.clients.commands import FindClient
 from touchbase.clients.models import KEEP_BODIES_DAYS
+from touchbase.clients.sql.queries import find_client
 from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
 from touchbase.storage import open_store
 
@@ -165,7 +165,7 @@ def wide(store: Run) -> str:
 
     async def refuse() -> None:
         opened = await open_store("sqlite:///touchbase.db")
-        client = await opened.read(FindClient(client_id))
+        client = await opened.read(find_client(client_id))
         assert client is not None
         headers = {"user-agent": "a sender of many words " * 9}
         cause = max(CAUSES, key=len)

@@ -10,8 +10,8 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient, scope_of
 
 from touchbase.auth.authentication import ADMIN, READ, add_key
-from touchbase.clients.commands import FindClient
 from touchbase.clients.models import DELETION_DELAY
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.maintenance import Maintenance
@@ -40,7 +40,7 @@ async def made(call: ApiClient, client_id: str = "ours", **headers: str) -> dict
 
 
 async def key_of(call: ApiClient, client_id: str, *scopes: str) -> dict[str, str]:
-    client = await call.parts.store.read(FindClient(client_id))
+    client = await call.parts.store.read(find_client(client_id))
     assert client is not None
     return {"x_api_key": await add_key(call.parts.store, client.number, scopes or [ADMIN], "test", call.clock.now)}
 
@@ -159,7 +159,7 @@ async def test_suspended_client__stores_webhooks_and_a_resume_notifies_the_worke
     call.kept.clear()
     await call.post("/admin/v1/clients/ours/resume")
 
-    found = await call.parts.store.read(FindClient(client["client_id"]))
+    found = await call.parts.store.read(find_client(client["client_id"]))
     assert found is not None
     assert reply.status == 200
     assert call.kept == [found.number]
@@ -197,7 +197,7 @@ async def test_rotate_client_id__leaves_the_old_id_valid_for_keep_old_seconds(gu
     assert [(await guarded("POST", f"{hook}/{name}", raw=b"later")).status for name in ("old", new)] == [404, 200]
     assert (await guarded.get("/admin/v1/clients/old", **everything)).status == 404
     assert (await guarded.get(f"/admin/v1/clients/{new}", **everything)).json()["former_ids"] == []
-    client = await guarded.parts.store.read(FindClient(new))
+    client = await guarded.parts.store.read(find_client(new))
     assert client is not None
     assert len(await guarded.parts.store.read(ListDeliveries(10, client.number))) == 4
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient, RemoveClientRows
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import BATCH, removal_of
 from touchbase.clients.sql.commands import begin_deletion
 from touchbase.clients.sql.queries import count_client_rows, find_client_by_number
+from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance
@@ -50,7 +51,7 @@ class Dying:
         return await self._store.analyze()
 
     async def write(self, command: Any) -> Any:
-        if isinstance(command, RemoveClientRows):
+        if isinstance(command, remove_client_rows):
             if self.lives == 0:
                 raise asyncio.CancelledError
             self.lives -= 1

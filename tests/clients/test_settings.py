@@ -13,9 +13,8 @@ import pytest
 from tests.asgi_client import ApiClient
 
 from touchbase.clients.api.settings_body import SettingsBody
-from touchbase.clients.commands import SetClientSettings
 from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
-from touchbase.clients.sql.statements import set_settings
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.sql.statement import Execute
 
 NOW = "2026-11-20T09:30:00Z"
@@ -213,7 +212,7 @@ def test_id_that_changes_before_the_lock__leads_to_the_same_client() -> None:
     def row(client_id: str) -> tuple[Any, ...]:
         return (7, client_id, 1, "{}", "", "active", 1, 0, 0, "administrator", "abcdefgh", False, 0)
 
-    plan = set_settings(SetClientSettings("first", ClientSettings(keep_deleted_days=3), keep_limits=False))
+    plan = set_client_settings.plan("first", ClientSettings(keep_deleted_days=3), keep_limits=False)
     next(plan)
     plan.send([row("first")])
     stored = plan.send([row("second")])

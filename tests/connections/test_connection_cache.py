@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient, RotateClientId, SetClientSettings
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.service import Clients
+from touchbase.clients.sql.commands import rotate_client_id
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import CACHE_TTL, Connection, ConnectionSettings
 from touchbase.connections.service import Connections, new_secret
@@ -41,7 +43,7 @@ class Clock:
 
 async def client_of(store: Store, **settings: Any) -> int:
     client = await store.write(EnsureClient("acme", NOON))
-    await store.write(SetClientSettings("acme", ClientSettings(**settings)))
+    await store.write(set_client_settings("acme", ClientSettings(**settings)))
     return client.number
 
 
@@ -235,7 +237,7 @@ async def test_connection_cache__reads_again_after_a_change_during_a_read(store:
 async def test_clients_forget__removes_the_client_under_its_former_ids(store: Store) -> None:
     clock = Clock()
     number = await client_of(store)
-    await store.write(RotateClientId(number, "present", NOON + DAY))
+    await store.write(rotate_client_id(number, "present", NOON + DAY))
     clients = Clients(store, clock)
     before = [await clients.find(name) for name in ("acme", "present")]
     await Eraser(store, lambda request: Translation("test", []), clock).erase(number, refs=[("", "email", "ann@example.com")])

@@ -10,10 +10,10 @@ from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.authentication import ADMIN, READ, WRITE
-from touchbase.auth.commands import RevokeKey
 from touchbase.auth.service import add_key
 from touchbase.auth.sessions import LIFETIME, Sessions
-from touchbase.clients.commands import FindClient
+from touchbase.auth.sql import revoke_key
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.console.api import MOST_BYTES
 from touchbase.sql.store import Store
@@ -57,7 +57,7 @@ async def key(call: ApiClient, *scopes: str, of: str | None = None, expires_us: 
     number = None
     if of is not None:
         await ApiClient(type(call.parts)(store=call.parts.store, clock=call.clock), call.clock).settings(of)
-        found = await call.parts.store.read(FindClient(of))
+        found = await call.parts.store.read(find_client(of))
         assert found is not None
         number = found.number
     return await add_key(call.parts.store, number, scopes, "test", call.clock.now, expires_us=expires_us)
@@ -139,7 +139,7 @@ async def test_revoked_key__ends_its_sessions_at_once(browser: Browser) -> None:
 async def test_key_revoked_by_another_process__ends_its_sessions_within_a_second(browser: Browser) -> None:
     made = await key(browser.call, ADMIN)
     await browser.sign_in(made)
-    await browser.call.parts.store.write(RevokeKey(made.split("_")[2], browser.call.clock.now))
+    await browser.call.parts.store.write(revoke_key(made.split("_")[2], browser.call.clock.now))
 
     browser.call.clock.move(1.001)
 

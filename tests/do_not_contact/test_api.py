@@ -10,7 +10,7 @@ import pytest
 from tests.do_not_contact.conftest import INSTALLATION, JANE, LIST, DoNotContact
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.do_not_contact import service
 from touchbase.sql.store import Store
 
@@ -211,7 +211,7 @@ async def test_installations_list__needs_a_key_of_no_client(store: Store, make_c
     everything = await add_key(store, None, [ADMIN, READ, WRITE], "all", 1)
     made = await call("PUT", "/admin/v1/clients/ours", {"settings": {}}, authorization=f"Bearer {everything}")
     assert made.status == 201
-    found = await store.read(FindClient("ours"))
+    found = await store.read(find_client("ours"))
     assert found is not None
     number = found.number
     ours = await add_key(store, number, [ADMIN, READ, WRITE], "ours", 1)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient, RotateClientId
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.commands import rotate_client_id
 from touchbase.common.normalize import email_key
 from touchbase.do_not_contact.commands import ListEntries, RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import NewEntry
@@ -92,7 +93,7 @@ async def test_reapply_erasures__skips_a_client_with_a_different_number(tmp_path
 
 async def test_reapply_erasures__recognises_a_client_with_a_rotated_id(stores: tuple[Store, Store]) -> None:
     restored, known = stores
-    await known.write(RotateClientId(1, "acme-now", 7))
+    await known.write(rotate_client_id(1, "acme-now", 7))
 
     await reapply_erasures(restored, known, now())
     await finish_erasures(restored, eraser(restored))

@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient, SetClientSettings
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings, StatusSet
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events import worker as events_worker
@@ -55,7 +56,7 @@ def read(request: WebhookRequest) -> Translation:
 async def client_of(store: Store, settings: ClientSettings | None = None) -> int:
     client = await store.write(EnsureClient("acme", NOON))
     if settings is not None:
-        await store.write(SetClientSettings("acme", settings))
+        await store.write(set_client_settings("acme", settings))
     return client.number
 
 

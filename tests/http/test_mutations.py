@@ -16,9 +16,9 @@ from tests.http.mutator import Mutator, Request
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
-from touchbase.clients.commands import FindClient
 from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import removal_of
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.service import Connections
 from touchbase.consistency.service import Verified, verify
@@ -79,7 +79,7 @@ class Hand:
 
 async def made(opened: ApiClient, name: str) -> int:
     """The number of this client, made if it is not there, and serving again if it was suspended."""
-    found = await opened.parts.store.read(FindClient(name, 1))
+    found = await opened.parts.store.read(find_client(name, 1))
     if found is not None and found.state == DELETING:  # also where it has another id since
         opened.clock.move(DELETION_DELAY / SECOND + 1)
         async for _ in removal_of(opened.parts.store, opened.clock, found):
@@ -97,7 +97,7 @@ async def made(opened: ApiClient, name: str) -> int:
 
 
 async def number_of(store: Store, name: str) -> int:
-    found = await store.read(FindClient(name, 1))  # also by a former id
+    found = await store.read(find_client(name, 1))  # also by a former id
     assert found is not None
     return found.number
 

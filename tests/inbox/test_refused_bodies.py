@@ -11,7 +11,8 @@ from hypothesis import strategies as some
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import DAY
 from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption
@@ -41,7 +42,7 @@ async def call(store: Store, make_client: MakeClient, clock: Any) -> ApiClient:
 
 
 async def number_of(call: ApiClient) -> int:
-    client = await call.parts.store.read(FindClient("acme"))
+    client = await call.parts.store.read(find_client("acme"))
     assert client is not None
     return client.number
 

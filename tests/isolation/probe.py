@@ -19,9 +19,10 @@ from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, 
 from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
-from touchbase.clients.commands import FindClient, Removal, RemoveClientRows
+from touchbase.clients.commands import Removal
 from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.queries import find_client_by_number, list_client_page
+from touchbase.clients.sql.queries import find_client, find_client_by_number, list_client_page
+from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.stored_bytes import measure_page
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.erasure.sql.queries import get_erasure
@@ -159,7 +160,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     everyone = SearchContacts(client, default_sort(CONTACT), 100)
     yield from (CountFound(client, everyone), find_position(client, everyone, 1))
     yield from (find_client_by_number(client), list_client_page(9, only=client))
-    yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
+    yield from (find_client(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield find_sought_person(client, REFS[:2], mentioned=REFS)
     yield from (find_sought_person(client, contact_id=number) for number in known.contacts)
     yield from (StepThroughDeliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
@@ -188,6 +189,6 @@ async def leave(store: Store, client: int) -> list[str]:
     removal: Removal | None = None
     while removal is None or not removal.done:
         assert len(told) < MOST_PIECES, "B's removal does not come to an end"
-        removal = await store.write(RemoveClientRows(client, BEYOND, 7, removal and removal.position))
+        removal = await store.write(remove_client_rows(client, BEYOND, 7, removal and removal.position))
         told.append(removal)
     return [f"leaving: {each!r}" for each in told]

@@ -14,7 +14,7 @@ from tests.isolation.probe import Try, asked, leave, probe, tries
 from tests.isolation.walk import Known, known_of, requests_of
 from tests.isolation.world import Request, Side, World
 
-from touchbase.clients.commands import RotateClientId
+from touchbase.clients.sql.commands import rotate_client_id
 from touchbase.common.timestamps import DAY
 from touchbase.consistency.service import Verified, verify
 from touchbase.search.sql.index import index_records
@@ -122,7 +122,7 @@ async def look_at_a(world: World, store: Store) -> tuple[Side, Known]:
     world.tokens.begin(w.TOKENS_OF_A)
     world.clock.now = w.TIME_OF_A
     number, key = await world.join(store, w.FORMER_A)
-    await store.write(RotateClientId(number, w.CLIENT_A, w.TIME_OF_B + 1000 * DAY))
+    await store.write(rotate_client_id(number, w.CLIENT_A, w.TIME_OF_B + 1000 * DAY))
     a = world.side(store, w.CLIENT_A, number, key)
     await w.furnish(a)
     await world.execute_sql("UPDATE idempotency_key SET expires_us = ?", w.NEVER)

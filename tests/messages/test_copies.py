@@ -16,7 +16,7 @@ from tests.examples import examples
 from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Translation
 from touchbase.messages.commands import ListMessages
@@ -66,7 +66,7 @@ async def test_any_order_of_copies__gives_the_same_messages(
             if data.draw(some.booleans()):
                 await Messages(call).work()
         await Messages(call).work()
-        client = await store.read(FindClient(client_id))
+        client = await store.read(find_client(client_id))
         assert client is not None
         found = [asdict(each) for each in await store.read(ListMessages(client.number, 50))]
         seen.append(sorted(({name: each[name] for name in each if name not in OF_RECEIPT} for each in found), key=str))
@@ -198,7 +198,7 @@ async def test_address_that_passes_on_in_any_order__leaves_each_message_with_its
             await Messages(call).work()
     await Messages(call).work()
 
-    client = await store.read(FindClient(client_id))
+    client = await store.read(find_client(client_id))
     assert client is not None
     found = await store.read(ListMessages(client.number, 50))
     assert {(each.text, each.contact_email) for each in found} == {("to Ann", "ann@x.test"), ("from Bob", "info@x.test")}

@@ -14,7 +14,7 @@ from tests.adapters.conftest import Recorded, all_recorded
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event
 from touchbase.messages.commands import ListMessages
@@ -96,7 +96,7 @@ async def check(store: Store, call: ApiClient, subtests: pytest.Subtests, replie
     await InboxWorker(store, ADAPTERS.translate, call.clock).drain()
     for number, recorded in enumerate(replies):
         with subtests.test(recorded.id):
-            client = await store.read(FindClient(f"c{number}"))
+            client = await store.read(find_client(f"c{number}"))
             assert client is not None
             found = list(received(await store.read(ListMessages(client.number, 50))))
             assert len(found) == 2 * len(replies_of(recorded))

@@ -14,7 +14,7 @@ from tests.enrichment.fake_tool_api import ADAPTERS, FakeApi, FakeResponse, Rece
 from tests.house import House
 from tests.outgoing.conftest import PATH, PLACE
 
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import to_text
 from touchbase.connections.sql.commands import list_connections
 from touchbase.enrichment.http_client import HttpClient
@@ -149,7 +149,7 @@ class Hub:
         """Go on with a new client and an empty HubSpot."""
         call, name = self.house.call, f"client-{next(_CLIENTS)}"
         await call.settings(name)
-        found = await call.parts.store.read(FindClient(name))
+        found = await call.parts.store.read(find_client(name))
         assert found is not None
         self.house = House(call, name, found.number)
         self.hubspot.contacts, self.hubspot.calls, self.hubspot.answer = {}, [], lambda request: None

@@ -15,7 +15,7 @@ from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
-from touchbase.auth.commands import FindKey
+from touchbase.auth.sql import find_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
@@ -193,7 +193,7 @@ async def test_key_throttle__stops_lookups_from_an_address_but_passes_cached_key
             return getattr(memory, name)
 
         async def read(self, query: Any) -> Any:
-            if isinstance(query, FindKey):
+            if isinstance(query, find_key):
                 asked.append(query.key_id)
             return await memory.read(query)
 

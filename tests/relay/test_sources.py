@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.house import House
 
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import DAY
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.event_log.api.objects import envelopes
@@ -51,7 +51,7 @@ def server(house: House) -> Server:
 async def stored(house: House) -> StoreSource:
     await house.call.settings(house.client_id)  # so that the client exists
     store = house.call.parts.store
-    client = await store.read(FindClient(house.client_id))
+    client = await store.read(find_client(house.client_id))
     assert client is not None
     return StoreSource(store, client, envelopes)
 

@@ -10,9 +10,10 @@ import pytest
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
-from touchbase.clients.commands import EnsureClient, SetClientSettings
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
 from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import CRM, Connection
 from touchbase.erasure.commands import AddErasures
@@ -84,7 +85,7 @@ async def test_retention__counts_a_parked_delivery_from_its_application(house: H
 
 @pytest.mark.parametrize(("days", "kept"), [(None, True), (0, False), (500, True)])
 async def test_keep_bodies_days__sets_the_retention_of_a_client(house: House, days: int | None, kept: bool) -> None:
-    await house.store.write(SetClientSettings("acme", ClientSettings(keep_bodies_days=days)))
+    await house.store.write(set_client_settings("acme", ClientSettings(keep_bodies_days=days)))
     number = await house.tell(sent(EMAIL))
     house.now += 400 * DAY
 

@@ -12,7 +12,7 @@ from tests.asgi_client import ApiClient, MakeClient, Response
 from tests.conftest import ExecuteSql
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.sql.store import Store
 
 JANE = {
@@ -262,7 +262,7 @@ async def callers(store: Store, make_client: MakeClient) -> Callers:
     opened, call, keys = make_client(store), make_client(store, auth="api-key"), {}
     for name in ("acme", "beta"):
         await opened.settings(name)
-        found = await store.read(FindClient(name))
+        found = await store.read(find_client(name))
         assert found is not None
         keys[name] = await add_key(store, found.number, (READ, WRITE), name, call.clock.now)
         keys[f"{name} administrator"] = await add_key(store, found.number, (ADMIN,), name, call.clock.now)

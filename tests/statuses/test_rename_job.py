@@ -8,7 +8,7 @@ import pytest
 from tests.house import House
 from tests.statuses.jobs import ANN, at, finish, job_of, rename, statuses, worker
 
-from touchbase.clients.commands import FindClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.jobs.models import JobLost
 from touchbase.jobs.runner import LEASE, JobRun
@@ -104,7 +104,7 @@ async def test_job__catches_a_request_from_before_the_rename(house: House) -> No
     """A process may know a client's settings from a second ago, and a request may wait for its body."""
     ann = await house.contact(email=ANN, contact_status="replied")
     store = house.call.parts.store
-    client = await store.read(FindClient(house.client_id))
+    client = await store.read(find_client(house.client_id))
     assert client is not None
     at(house, 1)
     job = await rename(house, "replied", "Interested")

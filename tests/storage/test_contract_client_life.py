@@ -15,11 +15,18 @@ from tests.outgoing.unsent import miss_an_event
 
 from touchbase.auth.commands import StoreKey
 from touchbase.bin.commands import DeleteRecord
-from touchbase.clients.commands import CreateClient, EnsureClient, FindClient, Removal, RemoveClientRows, RotateClientId
+from touchbase.clients.commands import EnsureClient, Removal
 from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
-from touchbase.clients.sql.commands import begin_deletion, rename_client, set_client_state
-from touchbase.clients.sql.queries import count_client_rows, deleting_clients, find_client_by_number, former_ids, list_client_page
-from touchbase.clients.sql.removal import CLIENT_TABLES
+from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
+from touchbase.clients.sql.queries import (
+    count_client_rows,
+    deleting_clients,
+    find_client,
+    find_client_by_number,
+    former_ids,
+    list_client_page,
+)
+from touchbase.clients.sql.removal import CLIENT_TABLES, remove_client_rows
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.commands import add_connection
@@ -79,7 +86,7 @@ async def work(store: Store, client: Client) -> WorkReport:
 
 async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Client:
     """A client with something in every table."""
-    client = await store.write(CreateClient(client_id, "Acme", 5))
+    client = await store.write(create_client(client_id, "Acme", 5))
     number = client.number
     for n in range(many):
         company = (await store.write(CreateCompany(Company(number, 0, 5, 5, f"c{n}.example"), [("Seats", "5")]))).record
@@ -105,7 +112,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     job = await store.write(CreateJob(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(append_to_file(number, job.id, "input", b"email", 5))
     await store.write(save_mapping(number, StoredMapping("contact", "leads", {}, 5)))
-    await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
+    await store.write(rotate_client_id(number, f"{client_id}-now", 10**15))
     await store.write(index_records(number, 100))  # later records wait for the index
     for n in range(3):
         email = f"bin{n}@example.com"
@@ -151,7 +158,7 @@ async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER,
     done: list[Removal] = []
     place: Any = None
     while len(done) < pieces and not (done and done[-1].done):
-        done.append(await store.write(RemoveClientRows(number, at, most, place)))
+        done.append(await store.write(remove_client_rows(number, at, most, place)))
         place = done[-1].position
     return done
 
@@ -193,8 +200,8 @@ async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_other
     assert await left_of(execute_sql, engine_url, other.number) == others
     assert done[-1].removed == rows
     assert len(done) > rows // most
-    assert await store.read(FindClient("acme-now")) is None
-    assert await store.read(FindClient("acme", 5)) is None
+    assert await store.read(find_client("acme-now")) is None
+    assert await store.read(find_client("acme", 5)) is None
 
 
 async def test_client_deletion__resumes_after_an_interruption(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
@@ -249,10 +256,10 @@ async def test_remove_client_rows__refuses_a_client_that_is_not_being_deleted(
     before = await left_of(execute_sql, engine_url, client.number)
 
     with pytest.raises(WrongState):
-        await store.write(RemoveClientRows(client.number, LATER, 500))
+        await store.write(remove_client_rows(client.number, LATER, 500))
 
     assert await left_of(execute_sql, engine_url, client.number) == before
-    assert (await store.write(RemoveClientRows(10**9, LATER, 500))).done
+    assert (await store.write(remove_client_rows(10**9, LATER, 500))).done
 
 
 async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store) -> None:
@@ -260,7 +267,7 @@ async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store)
     await store.write(begin_deletion(client.number, 5))
 
     for command in (
-        rename_client(client.number, "x"), set_client_state(client.number, ACTIVE, 6), RotateClientId(client.number, "new", 9),
+        rename_client(client.number, "x"), set_client_state(client.number, ACTIVE, 6), rotate_client_id(client.number, "new", 9),
     ):  # fmt: skip
         with pytest.raises(WrongState):
             await store.write(command)
@@ -273,20 +280,20 @@ async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store)
 
 
 async def test_create_client__stores_the_name_and_refuses_a_client_id_in_use(store: Store) -> None:
-    made = await store.write(CreateClient("acme", "Acme Ltd", 5))
+    made = await store.write(create_client("acme", "Acme Ltd", 5))
 
     with pytest.raises(Conflict):
-        await store.write(CreateClient("acme", "Another", 6))
+        await store.write(create_client("acme", "Another", 6))
 
     assert (made.client_id, made.name, made.state, made.created_us) == ("acme", "Acme Ltd", ACTIVE, 5)
-    assert await store.read(FindClient("acme")) == await store.read(find_client_by_number(made.number)) == made
+    assert await store.read(find_client("acme")) == await store.read(find_client_by_number(made.number)) == made
 
 
 async def test_create_client__succeeds_once_when_two_processes_create_one_client(engine_url: str, open_with: Any) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(2)]
 
     answers = await asyncio.gather(
-        *(store.write(CreateClient("acme", f"{n}", 5)) for n, store in enumerate(stores)), return_exceptions=True
+        *(store.write(create_client("acme", f"{n}", 5)) for n, store in enumerate(stores)), return_exceptions=True
     )
 
     assert sorted(type(answer).__name__ for answer in answers) == ["Client", "Conflict"]
@@ -298,7 +305,7 @@ async def test_client__is_renamed_suspended_and_resumed(store: Store) -> None:
     named = await store.write(rename_client(client.number, "Acme"))
     suspended = await store.write(set_client_state(client.number, SUSPENDED, 2))
     again = await store.write(set_client_state(client.number, SUSPENDED, 3))
-    found = await store.read(FindClient("acme"))
+    found = await store.read(find_client("acme"))
     resumed = await store.write(set_client_state(client.number, ACTIVE, 4))
 
     assert (named.name, suspended.state, again, found, resumed.state) == ("Acme", SUSPENDED, suspended, suspended, ACTIVE)
@@ -356,38 +363,38 @@ async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: St
 async def test_former_client_id__works_until_it_expires_and_stays_reserved(store: Store) -> None:
     client = await store.write(EnsureClient("old", 1))
 
-    rotated = await store.write(RotateClientId(client.number, "new", 100))
+    rotated = await store.write(rotate_client_id(client.number, "new", 100))
 
     assert (rotated.number, rotated.client_id) == (client.number, "new")
-    assert [(await store.read(FindClient("old", at))) for at in (99, 100)] == [rotated, None]
-    found = await store.read(FindClient("old", 99))
+    assert [(await store.read(find_client("old", at))) for at in (99, 100)] == [rotated, None]
+    found = await store.read(find_client("old", 99))
     assert found is not None
     assert found.until_us == 100
-    assert await store.read(FindClient("old")) is None
-    assert await store.read(FindClient("new", 5)) == rotated
+    assert await store.read(find_client("old")) is None
+    assert await store.read(find_client("new", 5)) == rotated
     assert await store.read(former_ids(client.number, 99)) == [FormerId("old", 100)]
     assert await store.read(former_ids(client.number, 100)) == []
     assert await store.write(EnsureClient("old", 99)) == rotated
     with pytest.raises(NotFound):
         await store.write(EnsureClient("old", 100))
     with pytest.raises(Conflict):
-        await store.write(CreateClient("old", "", 101))
+        await store.write(create_client("old", "", 101))
 
 
 async def test_rotate_client_id__refuses_an_id_of_another_client_and_allows_a_former_own_id(store: Store) -> None:
     one, other = await store.write(EnsureClient("one", 1)), await store.write(EnsureClient("other", 1))
-    await store.write(RotateClientId(other.number, "other2", 0))
+    await store.write(rotate_client_id(other.number, "other2", 0))
 
     for taken in ("other", "other2"):
         with pytest.raises(Conflict):
-            await store.write(RotateClientId(one.number, taken, 9))
+            await store.write(rotate_client_id(one.number, taken, 9))
     with pytest.raises(WrongState):
-        await store.write(RotateClientId(one.number, "one", 9))
-    back = await store.write(RotateClientId(other.number, "other", 50))
+        await store.write(rotate_client_id(one.number, "one", 9))
+    back = await store.write(rotate_client_id(other.number, "other", 50))
 
     assert back.client_id == "other"
     assert await store.read(former_ids(other.number, 5)) == [FormerId("other2", 50)]
-    assert await store.read(FindClient("one")) == one
+    assert await store.read(find_client("one")) == one
 
 
 async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_creations(engine_url: str, open_with: Any) -> None:
@@ -395,9 +402,9 @@ async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_c
     for turn in range(8):
         client = await stores[0].write(EnsureClient(f"id{turn}", 1))
         answers = await asyncio.gather(
-            stores[0].write(RotateClientId(client.number, f"new{turn}", 100)),
+            stores[0].write(rotate_client_id(client.number, f"new{turn}", 100)),
             stores[1].write(EnsureClient(f"id{turn}", 5)),
-            stores[2].write(CreateClient(f"new{turn}", "", 5)),
+            stores[2].write(create_client(f"new{turn}", "", 5)),
             return_exceptions=True,
         )
 
@@ -405,13 +412,13 @@ async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_c
         assert isinstance(answers[1], Client)
         assert answers[1].number == client.number
         assert sum(isinstance(answer, Conflict) for answer in answers) == 1
-        found = await stores[0].read(FindClient(f"new{turn}", 50))
+        found = await stores[0].read(find_client(f"new{turn}", 50))
         assert found.number == next(each.number for each in (answers[0], answers[2]) if isinstance(each, Client))
 
 
 async def test_list_client_page__filters_by_state_and_by_part_of_the_name_or_id(store: Store) -> None:
     names = {"c1": "Ärzte Nord", "b2": "Acme", "a3": "acme Süd", "d4": ""}
-    made = {client_id: await store.write(CreateClient(client_id, name, 1)) for client_id, name in names.items()}
+    made = {client_id: await store.write(create_client(client_id, name, 1)) for client_id, name in names.items()}
     await store.write(set_client_state(made["b2"].number, SUSPENDED, 2))
 
     async def found(**wanted: Any) -> list[str]:

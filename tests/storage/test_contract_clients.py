@@ -7,11 +7,12 @@ import asyncio
 import pytest
 
 from touchbase.auth.api_key import ApiKey
-from touchbase.auth.commands import FindKey, StoreKey
-from touchbase.auth.sql import any_key
-from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
+from touchbase.auth.commands import StoreKey
+from touchbase.auth.sql import any_key, find_key
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client, ClientLimits, ClientSettings, FieldType, StatusSet
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.queries import find_client, list_clients
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.errors import Forbidden, NotFound
 from touchbase.sql.store import Store
 
@@ -24,8 +25,8 @@ async def test_ensure_client__creates_a_client_once_among_concurrent_commands(en
     listed = await stores[0].read(list_clients())
     assert [client.client_id for client in listed] == ["client0", "client1", "client2", "client3"]
     assert {client.number for client in made} == {client.number for client in listed}
-    assert await stores[1].read(FindClient("client2")) == listed[2]
-    assert await stores[1].read(FindClient("nobody")) is None
+    assert await stores[1].read(find_client("client2")) == listed[2]
+    assert await stores[1].read(find_client("nobody")) is None
 
 
 async def test_ensure_client__creates_a_client_with_default_settings(store: Store) -> None:
@@ -41,8 +42,8 @@ async def test_set_client_settings__replaces_all_settings(store: Store) -> None:
     )  # fmt: skip
     await store.write(EnsureClient("acme", 5))
 
-    changed = await store.write(SetClientSettings("acme", settings))
-    found = await store.read(FindClient("acme"))
+    changed = await store.write(set_client_settings("acme", settings))
+    found = await store.read(find_client("acme"))
 
     assert changed.settings == settings
     assert found == changed
@@ -52,21 +53,21 @@ async def test_set_client_settings__replaces_all_settings(store: Store) -> None:
 async def test_set_client_settings__with_keep_limits_leaves_the_limits_and_refuses_others(store: Store) -> None:
     await store.write(EnsureClient("acme", 5))
     lowered = ClientLimits(requests=5)
-    await store.write(SetClientSettings("acme", ClientSettings(limits=lowered)))
+    await store.write(set_client_settings("acme", ClientSettings(limits=lowered)))
 
-    kept = await store.write(SetClientSettings("acme", ClientSettings(create_unknown=False), keep_limits=True))
-    named = await store.write(SetClientSettings("acme", ClientSettings(limits=ClientLimits(requests=5)), keep_limits=True))
+    kept = await store.write(set_client_settings("acme", ClientSettings(create_unknown=False), keep_limits=True))
+    named = await store.write(set_client_settings("acme", ClientSettings(limits=ClientLimits(requests=5)), keep_limits=True))
     with pytest.raises(Forbidden):
-        await store.write(SetClientSettings("acme", ClientSettings(limits=ClientLimits(requests=1000)), keep_limits=True))
+        await store.write(set_client_settings("acme", ClientSettings(limits=ClientLimits(requests=1000)), keep_limits=True))
 
     assert kept.settings == ClientSettings(create_unknown=False, limits=lowered)
-    assert (await store.read(FindClient("acme"))) == named
+    assert (await store.read(find_client("acme"))) == named
     assert named.settings == ClientSettings(limits=lowered)
 
 
 async def test_set_client_settings__raises_not_found_for_an_unknown_client(store: Store) -> None:
     with pytest.raises(NotFound):
-        await store.write(SetClientSettings("nobody", ClientSettings()))
+        await store.write(set_client_settings("nobody", ClientSettings()))
 
 
 async def test_store_key__stores_an_api_key_with_all_its_values(store: Store) -> None:
@@ -77,8 +78,8 @@ async def test_store_key__stores_an_api_key_with_all_its_values(store: Store) ->
     await store.write(StoreKey("k2", b"other", [], None, "", 5))
 
     assert (before, await store.read(any_key())) == (False, True)
-    assert await store.read(FindKey("k1")) == ApiKey(
+    assert await store.read(find_key("k1")) == ApiKey(
         "k1", b"\x00\xffdigest", ("records:read", "admin"), client, "for the importer", 5, "test", 9
     )
-    assert await store.read(FindKey("k2")) == ApiKey("k2", b"other", (), None, "", 5)
-    assert await store.read(FindKey("k3")) is None
+    assert await store.read(find_key("k2")) == ApiKey("k2", b"other", (), None, "", 5)
+    assert await store.read(find_key("k3")) is None

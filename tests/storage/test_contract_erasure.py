@@ -11,7 +11,8 @@ import pytest
 from tests.storage.database_search import find_in_database, tables_of_sqlite
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.normalize import email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
@@ -374,7 +375,7 @@ async def test_erased_person__is_refused_by_create_and_update(house: House) -> N
     contact = await create(house, EMAIL, linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     bob = await create(house, "bob@example.com")
     await house.erase(contact.id)
-    client = await house.store.read(FindClient("acme"))
+    client = await house.store.read(find_client("acme"))
     assert client is not None
     assert client.has_erased
 
@@ -401,7 +402,7 @@ async def test_lift_erasure__lets_the_person_and_its_object_return(house: House)
 
     assert gone == 2
     assert set(await house.contacts()) == {REF[2]}
-    assert not (await house.store.read(FindClient("acme"))).has_erased  # type: ignore[union-attr]
+    assert not (await house.store.read(find_client("acme"))).has_erased  # type: ignore[union-attr]
 
 
 async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the_store(house: House, engine_url: str) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from touchbase.auth.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
-from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
-from touchbase.auth.sql import list_keys, store_first_key
+from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import find_key, list_keys, revoke_key, store_first_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import NotFound, WrongState
 from touchbase.sql.store import Store
 
 
 async def key(store: Store, key_id: str) -> ApiKey:
-    found = await store.read(FindKey(key_id))
+    found = await store.read(find_key(key_id))
     assert found is not None
     return found
 
@@ -38,10 +38,10 @@ async def test_store_first_key__succeeds_once_among_several_processes(engine_url
 
 async def test_store_first_key__is_refused_where_any_api_key_exists(store: Store) -> None:
     await store.write(StoreKey("k1", b"d", [], None, "", 5))
-    await store.write(RevokeKey("k1", 6))
+    await store.write(revoke_key("k1", 6))
 
     assert await store.write(store_first_key(StoreKey("k2", b"d", [], None, "", 7))) is False
-    assert await store.read(FindKey("k2")) is None
+    assert await store.read(find_key("k2")) is None
 
 
 async def test_rotate_key__creates_an_equal_successor_and_expires_the_old_key(store: Store) -> None:
@@ -87,26 +87,26 @@ async def test_rotate_key__creates_one_successor_among_concurrent_requests(engin
 async def test_rotate_key__refuses_an_expired_revoked_or_unknown_api_key(store: Store) -> None:
     await store.write(StoreKey("expired", b"d", [], None, "", 5, "live", 9))
     await store.write(StoreKey("revoked", b"d", [], None, "", 5))
-    await store.write(RevokeKey("revoked", 6))
+    await store.write(revoke_key("revoked", 6))
 
     for name in ("expired", "revoked"):
         with pytest.raises(WrongState):
             await store.write(rotation(name, "next"))
     with pytest.raises(NotFound):
         await store.write(rotation("nothing", "next"))
-    assert await store.read(FindKey("next")) is None
+    assert await store.read(find_key("next")) is None
 
 
 async def test_revoke_key__preserves_the_first_revocation_time_when_repeated(store: Store) -> None:
     await store.write(StoreKey("k1", b"d", [], None, "", 5))
 
-    first = await store.write(RevokeKey("k1", 6))
-    again = await store.write(RevokeKey("k1", 9))
+    first = await store.write(revoke_key("k1", 6))
+    again = await store.write(revoke_key("k1", 9))
 
     assert first == again == await key(store, "k1")
     assert (first.revoked_us, first.state(6)) == (6, REVOKED)
     with pytest.raises(NotFound):
-        await store.write(RevokeKey("k2", 6))
+        await store.write(revoke_key("k2", 6))
 
 
 async def test_store_key_uses__stores_only_later_times(store: Store) -> None:
@@ -125,7 +125,7 @@ async def test_list_keys__pages_newest_first_and_filters_by_client_and_state(sto
         [("a", None, None), ("b", client, 50), ("c", client, None), ("d", None, 200), ("e", client, None)]
     ):
         await store.write(StoreKey(name, b"d", [], owner, "", 5 + number // 2, "live", expires))
-    await store.write(RevokeKey("e", 20))
+    await store.write(revoke_key("e", 20))
 
     async def found(**wanted: Any) -> str:
         return "".join(each.key_id for each in await store.read(list_keys(**{"limit": 10, "at": 100, **wanted})))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.commands import begin_deletion
+from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.clients.sql.stored_bytes import claim_count, count_stored, due_counts, list_near_limit, measure_page, store_count
 from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, Place, StorageShare, StoredTotals
 from touchbase.common.timestamps import SECOND
@@ -24,7 +26,7 @@ START: Place = (0, None)
 
 async def client_of(store: Store, client_id: str = "acme", limit: int | None = None) -> int:
     client = await store.write(EnsureClient(client_id, 1))
-    await store.write(SetClientSettings(client_id, ClientSettings(max_stored_bytes=limit)))
+    await store.write(set_client_settings(client_id, ClientSettings(max_stored_bytes=limit)))
     return client.number
 
 
@@ -93,9 +95,9 @@ async def test_set_client_settings__makes_the_count_due_with_another_limit_only(
     client = await client_of(store)
     await store.write(store_count(client, 10, NOW, 0))
 
-    await store.write(SetClientSettings("acme", ClientSettings(create_unknown=False)))
+    await store.write(set_client_settings("acme", ClientSettings(create_unknown=False)))
     same = await store.read(due_counts(NOW + 1))
-    await store.write(SetClientSettings("acme", ClientSettings(max_stored_bytes=5)))
+    await store.write(set_client_settings("acme", ClientSettings(max_stored_bytes=5)))
 
     assert (same, await store.read(due_counts(NOW + 1))) == ([], [client])
 
@@ -106,7 +108,7 @@ async def test_store_count__shows_in_the_client_and_the_totals(store: Store) -> 
     for client, stored in zip(clients, (80, 81, 101, 5_000, 7_000), strict=True):
         await store.write(store_count(client, stored, NOW, 0))
 
-    found = await store.read(FindClient("c"))
+    found = await store.read(find_client("c"))
     assert found is not None
     assert found.stored_bytes == 101
     assert await store.read(count_stored()) == StoredTotals(total=12_262, largest=7_000, near=2, over=1)
@@ -151,9 +153,9 @@ async def test_count__of_a_client_that_is_being_deleted_leaves_no_row(store: Sto
 async def test_set_client_settings__with_keep_limits_leaves_the_bytes_and_refuses_others(store: Store) -> None:
     await client_of(store, limit=100)
 
-    left_out = await store.write(SetClientSettings("acme", ClientSettings(), keep_limits=True))
-    same = await store.write(SetClientSettings("acme", ClientSettings(max_stored_bytes=100), keep_limits=True))
+    left_out = await store.write(set_client_settings("acme", ClientSettings(), keep_limits=True))
+    same = await store.write(set_client_settings("acme", ClientSettings(max_stored_bytes=100), keep_limits=True))
     with pytest.raises(Forbidden, match="max_stored_bytes"):
-        await store.write(SetClientSettings("acme", ClientSettings(max_stored_bytes=0), keep_limits=True))
+        await store.write(set_client_settings("acme", ClientSettings(max_stored_bytes=0), keep_limits=True))
 
     assert (left_out.settings.max_stored_bytes, same.settings.max_stored_bytes) == (100, 100)

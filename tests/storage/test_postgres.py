@@ -9,7 +9,8 @@ import asyncpg
 import pytest
 from tests.conftest import Databases
 
-from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.seldom import Seldom
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
@@ -65,8 +66,8 @@ async def test_lost_connections__are_replaced(postgres_url) -> None:
 
     await admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
     await _until_it_works(lambda: store.write(EnsureClient("after", 2)))
-    await _until_it_works(lambda: store.read(FindClient("after")))
-    found = await store.read(FindClient("before"))
+    await _until_it_works(lambda: store.read(find_client("after")))
+    found = await store.read(find_client("before"))
     await admin.close()
     await store.close()
 
@@ -257,7 +258,7 @@ async def test_lost_commit_response__raises_outcome_unknown_for_a_group(postgres
         thief.keeps = b"COMMIT"
         with pytest.raises(OutcomeUnknown, match="may be stored or not"):
             await store.write(EnsureClient("acme", 1))
-        found = await store.read(FindClient("acme"))
+        found = await store.read(find_client("acme"))
         await store.close()
 
     assert found is not None
@@ -289,7 +290,7 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
         thief.keeps = b"BEGIN"
         with pytest.raises(Overloaded) as refused:
             await store.write(EnsureClient("acme", 1))
-        found = await store.read(FindClient("acme"))
+        found = await store.read(find_client("acme"))
         await store.close()
 
     assert type(refused.value) is StoreUnavailable
@@ -304,15 +305,15 @@ async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_u
     async with thief as url:
         store = await open_store(url)
         await store.write(EnsureClient("before", 1))
-        await store.read(FindClient("before"))
+        await store.read(find_client("before"))
 
         thief.swallows = b""
         refused = await asyncio.gather(
-            store.write(EnsureClient("during", 1)), store.read(FindClient("before")), store.check(), return_exceptions=True
+            store.write(EnsureClient("during", 1)), store.read(find_client("before")), store.check(), return_exceptions=True
         )
         thief.swallows = None
         await _until_it_works(lambda: store.write(EnsureClient("after", 2)))
-        found = await store.read(FindClient("before"))
+        found = await store.read(find_client("before"))
         await store.close()
 
     assert [type(each) for each in refused] == [StoreUnavailable] * 3
@@ -367,7 +368,7 @@ async def test_lost_connection_of_the_pool__is_logged_with_its_reason(
 
         thief.keeps = b"BEGIN"
         with pytest.raises(StoreUnavailable):
-            await store.read(FindClient("acme"))
+            await store.read(find_client("acme"))
         await store.close()
 
     assert "connection was closed in the middle of operation" in caplog.text

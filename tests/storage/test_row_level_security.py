@@ -20,7 +20,9 @@ from tests.storage.statements import STATEMENTS
 from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
 from touchbase.bin.commands import DeleteRecord
-from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.commands import rotate_client_id
+from touchbase.clients.sql.queries import find_client
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.config import Settings
 from touchbase.connections.models import Connection
@@ -117,7 +119,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
         await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
-        await store.write(RotateClientId(n, f"now{n}", 9))
+        await store.write(rotate_client_id(n, f"now{n}", 9))
         await store.write(claim_fetch(n, "hubspot", 5, 6, 1))
         for email in ("1@example.com", "2@example.com", "3@example.com"):
             await store.write(CreateContact(Contact(n, 0, 5, 5, email=email, email_key=email)))
@@ -355,7 +357,7 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
     await store.write(EnsureClient("acme", 1))
     await fill(store, OURS)
-    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), FindClient("acme"), ListDeliveries(10)):
+    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), ListDeliveries(10)):
         await store.read(query)
     await store.work(OURS, 10, lambda delivery: Translation("test", []), 9)
     with pytest.raises(asyncpg.DataError):

@@ -19,8 +19,8 @@ from tests.operations import all_commands, all_queries
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
-from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
-from touchbase.auth.sql import any_key, end_session, is_session_ended, list_keys, store_first_key
+from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import any_key, end_session, find_key, is_session_ended, list_keys, revoke_key, store_first_key
 from touchbase.bin.commands import DeleteRecord
 from touchbase.bin.sql.delete import remove_deleted
 from touchbase.cells.sql import (
@@ -39,10 +39,19 @@ from touchbase.cells.sql import (
     set_cell_state,
     share_erasure_key,
 )
-from touchbase.clients.commands import CreateClient, EnsureClient, FindClient, RemoveClientRows, RotateClientId, SetClientSettings
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
-from touchbase.clients.sql.commands import begin_deletion, set_client_state
-from touchbase.clients.sql.queries import deleting_clients, find_client_by_handle, find_client_by_number, list_client_page, list_clients
+from touchbase.clients.sql.commands import begin_deletion, create_client, rotate_client_id, set_client_state
+from touchbase.clients.sql.queries import (
+    deleting_clients,
+    find_client,
+    find_client_by_handle,
+    find_client_by_number,
+    list_client_page,
+    list_clients,
+)
+from touchbase.clients.sql.removal import remove_client_rows
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.clients.sql.stored_bytes import count_stored, due_counts, list_near_limit, store_count
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links.commands import FollowChanges, LinkPage
@@ -125,7 +134,7 @@ from touchbase.storage.sqlite.connection import read
 
 QUERIES = all_queries()
 SPANNING: dict[type, str] = {
-    FindKey: "a key says whose it is only when it is found; its id is on no page of another client",
+    find_key: "a key says whose it is only when it is found; its id is on no page of another client",
     any_key: "whether there is one; of nobody's records",
     busy_clients: "numbers of clients that have work waiting, for the worker",
     count_inbox: "counts, for the metrics",
@@ -137,7 +146,7 @@ SPANNING: dict[type, str] = {
     due_jobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
     store_first_key: "looks whether any key is there, and keeps one of no client",
     RotateKey: "finds a key by its id; the edge has looked whose it is",
-    RevokeKey: "as above",
+    revoke_key: "as above",
     StoreKeyUses: "keys of many clients at once, by id: when they were used",
     AddErasures: "asks whether this store has erased anybody; an operator's command after a restore",
     check_encryption: "an operator counts what is sealed with which encryption key",
@@ -167,7 +176,7 @@ SPANNING_UNLESS_NAMED = {
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
-    EnsureClient, SetClientSettings, CreateClient, RotateClientId, deleting_clients, FindClient, find_client_by_handle, list_clients,
+    EnsureClient, set_client_settings, create_client, rotate_client_id, deleting_clients, find_client, find_client_by_handle, list_clients,
     reserve_place, read_directory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
@@ -181,7 +190,7 @@ OF_INSTALLATION = {
 }  # fmt: skip
 """The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
-    RotateClientId: "must see whether the new id is, or was, somebody else's",
+    rotate_client_id: "must see whether the new id is, or was, somebody else's",
     AddErasures: "as above: the secret that it brings is the store's, and there is one only",
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
@@ -379,7 +388,7 @@ ASKING: list[Any] = [
     end_session(b"d", 5, 1), store_first_key(KEY), ErasePerson(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
-    Reencrypt(5), retire_keys(), replace_lost(), RemoveClientRows(2, 10, 100),
+    Reencrypt(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),
     create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
@@ -429,7 +438,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     store = await open_store(f"sqlite:///{tmp_path}/store.db", encryption_keys=ENCRYPTION_KEYS)
     for client_id in ("acme", "gone"):
         await store.write(EnsureClient(client_id, 1))
-    await store.write(SetClientSettings("acme", ClientSettings(link_companies_by_email="existing")))
+    await store.write(set_client_settings("acme", ClientSettings(link_companies_by_email="existing")))
     await store.write(start_linking(1, 5))
     await store.write(CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
     for client, email in ((1, "ann@example.com"), (1, "bob@example.com"), (2, "ann@example.com")):
@@ -553,8 +562,8 @@ def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> No
     assert scope_of(keys) == scope_of([count_inbox()]) == ALL_CLIENTS
     assert scope_of([ListDeliveries(5)]) == ALL_CLIENTS
     assert scope_of([ListDeliveries(5, client=3)]) == ",3,"
-    assert scope_of([FindClient("acme")]) == CLIENT_LIST
-    assert scope_of([RotateClientId(7, "acme", 5)]) == CLIENT_LIST
+    assert scope_of([find_client("acme")]) == CLIENT_LIST
+    assert scope_of([rotate_client_id(7, "acme", 5)]) == CLIENT_LIST
     assert [scope_of([list_client_page(9, only=only)]) for only in (None, 7)] == [CLIENT_LIST, ",7,"]
     assert scope_of([set_client_state(7, ACTIVE, 5)]) == scope_of([find_client_by_number(7)]) == ",7,"
     assert scope_of([replay_many([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
@@ -574,6 +583,6 @@ def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_respons
     assert scope_of([once(9, None)]) == ",9,"
     assert scope_of([once(0, contact), once(0, replay)]) == ",0,3,7,9,"
     assert scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
-    for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), CreateClient("acme", "", 5)):
+    for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), create_client("acme", "", 5)):
         assert scope_of([once(9, contact), once(0, wide)]) == ALL_CLIENTS
     assert scope_of([once(9, Probe())]) == ",9,"

@@ -19,8 +19,8 @@ import apsw
 import pytest
 from tests.operations import handler
 
-from touchbase.clients.commands import EnsureClient, FindClient
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.queries import find_client, list_clients
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.events.known_events import FACT_BY_TIME
@@ -163,7 +163,7 @@ async def test_write_ahead_log__is_checkpointed_while_writes_continue(sqlite_url
 
     for n in range(600):  # how soon the thread that copies gets its turn is up to the machine
         await store.write(Fill(f"client{n}"))
-        assert await store.read(FindClient(f"client{n}")) is not None
+        assert await store.read(find_client(f"client{n}")) is not None
         if n > 20 and any(later < earlier for earlier, later in pairwise(pages)):
             break
 
@@ -230,7 +230,7 @@ async def test_in_memory_stores__are_separate() -> None:
     one, other = await open_store("sqlite://"), await open_store("sqlite:///:memory:")
     await one.write(EnsureClient("acme", 1))
 
-    seen = [await store.read(FindClient("acme")) is not None for store in (one, other)]
+    seen = [await store.read(find_client("acme")) is not None for store in (one, other)]
     await one.close()
     await other.close()
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from touchbase.clients.commands import EnsureClient, FindClient
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.queries import find_client, list_clients
 from touchbase.connections.models import CRM
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
@@ -98,7 +98,7 @@ async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url,
     other.execute("BEGIN IMMEDIATE")
 
     waiting = [asyncio.ensure_future(store.write(EnsureClient(f"later{n}", 1))) for n in range(3)]
-    seen = [await store.read(FindClient("before")) for _ in range(20)]
+    seen = [await store.read(find_client("before")) for _ in range(20)]
     answered = [write.done() for write in waiting]
     other.execute("ROLLBACK")
     other.close()

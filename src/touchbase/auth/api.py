@@ -13,7 +13,8 @@ from msgspec import Meta, Struct
 from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal
-from touchbase.auth.commands import RevokeKey, StoreKey
+from touchbase.auth.commands import StoreKey
+from touchbase.auth.sql import revoke_key
 from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
@@ -147,7 +148,7 @@ async def rotate(call: Call) -> Response:
 async def revoke(call: Call) -> Response:
     """`DELETE` that revokes a key; in this process at once, in others within a second."""
     known = await _key(call)
-    await call.api.dependencies.store.write(RevokeKey(known.key_id, call.api.dependencies.clock()))
+    await call.api.dependencies.store.write(revoke_key(known.key_id, call.api.dependencies.clock()))
     call.api.authenticator.forget(known.key_id)
     return Response(204)
 

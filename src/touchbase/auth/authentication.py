@@ -15,11 +15,10 @@ from touchbase.auth import api_key
 from touchbase.auth import sql as auth_sql
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.auth_throttle import KeyThrottle
-from touchbase.auth.commands import FindKey
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
 from touchbase.auth.sessions import ENDED, SESSION, Session, Sessions, parse
-from touchbase.auth.sql import is_session_ended
+from touchbase.auth.sql import find_key, is_session_ended
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, Client
 from touchbase.clients.service import Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
@@ -264,7 +263,7 @@ class Authenticator:
         return None if known is None else known.key
 
     async def _read(self, key_id: str) -> _Known | None:
-        found = await self._store.read(FindKey(key_id))
+        found = await self._store.read(find_key(key_id))
         return None if found is None else _Known(found, key_scopes(found))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from touchbase.auth.api_key import ApiKey
 from touchbase.common.timestamps import Micros
-from touchbase.sql.operation import Command, Query
+from touchbase.sql.operation import Command
 
 
 @dataclass(slots=True)
@@ -44,22 +44,7 @@ class RotateKey(Command[ApiKey]):
 
 
 @dataclass(slots=True)
-class RevokeKey(Command[ApiKey]):
-    """Revoke a key now; a revoked key stays as it is. `NotFound`."""
-
-    key_id: str
-    at: Micros
-
-
-@dataclass(slots=True)
 class StoreKeyUses(Command[None]):
     """Store when keys were used last; a time before the stored one changes nothing."""
 
     uses: dict[str, Micros]
-
-
-@dataclass(slots=True)
-class FindKey(Query[ApiKey | None]):
-    """The stored API key with this id."""
-
-    key_id: str

@@ -15,8 +15,8 @@ from zlib import crc32
 
 from touchbase.auth import sql as auth_sql
 from touchbase.auth.api_key import KEY_TEXT, ApiKey, no_such_key
-from touchbase.auth.commands import FindKey, RotateKey, StoreKey
-from touchbase.auth.sql import store_first_key
+from touchbase.auth.commands import RotateKey, StoreKey
+from touchbase.auth.sql import find_key, store_first_key
 from touchbase.common.timestamps import DAY, LATEST, Micros
 from touchbase.sql.store import Store
 
@@ -95,7 +95,7 @@ async def rotate_key(store: Store, key_id: str, at: Micros, keep_old: Micros = K
 
 async def get_key(store: Store, key_id: str) -> ApiKey:
     """Return one key; raise `NotFound`."""
-    found = await store.read(FindKey(key_id))
+    found = await store.read(find_key(key_id))
     if found is None:
         raise no_such_key(key_id)
     return found

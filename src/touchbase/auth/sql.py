@@ -9,7 +9,7 @@ import msgspec
 
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey, no_such_key
-from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.cell_answers import sorted_page
@@ -123,15 +123,15 @@ def _end(key: ApiKey, at: int, successor: str) -> Plan[None]:
     yield Execute(END_KEY, [(key.key_id, ends, key.revoked_us, successor)])
 
 
-@executes(RevokeKey, scope=ALL_CLIENTS)
-def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
-    """Revoke a key now."""
-    rows = yield Execute(LOCK_KEY, [(command.key_id,)])
+@command(scope=ALL_CLIENTS)
+def revoke_key(key_id: str, at: Micros) -> Plan[ApiKey | NotFound]:
+    """Revoke a key now; a revoked key stays as it is. `NotFound`."""
+    rows = yield Execute(LOCK_KEY, [(key_id,)])
     if not rows:
-        return no_such_key(command.key_id)
+        return no_such_key(key_id)
     key = key_of(rows[0])
     if key.revoked_us is None:
-        key.revoked_us = command.at
+        key.revoked_us = at
         yield Execute(END_KEY, [(key.key_id, key.expires_us, key.revoked_us, key.replaced_by)])
     return key
 
@@ -154,10 +154,10 @@ def _made(c: StoreKey) -> ApiKey:
 _KEY = names(KEY)
 
 
-@executes(FindKey, scope=ALL_CLIENTS)
-def find(query: FindKey) -> Plan[ApiKey | None]:
-    """Return the key with this id."""
-    rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE key_id = ?", (query.key_id,))
+@query(scope=ALL_CLIENTS)
+def find_key(key_id: str) -> Plan[ApiKey | None]:
+    """The stored API key with this id."""
+    rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE key_id = ?", (key_id,))
     return key_of(rows[0]) if rows else None
 
 

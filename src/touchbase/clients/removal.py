@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from touchbase.clients.commands import Position, Removal, RemoveClientRows
+from touchbase.clients.commands import Position, Removal
 from touchbase.clients.models import Client
 from touchbase.clients.sql.queries import count_client_rows
+from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.common.timestamps import Clock
 from touchbase.errors import Overloaded
 from touchbase.sql.store import Store
@@ -26,7 +27,7 @@ async def removal_of(store: Store, clock: Clock, client: Client, batch: int = BA
     total = await _total(store, client)
     position: Position | None = None
     while True:
-        removal = await store.write(RemoveClientRows(client.number, clock(), batch, position, total))
+        removal = await store.write(remove_client_rows(client.number, clock(), batch, position, total))
         total, position = None, removal.position
         yield removal
         if removal.done:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable
 from secrets import token_hex
 
-from touchbase.clients.commands import EnsureClient, FindClient, SetClientSettings
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
-from touchbase.clients.sql.queries import find_client_by_handle, find_client_by_number, list_client_page, list_clients
+from touchbase.clients.sql.queries import find_client, find_client_by_handle, find_client_by_number, list_client_page, list_clients
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
@@ -64,7 +65,7 @@ class Clients:
         now = self._clock()
         found = self._by_id.get(client_id, now)
         if found is None and is_client_id(client_id):
-            found = await self._by_id.read(client_id, lambda: self._store.read(FindClient(client_id, now)))
+            found = await self._by_id.read(client_id, lambda: self._store.read(find_client(client_id, now)))
         return found
 
     async def named(self, text: str) -> Client | None:
@@ -99,7 +100,7 @@ class Clients:
         found = await self.find(client_id)
         if found is not None:
             return found
-        if await self._store.read(FindClient(client_id, SINCE_EVER)) is not None:
+        if await self._store.read(find_client(client_id, SINCE_EVER)) is not None:
             raise NotFound(f"there is no client {client_id!r} any more: it has another id now")
         return Client(NO_CLIENT, client_id, self._clock(), ClientSettings())
 
@@ -128,13 +129,13 @@ class Clients:
 
         `WrongState` for one that is being deleted; `Forbidden` for other limits with `keep_limits`.
         """
-        found = await self._store.read(FindClient(client_id, self._clock()))
+        found = await self._store.read(find_client(client_id, self._clock()))
         is_new = found is None
         if found is None:
             found = await self._store.write(EnsureClient(client_id, self._clock(), BY_ADMINISTRATOR))
         if found.state == DELETING:
             raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
-        return await self.change(SetClientSettings(found.client_id, settings, keep_limits)), is_new
+        return await self.change(set_client_settings(found.client_id, settings, keep_limits)), is_new
 
     async def change(self, command: Command[Client], writes: Writes | None = None) -> Client:
         """Carry out a command that creates or changes one client, through `writes` if given, and evict it from the cache.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from touchbase.clients.commands import FindClient
 from touchbase.clients.models import Client
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
@@ -254,7 +254,7 @@ class RefusedWebhooks:
         found: dict[int, list[RefusedWebhook]] = {}
         for alike in waiting.values():
             if alike[0].client == NO_CLIENT and alike[0].cause != UNKNOWN_CLIENT:
-                client = await store.read(FindClient(alike[0].client_id, self._clock()))
+                client = await store.read(find_client(alike[0].client_id, self._clock()))
                 alike[0].client = NO_CLIENT if client is None else client.number
             found.setdefault(alike[0].client, []).extend(alike)
         return found

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from touchbase.auth.commands import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
+from touchbase.auth.sql import find_key, revoke_key
 from touchbase.cells.models import HOME, Place
 from touchbase.cells.sql import confirm_place, find_key_place, find_place, forget_places, place_key, release_place, reserve_place
-from touchbase.clients.commands import CreateClient, EnsureClient, FindClient, Removal, RemoveClientRows, RotateClientId, SetClientSettings
+from touchbase.clients.commands import EnsureClient, Removal
 from touchbase.clients.models import Client
 from touchbase.clients.service import SINCE_EVER
+from touchbase.clients.sql.commands import create_client, rotate_client_id
+from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.removal import remove_client_rows
+from touchbase.clients.sql.statements import set_client_settings
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
 from touchbase.events.work import ProcessingStore
 from touchbase.idempotency.commands import Idempotent
@@ -63,7 +68,7 @@ async def cell_of_key(cells: Cells, key_id: str) -> int:
     return found.cell
 
 
-async def find_client(cells: Cells, query: FindClient) -> Client | None:
+async def route_find_client(cells: Cells, query: Any) -> Any:
     """Find a client by its id, in its cell."""
     known = cells.placement.place_of(query.client_id)
     if known is None or known.cell is None:
@@ -76,7 +81,7 @@ async def find_client(cells: Cells, query: FindClient) -> Client | None:
     return await cells.store(known.cell).read(query)
 
 
-async def find_key(cells: Cells, query: FindKey) -> Any:
+async def route_find_key(cells: Cells, query: Any) -> Any:
     """Find a key, in the cell of its client."""
     known = cells.placement.cell_of_key(query.key_id)
     if known is None:
@@ -88,7 +93,7 @@ async def find_key(cells: Cells, query: FindKey) -> Any:
     return await cells.store(known).read(query)
 
 
-async def create_client(cells: Cells, command: Command[Any], inner: CreateClient) -> Any:
+async def route_create_client(cells: Cells, command: Command[Any], inner: Any) -> Any:
     """Create a client in the cell that it names, or in the one with the fewest."""
     if isinstance(command, Idempotent):
         for store in cells.stores().values():  # a repeated request may name no id, and would get another one
@@ -105,7 +110,7 @@ async def _create(cells: Cells, command: Command[Any], client_id: str, cell: int
         made = await store.write(command)
     except Conflict:
         # It was created before, and the process ended before it could say so.
-        existing = await store.read(FindClient(client_id))
+        existing = await store.read(find_client(client_id))
         if existing is not None:
             await _confirm(cells, client_id, existing.number, place.cell)
         raise
@@ -126,19 +131,19 @@ async def _confirm(cells: Cells, client_id: str, number: int, cell: int) -> None
         cells.placement.home_clients += 1  # until the directory counts them again
 
 
-async def ensure_client(cells: Cells, command: Command[Any], inner: EnsureClient) -> Any:
+async def route_ensure_client(cells: Cells, command: Command[Any], inner: EnsureClient) -> Any:
     """Return a client, and create a missing one; not for a first request that names it: clients of several cells are made on purpose."""
     place = await place_of(cells, inner.client_id)
     if place is not None and place.number is not None and place.cell is not None:
         return await cells.store(place.cell).write(command)
-    if place is None and await cells.home.read(FindClient(inner.client_id, SINCE_EVER)) is not None:
+    if place is None and await cells.home.read(find_client(inner.client_id, SINCE_EVER)) is not None:
         return await cells.home.write(command)
     if place is None and inner.first_use:
         raise NotFound(f"there is no client {inner.client_id!r}; with several cells only an administrator adds clients")
     return await _create(cells, command, inner.client_id, cells.cell_for_new_client(""))
 
 
-async def rotate_client_id(cells: Cells, command: Command[Any], inner: RotateClientId) -> Any:
+async def route_rotate_client_id(cells: Cells, command: Command[Any], inner: Any) -> Any:
     """Give a client another id, unless another cell has a client of this id."""
     cell = cells.placement.cell_of(inner.client)
     known = await place_of(cells, inner.client_id)
@@ -155,13 +160,13 @@ async def rotate_client_id(cells: Cells, command: Command[Any], inner: RotateCli
     return changed
 
 
-async def set_client_settings(cells: Cells, command: Command[Any], inner: SetClientSettings) -> Any:
+async def route_set_client_settings(cells: Cells, command: Command[Any], inner: Any) -> Any:
     """Replace the settings of a client, in its cell."""
     place = await place_of(cells, inner.client_id)
     return await cells.store(HOME if place is None or place.cell is None else place.cell).write(command)
 
 
-async def store_key(cells: Cells, command: Command[Any], inner: StoreKey) -> Any:
+async def route_store_key(cells: Cells, command: Command[Any], inner: StoreKey) -> Any:
     """Store a key, in the cell of its client."""
     cell = HOME if inner.client is None else cells.placement.cell_of(inner.client)
     if inner.client is not None and cell != HOME:
@@ -174,7 +179,7 @@ async def _place_key(cells: Cells, key_id: str, number: int) -> None:
     cells.placement.put_key(key_id, number)
 
 
-async def rotate_key(cells: Cells, command: Command[Any], inner: RotateKey) -> Any:
+async def route_rotate_key(cells: Cells, command: Command[Any], inner: Any) -> Any:
     """Store the successor of a key, in the same cell."""
     cell = await cell_of_key(cells, inner.key_id)
     if cell != HOME:
@@ -184,12 +189,12 @@ async def rotate_key(cells: Cells, command: Command[Any], inner: RotateKey) -> A
     return await cells.store(cell).write(command)
 
 
-async def revoke_key(cells: Cells, command: Command[Any], inner: RevokeKey) -> Any:
+async def route_revoke_key(cells: Cells, command: Command[Any], inner: Any) -> Any:
     """Revoke a key, in its cell."""
     return await cells.store(await cell_of_key(cells, inner.key_id)).write(command)
 
 
-async def store_key_uses(cells: Cells, command: Command[Any], inner: StoreKeyUses) -> None:
+async def route_store_key_uses(cells: Cells, command: Command[Any], inner: StoreKeyUses) -> None:
     """Store when keys were used, each in its cell; those of a cell that is down are lost, which only a list of keys shows."""
     parts: dict[int, dict[str, int]] = {}
     for key_id, at in inner.uses.items():
@@ -202,7 +207,7 @@ async def store_key_uses(cells: Cells, command: Command[Any], inner: StoreKeyUse
                 raise
 
 
-async def remove_client_rows(cells: Cells, command: Command[Any], inner: RemoveClientRows) -> Removal:
+async def route_remove_client_rows(cells: Cells, command: Command[Any], inner: Any) -> Removal:
     """Remove rows of a client, and its places once all are removed."""
     removal: Removal = await cells.store(cells.placement.cell_of(inner.client)).write(command)
     if removal.done:
@@ -210,15 +215,15 @@ async def remove_client_rows(cells: Cells, command: Command[Any], inner: RemoveC
     return removal
 
 
-WRITES: dict[type, Callable[[Cells, Command[Any], Any], Awaitable[Any]]] = {
-    CreateClient: create_client,
-    EnsureClient: ensure_client,
-    RotateClientId: rotate_client_id,
-    SetClientSettings: set_client_settings,
-    StoreKey: store_key,
-    RotateKey: rotate_key,
-    RevokeKey: revoke_key,
-    StoreKeyUses: store_key_uses,
-    RemoveClientRows: remove_client_rows,
+WRITES: dict[Any, Callable[[Cells, Command[Any], Any], Awaitable[Any]]] = {
+    create_client: route_create_client,
+    EnsureClient: route_ensure_client,
+    rotate_client_id: route_rotate_client_id,
+    set_client_settings: route_set_client_settings,
+    StoreKey: route_store_key,
+    RotateKey: route_rotate_key,
+    revoke_key: route_revoke_key,
+    StoreKeyUses: route_store_key_uses,
+    remove_client_rows: route_remove_client_rows,
 }
-READS: dict[type, Callable[[Cells, Any], Awaitable[Any]]] = {FindClient: find_client, FindKey: find_key}
+READS: dict[Any, Callable[[Cells, Any], Awaitable[Any]]] = {find_client: route_find_client, find_key: route_find_key}

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
+from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.service import Eraser
@@ -124,7 +125,7 @@ class World:
         return cls(store, (await store.write(EnsureClient(client_id, us(-1_000_000)))).number, client_id)
 
     async def client(self) -> Client:
-        found = await self.store.read(FindClient(self._client_id))
+        found = await self.store.read(find_client(self._client_id))
         assert found is not None
         return found
 

@@ -11,10 +11,9 @@ from msgspec import Meta, Struct
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.api.settings import CLIENTS, ClientDetail, detail_of, former_ids, one_client
 from touchbase.clients.api.settings_body import SettingsBody, checked
-from touchbase.clients.commands import CreateClient, RotateClientId
 from touchbase.clients.models import ACTIVE, SUSPENDED, Client, ClientSettings, FormerId
 from touchbase.clients.service import is_client_id, new_client_id
-from touchbase.clients.sql.commands import begin_deletion, rename_client, set_client_state
+from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import Fault, Forbidden, Invalid
@@ -73,9 +72,9 @@ async def create(call: Call) -> Response:
     """`POST` of a new client."""
     await _of_all(call)
     asked = await call.body(NewClient, _checked)
-    at, settings = call.api.dependencies.clock(), _checked(asked)
-    command = CreateClient(asked.client_id or new_client_id(), asked.name.strip(), at, settings, asked.cell)
-    location = call.api.dependencies.reached_at(f"/admin/v1/clients/{command.client_id}")
+    at, settings, client_id = call.api.dependencies.clock(), _checked(asked), asked.client_id or new_client_id()
+    command = create_client(client_id, asked.name.strip(), at, settings, asked.cell)
+    location = call.api.dependencies.reached_at(f"/admin/v1/clients/{client_id}")
     return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes),
         lambda made: Response(201, encode(detail_of(made, ())), headers=[(b"location", location)]),
@@ -112,13 +111,13 @@ async def rotate_id(call: Call) -> Response:
     _check_id(asked.client_id)
     if asked.client_id is not None:
         await _of_all(call, "choosing an id would reveal which ids exist: leave client_id out to get a generated one")
-    command = RotateClientId(
-        client.number, asked.client_id or new_client_id(), call.api.dependencies.clock() + asked.keep_old_seconds * SECOND
-    )
-    former = [one for one in await former_ids(call, client) if one.client_id != command.client_id]
+    client_id, keep_until_us = asked.client_id or new_client_id(), call.api.dependencies.clock() + asked.keep_old_seconds * SECOND
+    former = [former_id for former_id in await former_ids(call, client) if former_id.client_id != client_id]
     if asked.keep_old_seconds:
-        former.append(FormerId(client.client_id, command.keep_until_us))
-    return await _settled(call, command, sorted(former, key=lambda one: (one.until_us, one.client_id)))
+        former.append(FormerId(client.client_id, keep_until_us))
+    return await _settled(
+        call, rotate_client_id(client.number, client_id, keep_until_us), sorted(former, key=lambda one: (one.until_us, one.client_id))
+    )
 
 
 async def delete(call: Call) -> Response:

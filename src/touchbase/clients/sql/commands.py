@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from touchbase.clients.commands import CreateClient, RotateClientId
-from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, new_handle
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, new_handle
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of, former_owners
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command
 from touchbase.sql.rows import settings_text
 from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement, delete
@@ -45,15 +44,20 @@ KEEP_FORMER_ID = Statement(
 TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text"), ("client", "bigint")))
 
 
-@executes(CreateClient, ids="client", scope=CLIENT_LIST)
-def create_client(c: CreateClient, ids: Ids) -> Plan[Client | Conflict]:
-    """Create a client; of two with one id only the first succeeds."""
-    if (yield from _taken(c.client_id)) is not None:
-        return _conflict(c.client_id)
-    made = yield Execute(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name, new_handle())])
-    yield from _check_not_former(c.client_id)
-    rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
-    return client_of(rows[0]) if made else _conflict(c.client_id)
+@command(ids="client", scope=CLIENT_LIST)
+def create_client(
+    ids: Ids, client_id: str, name: str, at: Micros, settings: ClientSettings | None = None, cell: str = ""
+) -> Plan[Client | Conflict]:
+    """Create a client. `Conflict` when the id is, or was, another client's.
+
+    `cell`: The name of the cell that it is to live in; blank: the one with the fewest clients.
+    """
+    if (yield from _taken(client_id)) is not None:
+        return _conflict(client_id)
+    made = yield Execute(ADD_CLIENT, [(ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name, new_handle())])
+    yield from _check_not_former(client_id)
+    rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(client_id,)])
+    return client_of(rows[0]) if made else _conflict(client_id)
 
 
 @command
@@ -76,25 +80,29 @@ def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | Touch
     return found
 
 
-@executes(RotateClientId, scope=CLIENT_LIST)
-def rotate_id(command: RotateClientId) -> Plan[Client | TouchbaseError]:
-    """Replace a client's id, and store its old one as a former id."""
-    client = yield from _changeable(command.client)
-    if not isinstance(client, Client):
-        return client
-    former = client.client_id
-    if former == command.client_id:
+@command(scope=CLIENT_LIST)
+def rotate_client_id(client: int, client_id: str, keep_until_us: Micros) -> Plan[Client | TouchbaseError]:
+    """Replace a client's `client_id`; its present id is valid until `keep_until_us`, and never becomes another client's.
+
+    `Conflict` when the new id is, or was, another client's. `NotFound`, and `WrongState` while it is being deleted or when it has this id
+    already.
+    """
+    current_client = yield from _changeable(client)
+    if not isinstance(current_client, Client):
+        return current_client
+    former = current_client.client_id
+    if former == client_id:
         return WrongState(f"{former!r} is the client's id already; name another one, or leave it out to get a generated one")
-    owner = yield from _taken(command.client_id)
-    if owner not in (None, client.number):
-        return _conflict(command.client_id)
+    owner = yield from _taken(client_id)
+    if owner not in (None, current_client.number):
+        return _conflict(client_id)
     if owner is not None:
-        yield Execute(TAKE_FORMER_ID, [(command.client_id, client.number)])
-    yield Execute(SET_CLIENT_ID, [(client.number, command.client_id)])
-    yield Execute(KEEP_FORMER_ID, [(former, client.number, command.keep_until_us)])
-    yield from _check_not_former(command.client_id)
-    client.client_id = command.client_id
-    return client
+        yield Execute(TAKE_FORMER_ID, [(client_id, current_client.number)])
+    yield Execute(SET_CLIENT_ID, [(current_client.number, client_id)])
+    yield Execute(KEEP_FORMER_ID, [(former, current_client.number, keep_until_us)])
+    yield from _check_not_former(client_id)
+    current_client.client_id = client_id
+    return current_client
 
 
 @command

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from touchbase.clients.commands import FindClient
 from touchbase.clients.models import Client, ClientSettings, FormerId
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.common.timestamps import Micros
 from touchbase.sql.cell_answers import FIRST, sorted_page
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import executes, query
+from touchbase.sql.operation import query
 from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
@@ -24,13 +23,13 @@ CLIENTS_OF = Statement(
 )
 
 
-@executes(FindClient, scope=CLIENT_LIST)
-def find(query: FindClient) -> Plan[Client | None]:
-    """Return the client of an id."""
-    if query.at is None:
-        rows = yield Select(_BY_ID, (query.client_id,))
+@query(scope=CLIENT_LIST)
+def find_client(client_id: str, at: Micros | None = None) -> Plan[Client | None]:
+    """The client of this `client_id`; with `at` also by a former id that is valid then."""
+    if at is None:
+        rows = yield Select(_BY_ID, (client_id,))
     else:
-        rows = yield Select(f"{_BY_ID} UNION ALL {_BY_FORMER_ID}", (query.client_id, query.client_id, query.at))
+        rows = yield Select(f"{_BY_ID} UNION ALL {_BY_FORMER_ID}", (client_id, client_id, at))
     if not rows:
         return None
     found = clients_sql.client_of(rows[0])

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from touchbase.clients.commands import Position, Removal, RemoveClientRows
+from touchbase.clients.commands import Position, Removal
 from touchbase.clients.models import DELETION_DELAY
 from touchbase.clients.sql.commands import locked
+from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
 from touchbase.sql.builders import ONE
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 
@@ -97,24 +98,32 @@ DELETE_WORDS = Statement(
 DELETE_CLIENT = delete("delete_client", "client", (("id", "bigint"),))
 
 
-@executes(RemoveClientRows)
-def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
-    """Remove some rows of a client."""
-    client = yield from locked(command.client)
-    if client is None:
+@command
+def remove_client_rows(
+    client: int, at: Micros, most: int, position: Position | None = None, total: int | None = None
+) -> Plan[Removal | WrongState]:
+    """Remove up to `most` rows of a client that is being deleted; the client's own row goes last.
+
+    It goes once a scan of every table from the beginning (`place` None) finds no row, `DELETION_DELAY` after the start. A client that does
+    not exist is done. `WrongState` when the client is not being deleted.
+
+    `total`: The number of rows, to show the progress; None: unknown, or stored before.
+    """
+    current_client = yield from locked(client)
+    if current_client is None:
         return Removal(done=True)
-    known = client.deletion
+    known = current_client.deletion
     if known is None:
-        return WrongState(f"client {client.client_id!r} is not being deleted")
-    removed, position = yield from _remove_some(command.client, command.position, command.most)
-    wait = max(0, known.started_us + DELETION_DELAY - command.at)
-    nothing_left = command.position is None and position is None and not removed
+        return WrongState(f"client {current_client.client_id!r} is not being deleted")
+    removed, current_position = yield from _remove_some(client, position, most)
+    wait = max(0, known.started_us + DELETION_DELAY - at)
+    nothing_left = position is None and current_position is None and not removed
     if nothing_left and not wait:
-        yield Execute(DELETE_CLIENT, [(command.client,)])
+        yield Execute(DELETE_CLIENT, [(client,)])
         return Removal(True, known.removed, known.total)
-    yield Execute(COUNT_REMOVED, [(command.client, removed, command.total)])
-    total = known.total if command.total is None else command.total
-    return Removal(False, known.removed + removed, total, position, wait if nothing_left else 0)
+    yield Execute(COUNT_REMOVED, [(client, removed, total)])
+    current_total = known.total if total is None else total
+    return Removal(False, known.removed + removed, current_total, current_position, wait if nothing_left else 0)
 
 
 def _remove_some(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:

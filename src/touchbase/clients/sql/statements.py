@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from touchbase.clients.commands import EnsureClient, SetClientSettings
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_names, new_handle
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import command, executes
 from touchbase.sql.rows import Columns, names, settings_text
 from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, Statement
@@ -121,16 +121,19 @@ def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) 
     return client
 
 
-@executes(SetClientSettings, scope=CLIENT_LIST)
-def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
-    """Replace a client's settings, except the names of statuses and fields; those are read under a lock that lasts until the end."""
-    found = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])
+@command(scope=CLIENT_LIST)
+def set_client_settings(client_id: str, settings: ClientSettings, keep_limits: bool = False) -> Plan[Client | TouchbaseError]:
+    """Replace a client's settings. `NotFound`, and `Forbidden` when the client itself changes its limits.
+
+    `keep_limits`: The client itself changes its settings: its limits must stay as in the store.
+    """
+    found = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
     rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])) if found else []
     if not rows:
-        return NotFound(f"there is no client {command.client_id!r}")
-    locked, decided = client_of(rows[0]), command.settings  # before the lock another process may have changed the id
+        return NotFound(f"there is no client {client_id!r}")
+    locked, decided = client_of(rows[0]), settings  # before the lock another process may have changed the id
     try:
-        decided = keeping_limits(decided, locked.settings) if command.keep_limits else decided
+        decided = keeping_limits(decided, locked.settings) if keep_limits else decided
     except Forbidden as error:
         return error
     if decided.max_stored_bytes != locked.settings.max_stored_bytes:

@@ -14,10 +14,8 @@ from typing import Any, TypeVar
 import apsw
 
 import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
-from touchbase.auth.commands import FindKey
-from touchbase.auth.sql import any_key, is_session_ended
-from touchbase.clients.commands import FindClient
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.auth.sql import any_key, find_key, is_session_ended
+from touchbase.clients.sql.queries import find_client, find_client_by_number
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairTurns
 from touchbase.common.threads import on_thread
@@ -68,10 +66,10 @@ POINT_QUERIES = frozenset(
         GetContact,
         GetCompany,
         find_companies,
-        FindClient,
+        find_client,
         find_client_by_number,
         list_connections,
-        FindKey,
+        find_key,
         any_key,
         find_response,
         find_traces,
