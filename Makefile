@@ -105,7 +105,7 @@ fault-tests: setup ## Kill, stop and starve servers under load, and count what i
 
 fault-tests-long: setup ## The same with many rounds, and thousands of programs against the model of records
 	.venv/bin/python -m fault_tests --long
-	TOUCHBASE_MODEL_EXAMPLES=3000 .venv/bin/python -m pytest tests/events/reference_model --timeout 3600
+	TOUCHBASE_MODEL_EXAMPLES=3000 .venv/bin/python -m pytest tests/projection/reference_model --timeout 3600
 
 audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked
 	.venv/bin/python -m supply.audit

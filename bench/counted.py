@@ -36,7 +36,7 @@ from bench.files_of_request import InProcess
 from bench.requests import shapes
 from touchbase import app, fleet
 from touchbase.config import Settings
-from touchbase.events.translator_pool import TranslatorPool
+from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.server.server import Server
 
 TABLE = Path(__file__).parent / "counted.json"

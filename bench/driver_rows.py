@@ -8,9 +8,9 @@ from typing import Any
 
 from bench.bodies import WEBHOOK
 from bench.dataset import CLIENT, EVENTS
+from touchbase.deliveries.sql.rows import DELIVERY
+from touchbase.deliveries.sql.statements import BODY
 from touchbase.history.sql import EVENT
-from touchbase.inbox.sql.rows import DELIVERY
-from touchbase.inbox.sql.statements import BODY
 from touchbase.records.sql.rows import CONTACT, CUSTOM_FIELD
 from touchbase.sql.rows import Columns, names
 

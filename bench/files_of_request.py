@@ -27,7 +27,7 @@ from bench.dataset_sample import address_of, webhook
 from touchbase import app, fleet
 from touchbase.common.frames import pack, unpack
 from touchbase.config import Settings
-from touchbase.events.translator_pool import TranslatorPool
+from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.process import run_job
 from touchbase.server.server import Server, listen

@@ -24,8 +24,8 @@ from touchbase.cli import cli
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.clients.sql.queries import find_client
+from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
-from touchbase.events.work import WorkReport
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.sql.queries import count_inbox
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetContact, ListContacts, UpdateContact

@@ -12,7 +12,7 @@ from typing import Any
 
 from fault_tests import mutants
 from touchbase import fleet
-from touchbase.events import worker as events_worker
+from touchbase.inbox import worker as events_worker
 from touchbase.inbox.api import webhooks
 from touchbase.storage.postgres import inbox_batch as postgres
 from touchbase.storage.sqlite import inbox_batch as sqlite

@@ -39,16 +39,18 @@ from fault_tests.spool_mutants import SPOOL_MUTANTS
 from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
 from touchbase import fleet
 from touchbase.errors import Overloaded
-from touchbase.events import event_normalization, fair_scheduler, projection, translation
-from touchbase.events import worker as events_worker
-from touchbase.events.translator_pool import PRELOAD, TranslatorPool
 from touchbase.http.dependencies import Limits
+from touchbase.inbox import fair_scheduler, translation
 from touchbase.inbox import receive as inbox_receive
+from touchbase.inbox import worker as events_worker
 from touchbase.inbox.api import webhooks
 from touchbase.inbox.commands import StoredDelivery
+from touchbase.inbox.translator_pool import PRELOAD, TranslatorPool
 from touchbase.jobs import runner
 from touchbase.jobs.commands import JobStep
 from touchbase.jobs.runner import JobRun
+from touchbase.projection import apply as projection
+from touchbase.projection import normalization as event_normalization
 from touchbase.rate_limit import rate_limiter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.server import server as server_server
@@ -271,7 +273,7 @@ async def _step_in_two(self: Any, commands: Any, checkpoint: Any) -> Any:
 
 
 _WITHOUT_EVENT_TIMES = """
-from touchbase.events import event_normalization
+from touchbase.projection import normalization as event_normalization
 from touchbase.sandbox import process
 
 assert event_normalization.effective_time

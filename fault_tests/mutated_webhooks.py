@@ -24,10 +24,10 @@ import touchbase.adapters.registry
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import CHANNELS, Arrival, Connection
-from touchbase.events.inbox_batch import read_delivery
-from touchbase.events.worker import translator
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.limits import seconds_for
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.limits import seconds_for
+from touchbase.inbox.worker import translator
+from touchbase.projection.inbox_batch import read_delivery
 from touchbase.sandbox.pool import MEMORY
 
 HOME = Path(touchbase.adapters.registry.__file__).parent

@@ -14,10 +14,10 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND, from_text
 from touchbase.consistency.service import Verified, verify
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
 CLIENT = 1

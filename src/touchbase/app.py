@@ -25,15 +25,15 @@ from touchbase.common.threads import close_threads
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
 from touchbase.connections.silence import CallCounts
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.encryption.keys import EncryptionKeys
-from touchbase.events.work import ProcessingStore
-from touchbase.events.worker import InboxWorker
 from touchbase.fleet import Fleet, Shared, sharing, start_cell, web_parts
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
 from touchbase.http.dependencies import Dependencies
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
+from touchbase.inbox.worker import InboxWorker
 from touchbase.metrics import NoMetrics
 from touchbase.presence import facts_of, present
 from touchbase.routing.router import CellRouter

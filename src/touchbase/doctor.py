@@ -21,9 +21,9 @@ from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
+from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
 from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
-from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.queries import busy_clients, count_inbox
 from touchbase.outgoing.mail_client import recipients, why_not_mailed

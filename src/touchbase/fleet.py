@@ -19,20 +19,20 @@ from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
 from touchbase.connections.service import Connections
 from touchbase.connections.silence import CallCounts
+from touchbase.deliveries.work import ProcessingStore, WorkReport
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, count_fetch
 from touchbase.erasure.service import Eraser
 from touchbase.event_log.feed import Feed
-from touchbase.events.translator_pool import TranslatorPool
-from touchbase.events.work import ProcessingStore, WorkReport
-from touchbase.events.worker import InboxWorker, PeriodicTask, add_report, count_report
 from touchbase.http.dependencies import AuthMode, Dependencies, Limits, new_sandbox
 from touchbase.idempotency.service import ResponseCleanup
 from touchbase.imports.preview import Previews, new_file_sandbox
 from touchbase.inbox.cleanup import DedupeCleanup
 from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.inbox.translator_pool import TranslatorPool
+from touchbase.inbox.worker import InboxWorker, PeriodicTask, add_report, count_report
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
 from touchbase.outgoing.api.objects import AS_IN_API

@@ -13,13 +13,13 @@ from touchbase.company_links.job import KINDS as LINK_KINDS
 from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
 from touchbase.custom_fields.job import KINDS as CUSTOM_FIELD_KINDS
+from touchbase.deliveries.work import WorkReport
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
-from touchbase.events.work import WorkReport
-from touchbase.events.worker import InboxWorker, add_report
 from touchbase.exports.job import export_kinds
 from touchbase.imports.job import KINDS as IMPORT_KINDS
 from touchbase.imports.preview import new_file_sandbox
+from touchbase.inbox.worker import InboxWorker, add_report
 from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
 from touchbase.maintenance import Maintenance

@@ -9,11 +9,11 @@ from tests.adapters.conftest import all_recorded
 
 from touchbase.adapters.registry import Adapters
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.events.inbox_batch import read_delivery
-from touchbase.events.translator_pool import TranslatorPool
-from touchbase.events.work import ReadResult
-from touchbase.events.worker import translator
-from touchbase.inbox.delivery import Delivery
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.work import ReadResult
+from touchbase.inbox.translator_pool import TranslatorPool
+from touchbase.inbox.worker import translator
+from touchbase.projection.inbox_batch import read_delivery
 
 
 def plain(looked: ReadResult) -> str:

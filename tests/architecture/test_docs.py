@@ -146,8 +146,8 @@ def test_limits_page__documents_every_limit() -> None:
 
     of_sharing = {
         "common.fair_quota.SHARE",
-        "events.fair_scheduler.BATCH_SIZE",
-        "events.fair_scheduler.SMALL_BATCH_SIZE",
+        "inbox.fair_scheduler.BATCH_SIZE",
+        "inbox.fair_scheduler.SMALL_BATCH_SIZE",
         "storage.QUEUE_LIMIT",
     }
 

@@ -23,7 +23,7 @@ LIBRARIES = {
     "opentelemetry": {"tracing"},
     "prometheus_client": {"server"},
     "publicsuffixlist": {"company_links"},
-    "rapidfuzz": {"duplicates"},
+    "rapidfuzz": {"merging"},
     "touchbase_client": {"cli"},
     "uvicorn": {"server"},
     "uvloop": {"cli"},
@@ -101,12 +101,12 @@ def test_html_parser__is_not_used_at_all() -> None:
     assert named == [], "it takes quadratic time: use common.html_text"
 
 
-@pytest.mark.parametrize("module", ["events.identity_resolution", "events.messages", "events.projection", "events.suppression_guard"])
+@pytest.mark.parametrize("module", ["identity.resolution", "projection.messages", "projection.apply", "projection.suppression_guard"])
 def test_plans__import_no_conversion_of_html(module: str) -> None:
     assert "touchbase.common.html_text" not in imports()[module]
 
 
-TASK_MODULES = {"touchbase.events.translation", "touchbase.inbox.body_search"}
+TASK_MODULES = {"touchbase.inbox.translation", "touchbase.inbox.body_search"}
 """Modules of tasks; only sandbox processes import them."""
 
 

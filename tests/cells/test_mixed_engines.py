@@ -6,7 +6,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 from tests.house import House, read
 
-from touchbase.events.worker import InboxWorker
+from touchbase.inbox.worker import InboxWorker
 from touchbase.routing.router import CellRouter
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sqlite.engine import SqliteStore

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_commands import NONSENSE, SENT, keep
 
-from touchbase.events import replay as service
+from touchbase.inbox import replay as service
 
 DEALS = [b" " * number + b'[{"subscriptionType": "deal.creation", "portalId": 1, "objectId": 1}]' for number in range(9)]
 DAY_AFTER_EPOCH = "1970-01-02T00:00:00Z"
@@ -194,7 +194,7 @@ def test_inbox_replay__that_is_interrupted_says_how_to_go_on(store: Run, monkeyp
         return await replay_page(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr("touchbase.events.replay.replay_page", stopped)
+        patched.setattr("touchbase.inbox.replay.replay_page", stopped)
         patched.setattr(service.pages, "__defaults__", (None, 2))
         result = store("inbox", "replay", "--state", "unrecognised")
     rest = store("inbox", "replay", "--state", "unrecognised", "--from", "acme:4")

@@ -21,10 +21,10 @@ from tests.conftest import ENCRYPTION_KEYS
 
 from touchbase import __version__
 from touchbase.auth.authentication import make_key
-from touchbase.events.worker import InboxWorker
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import AuthMode, Dependencies, no_adapter
 from touchbase.http.openapi import description
+from touchbase.inbox.worker import InboxWorker
 from touchbase.server.health import Operations
 from touchbase.server.limits import ServerLimits
 from touchbase.server.logs import JsonFormatter

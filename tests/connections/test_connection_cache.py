@@ -18,12 +18,12 @@ from touchbase.connections.models import CACHE_TTL, Connection, ConnectionSettin
 from touchbase.connections.service import Connections, new_secret
 from touchbase.erasure.service import Eraser
 from touchbase.errors import Conflict, NotFound, UnrecognisedPayload
-from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import delivery_events, get_delivery
+from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store

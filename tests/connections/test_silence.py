@@ -27,11 +27,11 @@ from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.silence import claim_check, count_silent, list_calls, list_silences
 from touchbase.doctor import diagnose
 from touchbase.event_log.sql.queries import list_logged_events
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.worker import InboxWorker
 from touchbase.maintenance import Maintenance
 from touchbase.server.exposition import store_metrics
 from touchbase.sql.store import Store

@@ -17,11 +17,11 @@ from touchbase.connections.models import Connection
 from touchbase.consistency.queries import AuditRecords
 from touchbase.consistency.service import Verified, verify
 from touchbase.enrichment.worker import store_fetched
-from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.receive import receive_webhook
+from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sandbox.pool import Sandbox

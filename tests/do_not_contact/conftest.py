@@ -12,8 +12,8 @@ from tests.asgi_client import Response as Reply
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.timestamps import SECOND
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
 LIST = "/public/v2/suppressions"

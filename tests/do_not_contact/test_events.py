@@ -14,7 +14,7 @@ from tests.do_not_contact.conftest import JANE, LIST, DoNotContact, event, read
 from tests.examples import examples
 
 from touchbase.common.timestamps import SECOND, to_text
-from touchbase.events.worker import InboxWorker
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
 HYPOTHESIS = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -19,9 +19,9 @@ from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
-from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 

@@ -17,10 +17,10 @@ from tests.examples import examples
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.consistency.service import Verified, verify
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.store import Store
 

@@ -14,8 +14,8 @@ from touchbase.auth.authentication import ADMIN, WRITE, add_key
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.erasure.service import Eraser
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
+from touchbase.inbox.worker import InboxWorker
 from touchbase.retention import service as retention_service
 from touchbase.sql.store import Store
 

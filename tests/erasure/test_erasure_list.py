@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from tests.house import House
 
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.erasure.service import Eraser
-from touchbase.events.work import ProcessingStore
 from touchbase.retention.service import Retention
 from touchbase.sql.store import Store, Vacuumed
 

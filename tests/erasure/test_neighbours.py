@@ -8,13 +8,13 @@ from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House
 
 from touchbase.common.normalize import linkedin_key
 from touchbase.common.timestamps import DAY
+from touchbase.deliveries.delivery import Delivery
 from touchbase.erasure.commands import AddErasures, ErasedKey, FindPerson
 from touchbase.erasure.sql.commands import lift_erasure
 from touchbase.erasure.sql.queries import find_erased, list_erasures, open_erasures
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
 from touchbase.records.commands import UpdateContact
 from touchbase.suppression.suppression_keys import digest
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from tests.events.test_convergence import NOON, bodies, differences, receive, seed, snapshot, with_linkedin
-from tests.events.test_convergence import read as read_events
 from tests.examples import examples
+from tests.projection.test_convergence import NOON, bodies, differences, receive, seed, snapshot, with_linkedin
+from tests.projection.test_convergence import read as read_events
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, REF, House, house, read, sent
 
+from touchbase.deliveries.delivery import Delivery
 from touchbase.erasure.service import Eraser
 from touchbase.errors import Overloaded
-from touchbase.events.worker import InboxWorker, translator
 from touchbase.history.events import Translation
-from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.worker import InboxWorker, translator
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 from touchbase.storage.postgres.prefetch import SLICE_BYTES

@@ -11,8 +11,8 @@ from tests.asgi_client import ApiClient, MakeClient
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.service import Connections
 from touchbase.consistency.service import Verified, verify
-from touchbase.events.work import WorkReport
-from touchbase.events.worker import InboxWorker, count_report
+from touchbase.deliveries.work import WorkReport
+from touchbase.inbox.worker import InboxWorker, count_report
 from touchbase.server.metrics import ProcessMetrics
 from touchbase.sql.store import Store
 

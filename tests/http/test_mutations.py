@@ -22,9 +22,9 @@ from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.service import Connections
 from touchbase.consistency.service import Verified, verify
-from touchbase.events.worker import InboxWorker
 from touchbase.http.problems import STATUS, Problem
 from touchbase.inbox.sql.queries import count_inbox
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
 SEED = 20_261_120

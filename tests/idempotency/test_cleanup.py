@@ -9,13 +9,13 @@ from tests.conftest import ExecuteSql
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
-from touchbase.events.worker import InboxWorker
 from touchbase.http.dependencies import no_adapter
 from touchbase.idempotency import service as idempotency_service
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
 from touchbase.idempotency.service import CLEANUP_PAUSE, ResponseCleanup
 from touchbase.idempotency.sql import expired_responses
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 

@@ -14,9 +14,9 @@ from tests.asgi_client import MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.content_encoding import LARGEST, LARGEST_SIGNED
+from touchbase.deliveries.limits import MAX_OBJECTS, MAX_VALUES, check_payload
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events.worker import InboxWorker
-from touchbase.inbox.limits import MAX_OBJECTS, MAX_VALUES, check_payload
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()

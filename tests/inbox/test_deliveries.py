@@ -8,9 +8,9 @@ import pytest
 from tests.asgi_client import ApiClient
 
 from touchbase.common.timestamps import from_text
+from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.delivery import Delivery
 
 NOW = "2026-11-20T09:30:00Z"
 WAITING = {

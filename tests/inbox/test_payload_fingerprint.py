@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.inbox.payload_fingerprint import fingerprint_of, fingerprint_parts
+from touchbase.deliveries.payload_fingerprint import fingerprint_of, fingerprint_parts
 
 
 def test_fingerprint_of__joins_the_event_and_the_sorted_keys() -> None:

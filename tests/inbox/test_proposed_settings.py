@@ -10,7 +10,7 @@ from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.sql.commands import list_connections
-from touchbase.events.worker import translator
+from touchbase.inbox.worker import translator
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()

@@ -18,10 +18,10 @@ from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.encryption.commands import Reencrypt
 from touchbase.erasure.service import Eraser
-from touchbase.events.worker import InboxWorker
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks
 from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, RefusedBody, content_of
 from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
+from touchbase.inbox.worker import InboxWorker
 from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.sql.store import Store
 from touchbase.suppression.suppression_keys import email_ref

@@ -10,9 +10,9 @@ from tests.inbox.test_deliveries import NOW, translate, work
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.events import api as events_api
+from touchbase.deliveries.delivery import Delivery
 from touchbase.history.events import Translation
-from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.api import replay as events_api
 from touchbase.sql.store import Store
 
 

@@ -13,12 +13,12 @@ from tests.house import NOON, House, read
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.timestamps import SECOND, to_text
+from touchbase.deliveries.sql.body_retention import prune_bodies
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Translation
 from touchbase.inbox import search as service
 from touchbase.inbox.sql import search as sql
-from touchbase.inbox.sql.body_retention import prune_bodies
+from touchbase.inbox.worker import InboxWorker
 
 JANE = "jane@example.com"
 REPLY = {"event": "email_replied", "email": JANE, "at": 1}

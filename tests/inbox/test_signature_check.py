@@ -19,10 +19,10 @@ from touchbase.adapters.kit import signatures_body
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.sql.commands import list_connections
-from touchbase.events.worker import translator
 from touchbase.inbox import receive
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.worker import translator
 from touchbase.metrics import DELIVERIES_REFUSED
 from touchbase.sql.store import Store
 

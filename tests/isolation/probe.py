@@ -25,13 +25,13 @@ from touchbase.clients.sql.queries import find_client, find_client_by_number, li
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.stored_bytes import measure_page
 from touchbase.custom_fields.changes import FieldChange
+from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
 from touchbase.erasure.sql.queries import get_erasure
 from touchbase.erasure.sql.texts import TEXT_TABLES
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.models import RequestKey
 from touchbase.idempotency.sql import find_response
 from touchbase.inbox.search_queries import StepThroughDeliveries
-from touchbase.inbox.sql.body_retention import drop_unrecognised, prune_bodies
 from touchbase.inbox.sql.search import find_sought_person, get_effects
 from touchbase.search.queries import CountFound, SearchContacts
 from touchbase.search.sorting import default_sort

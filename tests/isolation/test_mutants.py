@@ -39,7 +39,7 @@ OF_ALL: dict[str, str] = {
     "inbox.sql.queries.count_inbox": "counts over all",
     "inbox.sql.queries.list_deliveries": "the clients, for a list that then goes client by client",
     "idempotency.sql.expired_responses": "what of all is out of date",
-    "auth.sql.find": "a key by its id, which says whose it is",
+    "auth.sql.find_key": "a key by its id, which says whose it is",
     "auth.sql.store_first_key": "whether there is any key",
     "auth.sql.any_key": "as above",
     "inbox.sql.queries.old_dedupe_keys": "what of all may be forgotten",
@@ -65,7 +65,7 @@ OF_ALL: dict[str, str] = {
 }
 """Questions about clients themselves, or about all of them by right; they have no condition to forget (tests/storage/test_scoping.py)."""
 BESIDE_THE_WALL: dict[str, str] = {
-    "clients.sql.queries.find": "a client is found by its id in a scope that shows all clients, and whether any has erased "
+    "clients.sql.queries.find_client": "a client is found by its id in a scope that shows all clients, and whether any has erased "
     "somebody: one that "
     "forgets would look for an erased person in vain, and tells nothing of it",
     "clients.sql.statements.CLIENT_BY_CLIENT_ID": "as above; the scope shows how many bytes each client stores",
@@ -76,7 +76,7 @@ BESIDE_THE_WALL: dict[str, str] = {
 _FOUND = "asked about a record or job that was found as this client's just before"
 _DUE = "the oldest of B, for housekeeping; what is A's is not due at the time of the probe"
 GROWING = (
-    "CountClientRows(",
+    "count_client_rows(",
     "measure_page(",
     "file_sizes(",
     "ListLoggedEvents(",
@@ -103,7 +103,7 @@ UNNOTICED: dict[str, str] = {
     "do_not_contact.sql.copies._revision": _DIRECTORY,
     "do_not_contact.sql.copies.read_installation_list": _DIRECTORY,
     "inbox.sql.queries.find_traces": "ids of deliveries that the client's own event names; traces go to the operator's collector",
-    "inbox.sql.statements.STORE_DELIVERY_TRACED": "as STORE_DELIVERY with one column more; under other ids it finds nothing of A's",
+    "deliveries.sql.statements.STORE_DELIVERY_TRACED": "as STORE_DELIVERY with one column more; under other ids it finds nothing of A's",
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
     "reports.sql.parts.PARTS": _PARTS,
@@ -141,7 +141,7 @@ UNNOTICED: dict[str, str] = {
     "jobs.sql.remove_job_files": _FOUND,
     "erasure.sql.queries._read_deleted_links": _FOUND,
     "erasure.sql.queries.deleted_refs": _FOUND,
-    "bin.sql.delete.remove_deleted": _DUE,
+    "merging.sql.delete.remove_deleted": _DUE,
     "merging.sql.undo.forget_merges": _DUE,
     "records.sql.bulk.count_matching": "a number, of which B learns only that it is above its own limit",
     "do_not_contact.sql.statements.FIND_LISTED": "its rows name their client, and others are dropped",
@@ -167,8 +167,8 @@ UNNOTICED: dict[str, str] = {
     "jobs.sql.create_limited_job": "counts the client's own uploads; the probes do not come near the limit",
     "inbox.sql.refused.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is tried in tests/storage/test_contract_refused.py",
-    "inbox.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
-    "inbox.sql.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
+    "deliveries.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
+    "deliveries.sql.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
     "such; its id is no "
     "other client's in any case",
 }

@@ -26,11 +26,11 @@ from touchbase.company_links.worker import CompanyLinker
 from touchbase.connections.commands import FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.connections.sql.fetching import claim_fetch
-from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.inbox.worker import translator
 from touchbase.jobs.worker import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.reports.parts import HOUR, Part, packed

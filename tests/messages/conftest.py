@@ -11,8 +11,8 @@ from tests.asgi_client import START, ApiClient, MakeClient
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.timestamps import SECOND
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, MessageContent, Translation
+from touchbase.inbox.worker import InboxWorker
 from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import Message
 from touchbase.sql.store import Store

@@ -17,8 +17,8 @@ from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.sql.queries import find_client
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Translation
+from touchbase.inbox.worker import InboxWorker
 from touchbase.messages.commands import ListMessages
 from touchbase.sql.store import Store
 

@@ -10,9 +10,9 @@ import pytest
 from tests.messages.conftest import JANE, PATH, Messages, mail
 
 from touchbase.clients.models import ClientSettings
-from touchbase.events import event_normalization
-from touchbase.events.messages import store_messages
 from touchbase.history.events import CONTACT, Event, MessageContent
+from touchbase.projection import normalization as event_normalization
+from touchbase.projection.messages import store_messages
 from touchbase.sql.statement import Execute, Plan
 
 

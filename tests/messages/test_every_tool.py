@@ -15,8 +15,8 @@ from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.sql.queries import find_client
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event
+from touchbase.inbox.worker import InboxWorker
 from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import Message, direction_of, united
 from touchbase.sql.store import Store

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from touchbase.common.timestamps import SECOND
-from touchbase.events.identity_resolution import Resolver
 from touchbase.history.identity_links import Links
 from touchbase.history.last_writer_wins import DELIBERATE
+from touchbase.identity.resolution import Resolver
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import shown_values
 from touchbase.records.record_type import RECORD_TYPES

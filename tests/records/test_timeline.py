@@ -9,9 +9,9 @@ from tests.asgi_client import ApiClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import from_text
-from touchbase.events.worker import InboxWorker
+from touchbase.deliveries.delivery import Delivery
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.worker import InboxWorker
 
 NOON = from_text("2026-11-20T09:00:00Z")
 SENT, REPLIED, NOW = "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-20T09:30:00Z"

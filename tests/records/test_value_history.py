@@ -11,9 +11,9 @@ from tests.asgi_client import ApiClient
 from tests.examples import examples
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
+from touchbase.deliveries.delivery import Delivery
 from touchbase.history.events import Event, Translation
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE
-from touchbase.inbox.delivery import Delivery
 from touchbase.records import timelines
 from touchbase.records.field_projection import API, FieldWrites, Objects, Written
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
-from tests.events.test_merged_records import NOON, about, client_of, merge, receive
 from tests.examples import examples
+from tests.projection.test_merged_records import NOON, about, client_of, merge, receive
 
 from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT

@@ -12,10 +12,10 @@ from tests.server.conftest import RawConnection, Start, dispatched
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
+from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import Overloaded, UnrecognisedPayload
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.delivery import Delivery
 from touchbase.server.health import Operations
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import ProcessMetrics

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.fetch_state import FetchOutcome
+from touchbase.deliveries.work import WorkReport
 from touchbase.enrichment.worker import count_fetch
-from touchbase.events.work import WorkReport
-from touchbase.events.worker import count_report
+from touchbase.inbox.worker import count_report
 from touchbase.metrics import (
     DELIVERIES_RECEIVED,
     HTTP_CONNECTIONS,

@@ -45,7 +45,7 @@ BUILT_AT_RUN_TIME = {
 """Statements built at run time, for every possible argument."""
 MAKERS = {
     "cells.sql._store_rows", "clients.sql.removal._delete_child", "erasure.sql.pii_tables._by_record", "sql.statement.delete",
-    "connections.sql.encrypted_columns._replace_secret", "inbox.sql.statements._store",
+    "connections.sql.encrypted_columns._replace_secret", "deliveries.sql.statements._store",
     "records.sql.statements._create", "records.sql.lookup._match", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that build statements, for module constants or at run time."""

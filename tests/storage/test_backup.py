@@ -17,9 +17,9 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
-from touchbase.events.worker import InboxWorker
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.migrations import packaged

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from tests.storage.test_busy_clients import nodes
 
-from touchbase.events.claiming import CLAIM, PEEK
+from touchbase.deliveries.claiming import CLAIM, PEEK
 from touchbase.sql.statement import Execute, Row, Statement, for_postgres
 from touchbase.storage.postgres.array_params import column_params
 

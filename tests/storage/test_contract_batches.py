@@ -14,10 +14,10 @@ from tests.storage.test_contract_inbox import NOON, call, client, sent, state, t
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
 from touchbase.clients.sql.commands import set_client_state
+from touchbase.deliveries.delivery import APPLIED, IGNORED, RECEIVED, Delivery
 from touchbase.erasure.service import Eraser
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import APPLIED, IGNORED, RECEIVED, Delivery
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store

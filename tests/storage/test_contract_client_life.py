@@ -14,7 +14,6 @@ from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 
 from touchbase.auth.commands import StoreKey
-from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import EnsureClient, Removal
 from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
 from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
@@ -31,27 +30,27 @@ from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.work import WorkReport
 from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Conflict, NotFound, WrongState
-from touchbase.events.work import WorkReport
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.inbox.sql.queries import busy_clients, count_inbox
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
-from touchbase.merging.commands import MergeRecords
+from touchbase.merging.commands import DeleteRecord, MergeRecords
 from touchbase.merging.models import Policy
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message

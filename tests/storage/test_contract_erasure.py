@@ -22,15 +22,15 @@ from touchbase.erasure.sql.commands import lift_erasure
 from touchbase.erasure.sql.pii_tables import PII_TABLES
 from touchbase.erasure.sql.queries import find_erased, list_erasures, open_erasures
 from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
-from touchbase.events import identity_scan
-from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
+from touchbase.identity import scan as identity_scan
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store

@@ -18,9 +18,9 @@ from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.connections.sql.fetching import claim_fetch, due_fetches, list_fetching
-from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND

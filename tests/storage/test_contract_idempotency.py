@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.conftest import ExecuteSql
-from tests.events.test_merged_records import about, client_of, merge, receive
+from tests.projection.test_merged_records import about, client_of, merge, receive
 from tests.storage.conftest import Opener
 from tests.storage.test_group_commit import Put, Toys
 

@@ -12,11 +12,7 @@ import pytest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.errors import UnrecognisedPayload
-from touchbase.events.work import WorkReport
-from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
-from touchbase.inbox.delivery import (
+from touchbase.deliveries.delivery import (
     APPLIED,
     DEDUPE_WINDOW,
     FAILED,
@@ -28,6 +24,10 @@ from touchbase.inbox.delivery import (
     UNRECOGNISED,
     Delivery,
 )
+from touchbase.deliveries.work import WorkReport
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import forget_dedupe_keys, replay_deliveries
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, delivery_events, get_delivery, old_dedupe_keys

@@ -13,20 +13,20 @@ import pytest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
+from touchbase.deliveries.delivery import MAX_ATTEMPTS, Delivery
+from touchbase.deliveries.limits import LARGE, MAX_EVENTS, UNFINISHED
+from touchbase.deliveries.work import ReadResult, WorkReport
 from touchbase.erasure.service import Eraser
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events import large_delivery
-from touchbase.events.event_normalization import FIELDS_PER_EVENT
-from touchbase.events.inbox_batch import pack_result, read_delivery
-from touchbase.events.work import ReadResult, WorkReport
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
+from touchbase.inbox import large_delivery
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
-from touchbase.inbox.limits import LARGE, MAX_EVENTS, UNFINISHED
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
+from touchbase.projection.inbox_batch import pack_result, read_delivery
+from touchbase.projection.normalization import FIELDS_PER_EVENT
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store

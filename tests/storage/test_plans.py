@@ -99,10 +99,10 @@ def texts(op: Statement) -> list[tuple[str, int]]:
 NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
 # Whether a client has erased anybody, deleted a record, or has listed addresses of a kind: the first entry answers it.
 FIRST_IS_ENOUGH = {
-    "events.claiming.CLAIM",
+    "deliveries.claiming.CLAIM",
     "clients.sql.statements.CLIENT_BY_CLIENT_ID",
     "suppression.server_secret.SECRET_IF_ERASED",
-    "events.deleted_records.ANY_DELETED",
+    "projection.deleted_records.ANY_DELETED",
     "do_not_contact.sql.statements.LISTED_KINDS",
 }
 # A rotation of the encryption key ends with it; there are a handful of keys.
@@ -184,7 +184,7 @@ def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["records.sql.statements.CREATE_CONTACT", "records.sql.statements.CREATE_COMPANY", "inbox.sql.statements.STORE_DELIVERY"]
+    "name", ["records.sql.statements.CREATE_CONTACT", "records.sql.statements.CREATE_COMPANY", "deliveries.sql.statements.STORE_DELIVERY"]
 )
 def test_insert_statements__use_no_temporary_table(store: apsw.Cursor, name: str) -> None:
     """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""

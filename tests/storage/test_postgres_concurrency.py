@@ -12,12 +12,12 @@ import pytest
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import SECOND
+from touchbase.deliveries.delivery import Delivery
 from touchbase.erasure.commands import ErasePerson
 from touchbase.erasure.sql.queries import list_erasures
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.jobs.sql import list_jobs

@@ -19,7 +19,6 @@ from tests.storage.statements import STATEMENTS
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
-from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.commands import rotate_client_id
 from touchbase.clients.sql.queries import find_client
@@ -47,7 +46,7 @@ from touchbase.inbox.sql.queries import count_inbox
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
-from touchbase.merging.commands import MergeRecords
+from touchbase.merging.commands import DeleteRecord, MergeRecords
 from touchbase.merging.models import Policy
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message

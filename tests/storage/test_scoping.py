@@ -21,8 +21,6 @@ from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, modul
 
 from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
 from touchbase.auth.sql import any_key, end_session, find_key, is_session_ended, list_keys, revoke_key, store_first_key
-from touchbase.bin.commands import DeleteRecord
-from touchbase.bin.sql.delete import remove_deleted
 from touchbase.cells.sql import (
     add_cell,
     adopt_erasure_key,
@@ -64,6 +62,8 @@ from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.custom_fields.sql import define_field
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
 from touchbase.do_not_contact.commands import InstallationList
 from touchbase.do_not_contact.models import Addresses
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
@@ -83,17 +83,17 @@ from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import ListRefusals
-from touchbase.inbox.sql.body_retention import drop_unrecognised, prune_bodies
 from touchbase.inbox.sql.commands import replay_many
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, old_dedupe_keys
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import due_job_files, due_jobs, get_job, list_jobs, remove_job_files
+from touchbase.merging.commands import DeleteRecord
 from touchbase.merging.models import Policy
+from touchbase.merging.sql.delete import remove_deleted
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message, prune_messages

@@ -23,7 +23,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import find_client, list_clients
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.events.known_events import FACT_BY_TIME
+from touchbase.projection.known_events import FACT_BY_TIME
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.dialect import for_sqlite

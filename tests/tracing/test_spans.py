@@ -17,10 +17,10 @@ from tests.tracing.conftest import PARENT, TRACE, Recorded
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.auth.service import add_first_key
-from touchbase.events.work import WorkReport
-from touchbase.events.worker import InboxWorker
+from touchbase.deliveries.work import WorkReport
 from touchbase.history.events import Translation
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.worker import InboxWorker
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer

@@ -60,7 +60,7 @@ def preview(
     """
     from touchbase.adapters.kit.describe import describe
     from touchbase.adapters.registry import load_adapters
-    from touchbase.inbox.webhook_request import request_of
+    from touchbase.deliveries.webhook_request import request_of
 
     channel = find_channel(channel, tool)
     adapters = load_adapters()

@@ -12,8 +12,8 @@ from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
     from touchbase.cells.models import Cell, Place
+    from touchbase.deliveries.work import ProcessingStore
     from touchbase.doctor import Finding
-    from touchbase.events.work import ProcessingStore
 
 NEXT = "restore the home store and the cells to one moment (docs/how-to/spread-clients-over-cells.md#back-up)"
 SHOWN = 3

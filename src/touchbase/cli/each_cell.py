@@ -15,8 +15,8 @@ from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
     from touchbase.cells.models import Cell, Place
+    from touchbase.deliveries.work import ProcessingStore
     from touchbase.encryption.keys import EncryptionKeys
-    from touchbase.events.work import ProcessingStore
     from touchbase.sql.store import Store
 
 

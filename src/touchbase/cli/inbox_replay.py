@@ -18,11 +18,11 @@ from touchbase.cli.through_api import here, through_api
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.models import CHANNELS
-from touchbase.inbox.delivery import STATES
+from touchbase.deliveries.delivery import STATES
 
 if TYPE_CHECKING:
-    from touchbase.events.replay import Cursor, Page
-    from touchbase.events.work import DryRunResult, ProcessingStore
+    from touchbase.deliveries.work import DryRunResult, ProcessingStore
+    from touchbase.inbox.replay import Cursor, Page
     from touchbase.inbox.service import DeliveryFilter
     from touchbase.routing.router import CellRouter
     from touchbase_client import Touchbase
@@ -159,9 +159,9 @@ async def _delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> D
 
 async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
     from touchbase.app import clock
-    from touchbase.events.replay import DryRunner, add_result, count, pages, replay_page
-    from touchbase.events.translator_pool import TranslatorPool
-    from touchbase.events.work import DryRunResult
+    from touchbase.deliveries.work import DryRunResult
+    from touchbase.inbox.replay import DryRunner, add_result, count, pages, replay_page
+    from touchbase.inbox.translator_pool import TranslatorPool
 
     chosen = await _delivery_filter(store, filters)
     progress.total = len(set(ids)) if ids else await count(store, chosen, progress.cursor)
@@ -186,7 +186,7 @@ async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, An
 
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
     from touchbase.clients.sql.queries import list_clients
-    from touchbase.events.replay import Page
+    from touchbase.inbox.replay import Page
     from touchbase.inbox.service import get_delivery, require_body
 
     clients = {client.number: client for client in await store.read(list_clients())}

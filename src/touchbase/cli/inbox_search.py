@@ -11,8 +11,8 @@ import click
 
 from touchbase.cli.options import ID, point_in_time
 from touchbase.common.timestamps import to_text
+from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
 from touchbase.history.events import RECORD_EVENTS
-from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
 from touchbase.inbox.search import LONGEST_TEXT, UNREADABLE
 
 if TYPE_CHECKING:

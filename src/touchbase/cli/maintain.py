@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from touchbase.clients.models import Client
     from touchbase.consistency.records import Difference
     from touchbase.consistency.service import Verified
-    from touchbase.events.work import ProcessingStore
+    from touchbase.deliveries.work import ProcessingStore
 
 
 @click.command()
@@ -197,7 +197,7 @@ async def _vacuum(database: str | None) -> dict[str, str | None]:
     from touchbase.cells.models import HOME_NAME
     from touchbase.erasure.service import Eraser
     from touchbase.erasure.sql.queries import open_erasures
-    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.inbox.translator_pool import TranslatorPool
 
     done: dict[str, str | None] = {}
     async with opened(database) as router:

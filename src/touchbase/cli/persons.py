@@ -20,9 +20,9 @@ from touchbase.cli.store import find_client
 from touchbase.cli.through_api import here, through_api
 
 if TYPE_CHECKING:
+    from touchbase.deliveries.work import ProcessingStore
     from touchbase.erasure.commands import Erasure, FindPerson, Person
     from touchbase.erasure.service import Eraser
-    from touchbase.events.work import ProcessingStore
     from touchbase.history.identity_links import Ref
     from touchbase.routing.router import CellRouter
     from touchbase_client import Touchbase
@@ -182,7 +182,7 @@ def _eraser(store: ProcessingStore) -> Eraser:
     from touchbase.app import clock
     from touchbase.connections.service import Connections
     from touchbase.erasure.service import Eraser
-    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.inbox.translator_pool import TranslatorPool
 
     return Eraser(store, TranslatorPool(), clock, Connections(store, clock).of)
 

@@ -15,7 +15,7 @@ from touchbase.cli.store import is_missing, opened, run, without_password
 from touchbase.errors import BadAddress, TouchbaseError, UnusableStore
 
 if TYPE_CHECKING:
-    from touchbase.events.work import ProcessingStore
+    from touchbase.deliveries.work import ProcessingStore
 
 UNKNOWN_ERASURES = (
     "no store says who was erased since the backup was taken: name another store that knows with --erasures sqlite:///FILE, "
@@ -70,7 +70,7 @@ async def erase_again(restored: ProcessingStore, sources: Sequence[str]) -> int:
     from touchbase.connections.service import Connections
     from touchbase.erasure.reapply import finish_erasures
     from touchbase.erasure.service import Eraser
-    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.inbox.translator_pool import TranslatorPool
 
     erased = 0
     for address in sources:

@@ -20,7 +20,7 @@ from touchbase.errors import NotFound
 
 if TYPE_CHECKING:
     from touchbase.clients.models import Client
-    from touchbase.events.work import ProcessingStore
+    from touchbase.deliveries.work import ProcessingStore
     from touchbase.routing.router import CellRouter
 
 T = TypeVar("T")

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.events.object_claims import plan_separation
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, LEFT_OUT, NEVER, Stamp, beats
 from touchbase.history.status import MOST_STATUSES, REPLY, SENT, path_of
 from touchbase.history.status_words import PLAIN, StatusWords
+from touchbase.identity.object_claims import plan_separation
 from touchbase.records.custom_budget import fitting_fields
 from touchbase.records.field_projection import Objects, has_several_objects, projected_custom_fields, projected_fields
 from touchbase.records.models import Company, Contact, Record

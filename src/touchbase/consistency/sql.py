@@ -10,12 +10,12 @@ from touchbase.clients.sql.queries import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
 from touchbase.consistency.queries import AuditRecords, BodyPage, DeliveryPage, RecordPage, WaitingPage
+from touchbase.deliveries.sql import rows as inbox_rows
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.sql import LINK_BY_REF
 from touchbase.history.status_words import PLAIN
-from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import COMPANY_EXISTS

@@ -24,13 +24,13 @@ from touchbase.connections.models import CRM, Connection
 from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.fetching import claim_fetch, due_fetches
 from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
+from touchbase.deliveries.limits import INLINE_BYTES, MAX_SECONDS
 from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.inbox.limits import MAX_SECONDS
-from touchbase.inbox.redaction import INLINE_BYTES, redact_secrets
+from touchbase.inbox.redaction import redact_secrets
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
@@ -40,7 +40,7 @@ from touchbase.sql.store import Store
 LOG = logging.getLogger("touchbase.fetch")
 
 FETCHED_RECORDS: Task[[str, ApiResponse, Sequence[str]], Mapping[str, bytes] | FetchFailed] = Task(
-    "touchbase.events.translation:fetched_records", MAX_SECONDS
+    "touchbase.inbox.translation:fetched_records", MAX_SECONDS
 )
 CLAIM: Micros = 120 * SECOND
 """How long a claim lasts: time for one request and for storing its records."""

@@ -11,13 +11,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros, to_text
+from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
 from touchbase.erasure.commands import Erasure
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person, exported_contact
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import list_requests
-from touchbase.events.work import Translate
-from touchbase.events.worker import translator
 from touchbase.history.events import CONTACT
 from touchbase.history.last_writer_wins import EffectiveTime
 from touchbase.http import query_parameters as query
@@ -27,6 +26,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, MaybeTime, Time, encode, example, fitting
 from touchbase.inbox.api.deliveries import RawBody, raw_body
+from touchbase.inbox.worker import translator
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import messages_of_contact
 from touchbase.records.api.resource import CONTACT_TAG

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from touchbase.clients.models import DELETING
 from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import Clock
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.work import ProcessingStore, Translate
 from touchbase.erasure.sql.queries import find_erased, read_bodies
-from touchbase.events.identity_scan import scan_deliveries
-from touchbase.events.work import ProcessingStore, Translate
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
+from touchbase.identity.scan import scan_deliveries
 
 PAGE = 200
 

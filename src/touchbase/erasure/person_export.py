@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.bin.sql.queries import get_deleted
 from touchbase.common.threads import on_thread
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.models import Entry
 from touchbase.do_not_contact.sql.lookup import find_entries
 from touchbase.erasure.commands import FindPerson, ReadLinks, Source
 from touchbase.erasure.sql.queries import find_sources, read_bodies
-from touchbase.events.work import Translate
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.sql.queries import delivery_events
+from touchbase.merging.sql.bin_queries import get_deleted
 from touchbase.records.models import Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE

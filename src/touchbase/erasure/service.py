@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
+from touchbase.deliveries.work import ProcessingStore, Translate
 from touchbase.do_not_contact.addresses import ref_of
 from touchbase.do_not_contact.sql.lookup import list_clear_addresses
 from touchbase.erasure.commands import ErasePerson, Erasure, FindPerson, ReadLinks
@@ -19,12 +20,11 @@ from touchbase.erasure.sql.commands import end_erasure, erase_pending, sweep_era
 from touchbase.erasure.sql.queries import find_erased, get_erasure, read_bodies
 from touchbase.erasure.text_search import TextSearch
 from touchbase.errors import Fault, Invalid, NotFound
-from touchbase.events.fair_scheduler import BATCH_SIZE
-from touchbase.events.identity_scan import Identities, scan_deliveries
-from touchbase.events.work import ProcessingStore, Translate
-from touchbase.events.worker import ConnectionsOf, Read, no_connections, translator
 from touchbase.history.identity_links import Ref
+from touchbase.identity.scan import Identities, scan_deliveries
+from touchbase.inbox.fair_scheduler import BATCH_SIZE
 from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
+from touchbase.inbox.worker import ConnectionsOf, Read, no_connections, translator
 from touchbase.jobs.sql import due_job_files, jobs_at_work, remove_job_files
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Vacuumed

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from touchbase.common.threads import on_thread
+from touchbase.deliveries.delivery import UNRECOGNISED, Delivery
+from touchbase.deliveries.work import Translate
 from touchbase.erasure.commands import StoredTexts
 from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable, read_texts, strike_texts
-from touchbase.events.identity_scan import scan_deliveries
-from touchbase.events.work import Translate
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import UNRECOGNISED, Delivery
+from touchbase.identity.scan import scan_deliveries
 from touchbase.sql.store import Store
 from touchbase.suppression.pii_scan import Unsearchable, find_identities
 from touchbase.suppression.suppression_keys import EMAIL

@@ -17,13 +17,13 @@ from touchbase.config import Settings
 from touchbase.connections.models import SECRETS, Arrival, Connection, ConnectionSettings
 from touchbase.connections.service import Connections
 from touchbase.connections.tools import Fetcher, Tools
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import UnrecognisedPayload
 from touchbase.event_log.feed import Feed
-from touchbase.events.work import ProcessingStore
-from touchbase.events.worker import Read
 from touchbase.history.events import Translation
 from touchbase.imports.preview import Previews
 from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.inbox.worker import Read
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import NOWHERE, TESTS_A_MINUTE, Installation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from touchbase.auth import api as keys
-from touchbase.bin import api as deleted
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
@@ -11,18 +10,19 @@ from touchbase.console import api as console
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import records as suppressed_records
 from touchbase.do_not_contact.api import resource as suppressions
-from touchbase.duplicates import api as duplicates
 from touchbase.erasure import api as erasure
 from touchbase.event_log.api import resource as event_log
-from touchbase.events import api as replays
 from touchbase.exports import api as exports
 from touchbase.http import cells, docs_page, docs_text, health
 from touchbase.http.routing import Route
 from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, delivery_counts, delivery_list, refused, webhooks
+from touchbase.inbox.api import replay as replays
 from touchbase.jobs import api as jobs
 from touchbase.mcp import api as mcp
-from touchbase.merging import api as merging
+from touchbase.merging.api import bin as deleted
+from touchbase.merging.api import duplicates
+from touchbase.merging.api import merges as merging
 from touchbase.messages.api import resource as messages
 from touchbase.outgoing.api import event_samples
 from touchbase.outgoing.api import resource as outgoing

@@ -10,8 +10,8 @@ from msgspec import Meta, Struct
 
 from touchbase.common import field_limits as limits
 from touchbase.connections.models import CHANNELS
+from touchbase.deliveries.delivery import STATES
 from touchbase.history.problems import described
-from touchbase.inbox.delivery import STATES
 
 ENUMS: dict[str, tuple[str, Sequence[str]]] = {}
 """Named sets of values: name -> meaning, values. Each is one component of the OpenAPI document, so that generated clients have one type

@@ -6,9 +6,9 @@ import time
 from collections.abc import Collection, Sequence
 
 from touchbase.common.content_encoding import decoded
+from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
 from touchbase.suppression.pii_scan import Unsearchable, contains_text, find_identities
 
 

@@ -6,7 +6,7 @@ Correctness does not depend on it: an expired key never makes a webhook a repeat
 from __future__ import annotations
 
 from touchbase.common.timestamps import SECOND, Micros, has_passed
-from touchbase.inbox.delivery import DEDUPE_WINDOW
+from touchbase.deliveries.delivery import DEDUPE_WINDOW
 from touchbase.inbox.sql.commands import forget_dedupe_keys
 from touchbase.inbox.sql.queries import old_dedupe_keys
 from touchbase.sql.store import Store

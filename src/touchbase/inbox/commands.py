@@ -41,11 +41,3 @@ class CountRepeat(Command[None]):
 
     client: int
     id: int
-
-
-@dataclass(slots=True)
-class DroppedBodies:
-    """How many bodies were removed, and their total size in bytes."""
-
-    count: int
-    size: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.inbox.delivery import Delivery
+from touchbase.deliveries.delivery import Delivery
 from touchbase.sql.cell_answers import Before
 from touchbase.sql.operation import Query
 
@@ -73,7 +73,7 @@ class DeliveryGroup:
     tool: str | None
     state: str
     fingerprint: str | None
-    """`inbox/payload_fingerprint.py`."""
+    """`deliveries/payload_fingerprint.py`."""
     count: int
     first_us: Micros
     last_us: Micros

@@ -16,11 +16,10 @@ from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from touchbase.common.content_encoding import LARGEST_SIGNED, decoded, from_base64
+from touchbase.deliveries.limits import INLINE_BYTES
 from touchbase.errors import UnrecognisedPayload
 
 _ENCODING = "content-encoding"
-INLINE_BYTES = 16 * 1024
-"""Bytes of a decoded body up to which it is redacted on the event loop, in a few milliseconds at most."""
 # What precedes and follows a value in JSON (also JSON inside a string) and in form fields, possibly escaped once more.
 _BEFORE = re.compile(rb"(?:[=\"\n]|%(?:25){0,3}(?:22|3d)|\\u00(?:22|3d)|\A)(?:\\|%(?:25){0,3}5c)*+\Z", re.IGNORECASE)
 _AFTER = re.compile(rb"[\"&\\\r\n]|%(?:25){0,3}(?:22|26|5c)|\s{0,9}\Z", re.IGNORECASE)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.delivery import UNRECOGNISED, Delivery
 from touchbase.errors import NotFound
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import UNRECOGNISED, Delivery
 from touchbase.inbox.receive import stored_headers
 from touchbase.suppression.pii_scan import find_identities
 

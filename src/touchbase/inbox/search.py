@@ -15,8 +15,8 @@ from itertools import takewhile
 
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.delivery import Delivery
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.search_queries import DeliveryStep, SoughtPerson, StepThroughDeliveries
 from touchbase.inbox.service import DeliveryFilter
 from touchbase.inbox.sql.search import find_sought_person

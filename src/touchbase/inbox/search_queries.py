@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.delivery import Delivery
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
 from touchbase.sql.operation import Query
 
 

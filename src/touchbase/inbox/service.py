@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from touchbase.common.timestamps import Micros, to_text
+from touchbase.deliveries.delivery import (
+    FAILED,
+    IGNORED,
+    PARKED,
+    RECEIVED,
+    REMOVED_BY_RETENTION,
+    REMOVED_UNSEARCHABLE,
+    UNRECOGNISED,
+    Delivery,
+)
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history.events import StoredEvent
-from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import DeliveryGroup, ListDeliveries
 from touchbase.inbox.sql import queries as inbox_queries
 from touchbase.inbox.sql import queries as sql_queries

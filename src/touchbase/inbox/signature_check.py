@@ -15,10 +15,9 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.connections.tools import Tools
+from touchbase.deliveries.limits import INLINE_BYTES
 from touchbase.errors import Overloaded
 
-INLINE_BYTES = 16 * 1024
-"""Bytes of a body up to which it is hashed on the event loop."""
 MAX_WAITING = 200
 """Webhooks queued for the thread; more get a 503."""
 

@@ -12,18 +12,18 @@ import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
-from touchbase.bin.models import gone_before
-from touchbase.bin.sql.delete import remove_deleted
 from touchbase.clients.models import SUSPENDED, Client
 from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
+from touchbase.deliveries.sql.body_retention import count_prunable, drop_unrecognised, prune_bodies, size_unrecognised
 from touchbase.erasure.commands import Erasure
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.queries import trim_log
-from touchbase.inbox.sql.body_retention import count_prunable, drop_unrecognised, prune_bodies, size_unrecognised
 from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
+from touchbase.merging.bin import gone_before
+from touchbase.merging.sql.delete import remove_deleted
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import prune_messages
 from touchbase.outgoing.sql.dispatch import lowest_needed

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from touchbase.cells.models import Cell
 from touchbase.cells.sql import raise_ids
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError, UnusableStore
-from touchbase.events.work import ProcessingStore
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
 from touchbase.storage import part_of_database

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, Cell
 from touchbase.clients.sql.queries import list_clients
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Overloaded
-from touchbase.events.work import ProcessingStore
 from touchbase.routing.router import CellRouter
 from touchbase.sql.store import check_in_time
 

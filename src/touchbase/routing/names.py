@@ -16,8 +16,8 @@ from touchbase.clients.sql.commands import create_client, rotate_client_id
 from touchbase.clients.sql.queries import find_client
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.statements import set_client_settings
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
-from touchbase.events.work import ProcessingStore
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.sql import find_response
 from touchbase.routing.placement import Placement

@@ -11,11 +11,11 @@ from typing import Any, TypeVar, cast
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, REMOVED
 from touchbase.cells.sql import read_directory
 from touchbase.cells.unanswered import is_missing
+from touchbase.deliveries.work import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
-from touchbase.events.work import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.idempotency.commands import Idempotent
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind

@@ -7,8 +7,8 @@ from touchbase.cells.models import Cell
 from touchbase.cells.sql import adopt_erasure_key, raise_ids, read_directory, share_erasure_key
 from touchbase.clients.sql.queries import list_clients
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import UnusableStore
-from touchbase.events.work import ProcessingStore
 from touchbase.routing.cell_store import OpenStore
 from touchbase.storage import part_of_database
 

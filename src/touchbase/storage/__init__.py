@@ -9,11 +9,11 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from touchbase.common.cipher import Cipher
+from touchbase.deliveries.work import ProcessingStore
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.key_file import KeyFile
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, KeySource, StaticKeys, new_key
 from touchbase.errors import BadAddress, UnusableStore
-from touchbase.events.work import ProcessingStore
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter
 from touchbase.storage.sqlite.connection import path_of

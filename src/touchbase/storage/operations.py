@@ -6,8 +6,8 @@ from importlib import import_module
 
 MODULES = (
     "touchbase.auth.sql",
-    "touchbase.bin.sql.delete",
-    "touchbase.bin.sql.restore",
+    "touchbase.merging.sql.delete",
+    "touchbase.merging.sql.restore",
     "touchbase.cells.sql",
     "touchbase.clients.sql.commands",
     "touchbase.clients.sql.queries",
@@ -29,7 +29,7 @@ MODULES = (
     "touchbase.exports.sql",
     "touchbase.idempotency.sql",
     "touchbase.imports.sql",
-    "touchbase.inbox.sql.body_retention",
+    "touchbase.deliveries.sql.body_retention",
     "touchbase.inbox.sql.commands",
     "touchbase.inbox.sql.queries",
     "touchbase.inbox.sql.refused",

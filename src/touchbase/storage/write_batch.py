@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.merging.commands import DeleteRecord
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql.reads import companies, contacts

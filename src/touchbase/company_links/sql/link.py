@@ -14,12 +14,12 @@ from touchbase.company_links.commands import Linked
 from touchbase.company_links.domains import business_domain
 from touchbase.event_log.models import DOMAIN, LoggedEvent
 from touchbase.event_log.sql.log import log_events, with_cause
-from touchbase.events.deleted_records import deleted_having
-from touchbase.events.logged_changes import moved_contact
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import CARRIED, DERIVED
+from touchbase.projection.deleted_records import deleted_having
+from touchbase.projection.logged_changes import moved_contact
 from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company, Contact
 from touchbase.records.primary_keys import former_key

@@ -13,6 +13,7 @@ import msgspec
 
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.sql.body_retention import clear_deliveries
 from touchbase.do_not_contact.sql.entries import hide_entries
 from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePerson, Erasure
 from touchbase.erasure.sql.pii_tables import remove_all
@@ -30,12 +31,11 @@ from touchbase.event_log.models import ERASURE as ERASURE_ORIGIN
 from touchbase.event_log.models import EventType, LoggedEvent
 from touchbase.event_log.sql.forget import forget_changes
 from touchbase.event_log.sql.log import log_events
-from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
+from touchbase.projection.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
 from touchbase.sql.builders import ONE

@@ -8,14 +8,14 @@ from collections.abc import Container, Iterable
 import msgspec
 
 from touchbase.common.field_limits import LARGEST_ID
+from touchbase.deliveries.claiming import DELIVERIES_WITH_BODIES
+from touchbase.deliveries.sql.rows import delivery_of
 from touchbase.erasure.commands import BodyPage, ErasedKey, ErasedPage, Erasure, FindPerson, LinkPage, Person, ReadLinks, Source
 from touchbase.erasure.sql.pii_tables import count_all
-from touchbase.events.claiming import DELIVERIES_WITH_BODIES
-from touchbase.events.deleted_records import deleted_having
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.sql.rows import delivery_of
+from touchbase.projection.deleted_records import deleted_having
 from touchbase.sql.cell_answers import CONCATENATED
 from touchbase.sql.operation import executes, query
 from touchbase.sql.scope import ALL_CLIENTS

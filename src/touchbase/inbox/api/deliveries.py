@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from touchbase.auth.authentication import ADMIN
 from touchbase.common.timestamps import to_text
 from touchbase.connections.models import CHANNELS
+from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, STATES, Delivery
 from touchbase.errors import Fault, Forbidden, Invalid
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.http import query_parameters as query
@@ -21,7 +22,6 @@ from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, named_enum, problems_out
-from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, STATES, Delivery
 from touchbase.inbox.service import MOST_EVENTS, as_replayed, find_delivery, get_delivery, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}

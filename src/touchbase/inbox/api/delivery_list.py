@@ -13,6 +13,7 @@ from touchbase.auth.authentication import ADMIN
 from touchbase.clients.sql.queries import list_client_page
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text
+from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import RECORD_EVENTS
 from touchbase.history.identity_links import Ref
@@ -23,7 +24,6 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import Time, encode, example, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
-from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
 from touchbase.inbox.search_queries import DeliveryEffects
 from touchbase.inbox.service import DeliveryFilter, read_deliveries

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from touchbase.common.timestamps import SECOND, Micros
+from touchbase.common.timestamps import Micros
+from touchbase.deliveries.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
+from touchbase.deliveries.sql import statements as inbox_sql
+from touchbase.deliveries.sql.statements import DEDUPE_KEY
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
-from touchbase.inbox.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
-from touchbase.inbox.sql import statements as inbox_sql
-from touchbase.inbox.sql.statements import DEDUPE_KEY
-from touchbase.sql.builders import ONE
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Statement
-
-LONGEST_WAIT: Micros = 3600 * SECOND
-"""Longest pause between two attempts to apply a delivery."""
 
 
 @executes(StoreDelivery, ids="delivery", batch=True, solo=True)
@@ -66,7 +62,7 @@ def _split_repeats(
 
 
 def _repeats(at: Micros, earlier_us: Micros, dated: int | None, next_us: Micros | None) -> bool:
-    """Return whether a webhook certainly repeats the earlier one. If that depends on its subject, `events/repeats.py` decides later."""
+    """Return whether a webhook certainly repeats the earlier one. If that depends on its subject, `projection/repeats.py` decides later."""
     if at > earlier_us + DEDUPE_WINDOW:
         return False
     return bool(dated) or (at <= earlier_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))
@@ -129,14 +125,6 @@ FORGET_DEDUPE_KEY = Statement(
     by_row=True,
 )
 # Runs before the delivery is cleared, because it needs its key. If the same bytes arrived again later, the row is the newer one's.
-FORGET_CLEARED = Statement(
-    "forget_cleared",
-    ONE,
-    sqlite="DELETE FROM dedupe_key WHERE client = ?1 AND delivery_id = ?2 "
-    "AND key = (SELECT key FROM delivery WHERE client = ?1 AND id = ?2 AND state <> 'received')",
-    body="DELETE FROM dedupe_key t USING p JOIN delivery d ON d.client = p.client AND d.id = p.id "
-    "WHERE d.state <> 'received' AND t.client = d.client AND t.key = d.key AND t.delivery_id = d.id",
-)
 
 
 @command(background=True)

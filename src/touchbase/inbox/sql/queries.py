@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
+from touchbase.deliveries.sql import rows as inbox_rows
 from touchbase.history import sql as history_sql
 from touchbase.history.events import StoredEvent
-from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
 from touchbase.inbox.queries import MOST_COUNTED, CountDeliveries, DeliveryGroup, InboxCounts, ListDeliveries, StateCount, StateCounts
-from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.cell_answers import FIRST, Answers, Merge, page_by_id, sorted_page, sum_of
 from touchbase.sql.filters import Where

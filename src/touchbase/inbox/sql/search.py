@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from touchbase.deliveries.delivery import APPLIED, STATES
+from touchbase.deliveries.sql.rows import DELIVERY, delivery_of
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import APPLIED, STATES
 from touchbase.inbox.search_queries import DeliveryEffects, DeliveryPerson, DeliveryStep, SoughtPerson, StepThroughDeliveries
-from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries, union
 from touchbase.sql.dialect import parameter_table

@@ -14,21 +14,21 @@ from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log.models import by_request
-from touchbase.events.identity_lookup import add_records
-from touchbase.events.projection import insert_events, new_batch, project_events
-from touchbase.events.projection_batch import Batch
-from touchbase.events.projection_save import unite_records
-from touchbase.events.rekey import assign, release
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, Author, Detail, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, Stamp
 from touchbase.history.sql import event_of
 from touchbase.history.status import STATUS
+from touchbase.identity.lookup import add_records
+from touchbase.identity.rekey import assign, release
 from touchbase.merging.commands import MergeRecords
 from touchbase.merging.models import Merge, Part, Policy, content_text
 from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
 from touchbase.merging.survivorship import IDENTITIES, Outcome, is_creation, merged, own_creation
+from touchbase.projection.apply import insert_events, new_batch, project_events
+from touchbase.projection.batch import Batch
+from touchbase.projection.save import unite_records
 from touchbase.records.commands import changed_since
 from touchbase.records.field_projection import MERGE
 from touchbase.records.models import Contact, Record

@@ -10,25 +10,25 @@ from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
-from touchbase.events.identity_lookup import add_records
-from touchbase.events.known_events import REMOVE_EVENT
-from touchbase.events.logged_changes import log_moved_contacts
-from touchbase.events.projection import insert_events, new_batch, project_events
-from touchbase.events.projection_batch import Batch
-from touchbase.events.projection_companies import existing_company
-from touchbase.events.projection_separate import set_addresses
-from touchbase.events.rekey import release
-from touchbase.events.suppression_guard import DELETE_LINK
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE
 from touchbase.history.sql import event_of
+from touchbase.identity.lookup import add_records
+from touchbase.identity.rekey import release
 from touchbase.merging.commands import UndoMerge
 from touchbase.merging.models import Part, Undone, parts_of
 from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
 from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
+from touchbase.projection.apply import insert_events, new_batch, project_events
+from touchbase.projection.batch import Batch
+from touchbase.projection.companies import existing_company
+from touchbase.projection.known_events import REMOVE_EVENT
+from touchbase.projection.logged_changes import log_moved_contacts
+from touchbase.projection.separate import set_addresses
+from touchbase.projection.suppression_guard import DELETE_LINK
 from touchbase.records.field_projection import MERGE, object_of
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, keys_of, primary_key

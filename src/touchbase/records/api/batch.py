@@ -10,7 +10,6 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from touchbase.auth.authentication import WRITE
-from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.models import Client
 from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
 from touchbase.http.body_errors import THOROUGH_BYTES
@@ -21,6 +20,7 @@ from touchbase.http.request_body import first_refusal, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
+from touchbase.merging.commands import DeleteRecord
 from touchbase.records.api.batch_commands import BatchCommands, Prepared, Sender
 from touchbase.records.api.batch_schemas import BATCHES, BatchProblem
 from touchbase.records.api.parameters import DRY_RUN, FLAT

@@ -9,7 +9,6 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.models import Client
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
@@ -17,6 +16,7 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
+from touchbase.merging.commands import DeleteRecord
 from touchbase.records.api.bodies import COMPANY, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
-from touchbase.bin.api import COMPANY_BIN, CONTACT_BIN, BinResource
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
 from touchbase.http.routing import Route, Success, Tag
+from touchbase.merging.api.bin import COMPANY_BIN, CONTACT_BIN, BinResource
 from touchbase.records.api.if_match import IF_MATCH
 from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, PREFER
 from touchbase.records.api.resource import RecordResource

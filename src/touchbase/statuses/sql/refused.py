@@ -15,6 +15,7 @@ import msgspec
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.commands import locked
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.sql.rows import problems_text
 from touchbase.event_log.models import JOB, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
@@ -22,7 +23,6 @@ from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.sql import EVENT, detail_text, event_of
 from touchbase.history.status_words import StatusWords
-from touchbase.inbox.sql.rows import problems_text
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import create_job

@@ -13,13 +13,13 @@ import touchbase.storage.operations  # noqa: F401 - each class of calls gets its
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairTurns
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
+from touchbase.deliveries.claiming import claim_named
+from touchbase.deliveries.work import DryRunResult, Translate, WorkReport
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.erasure.sql.texts import ERASED_TABLES
 from touchbase.errors import UnusableStore
-from touchbase.events.claiming import claim_named
-from touchbase.events.inbox_batch import InboxBatch
-from touchbase.events.projection import IN_USE, NOT_DELETED
-from touchbase.events.work import DryRunResult, Translate, WorkReport
+from touchbase.projection.apply import IN_USE, NOT_DELETED
+from touchbase.projection.inbox_batch import InboxBatch
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.sql.operation import Command, Query, plan_of_query, scope_of

@@ -8,17 +8,17 @@ from itertools import count
 from typing import Any
 
 from touchbase.common.timestamps import SECOND, Micros
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.work import DryRunResult, Translate, WorkReport
 from touchbase.errors import Overloaded
 from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.log import with_log
-from touchbase.events.delivery_outcomes import record_failure
-from touchbase.events.dry_runs import compare, dry_run, load_deliveries, snapshot
-from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports, transaction_groups
-from touchbase.events.large_delivery import LargeWork
-from touchbase.events.projection import IN_USE, apply_batch, apply_needs
-from touchbase.events.work import DryRunResult, Translate, WorkReport
-from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.dry_runs import compare, dry_run, load_deliveries, snapshot
+from touchbase.inbox.large_delivery import LargeWork
+from touchbase.projection.apply import IN_USE, apply_batch, apply_needs
+from touchbase.projection.delivery_outcomes import record_failure
+from touchbase.projection.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports, transaction_groups
+from touchbase.projection.normalization import NormalizedDelivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.scope import scope_for
 from touchbase.sql.statement import Plan

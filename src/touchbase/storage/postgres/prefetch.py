@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from touchbase.common.threads import on_thread
-from touchbase.events.claiming import claim, claim_if_unchanged, peek
-from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import InboxBatch, read_batch, split_large, translate_batch
-from touchbase.events.work import Translate
-from touchbase.inbox.delivery import Delivery
+from touchbase.deliveries.claiming import claim, claim_if_unchanged, peek
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.work import Translate
+from touchbase.projection.inbox_batch import InboxBatch, read_batch, split_large, translate_batch
+from touchbase.projection.normalization import NormalizedDelivery
 from touchbase.sql.scope import scope_for
 from touchbase.storage.postgres.connection import read, run
 from touchbase.storage.postgres.row_level_security import Connection

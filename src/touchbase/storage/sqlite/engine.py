@@ -21,11 +21,17 @@ from touchbase.common.fair_quota import FairTurns
 from touchbase.common.threads import on_thread
 from touchbase.connections.sql.commands import list_connections
 from touchbase.custom_fields.sql import find_uses
+from touchbase.deliveries.claiming import claim, claim_named
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.work import DryRunResult, Translate, WorkReport
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.errors import UnusableStore
-from touchbase.events.claiming import claim, claim_named
-from touchbase.events.dry_runs import load_deliveries
-from touchbase.events.inbox_batch import (
+from touchbase.idempotency.sql import find_response
+from touchbase.inbox.dry_runs import load_deliveries
+from touchbase.inbox.large_delivery import LargeWork
+from touchbase.inbox.sql.queries import find_traces
+from touchbase.projection.apply import IN_USE, NOT_DELETED
+from touchbase.projection.inbox_batch import (
     InboxBatch,
     merge_reports,
     read_batch,
@@ -34,12 +40,6 @@ from touchbase.events.inbox_batch import (
     transaction_groups,
     translate_batch,
 )
-from touchbase.events.large_delivery import LargeWork
-from touchbase.events.projection import IN_USE, NOT_DELETED
-from touchbase.events.work import DryRunResult, Translate, WorkReport
-from touchbase.idempotency.sql import find_response
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.sql.queries import find_traces
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.sql.lookup import find_companies
 from touchbase.records.sql.reads import get_records

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from itertools import count
 
+from touchbase.deliveries.work import DryRunResult, WorkReport
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.log import with_log
-from touchbase.events.delivery_outcomes import record_failure
-from touchbase.events.dry_runs import compare, dry_run, snapshot
-from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports
-from touchbase.events.projection import IN_USE, apply_batch, apply_needs
-from touchbase.events.work import DryRunResult, WorkReport
+from touchbase.inbox.dry_runs import compare, dry_run, snapshot
+from touchbase.projection.apply import IN_USE, apply_batch, apply_needs
+from touchbase.projection.delivery_outcomes import record_failure
+from touchbase.projection.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports
+from touchbase.projection.normalization import NormalizedDelivery
 from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer
 

@@ -1,1 +1,0 @@
-"""The bin: deleting contacts and companies, and restoring them."""

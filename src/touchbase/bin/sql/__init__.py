@@ -1,1 +1,0 @@
-"""SQL of the bin: statements and plans."""

@@ -1,0 +1,1 @@
+"""SQL of deliveries that inbox and projection share: columns, rows, states, bodies."""

@@ -1,0 +1,101 @@
+"""Statements on deliveries and their bodies."""
+
+from __future__ import annotations
+
+from touchbase.deliveries.delivery import DEDUPE_WINDOW
+from touchbase.deliveries.sql.rows import DELIVERY
+from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.dialect import parameter_table
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Statement
+
+BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
+DEDUPE_KEY: Columns = (("client", "bigint"), ("key", "bytea"))
+DELIVERIES_WITH_EVENTS = Statement(
+    "deliveries_with_events",
+    ONE,
+    body="SELECT p.id FROM p WHERE EXISTS (SELECT 1 FROM event e WHERE e.client = p.client AND e.delivery_id = p.id)",
+)
+# `dedupe_key` decides which webhooks are new, so that `delivery`, which is large and often updated, needs no index on keys.
+# Inserted in key order, so that two batches with the same webhooks cannot deadlock.
+_RECENT = (
+    "INSERT INTO dedupe_key (client, key, delivery_id, received_us, duplicate_of) "
+    "SELECT client, key, id, received_us, duplicate_of FROM p WHERE true{} "
+    "ON CONFLICT (client, key) DO UPDATE SET delivery_id = excluded.delivery_id, received_us = excluded.received_us, "
+    "duplicate_of = excluded.duplicate_of "
+    f"WHERE dedupe_key.received_us < excluded.received_us - {DEDUPE_WINDOW} OR dedupe_key.delivery_id = excluded.duplicate_of"
+)
+_STORE_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
+
+
+def _store(name: str, columns: Columns) -> Statement:
+    """Return the statement that stores deliveries, with these columns, and their bodies."""
+    store = f"INSERT INTO delivery ({names(columns)}) SELECT {names(columns, 'p.')} FROM p"
+    return Statement(
+        name=name,
+        columns=columns,
+        more_columns=BODY,
+        first_set=_RECENT.format(""),
+        made="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
+        sqlite_set=store,
+        more_set=f"{_STORE_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
+        postgres=(
+            f"WITH {parameter_table('p', columns)}, {parameter_table('q', BODY, len(columns) + 1)}, "
+            f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, delivery_id AS id), "
+            f"kept AS ({store} JOIN made ON made.client = p.client AND made.id = p.id), "
+            f"more AS ({_STORE_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
+        ),
+    )
+
+
+# Without traces the usual statement is no slower than before there were any.
+STORE_DELIVERY = _store("keep_delivery", tuple(each for each in DELIVERY if each[0] != "trace"))
+STORE_DELIVERY_TRACED = _store("keep_delivery_traced", (*(each for each in DELIVERY if each[0] != "trace"), ("trace", "text")))
+# With whether equal bytes are always a repeat, and when the client's next webhook of any kind was received.
+_KNOWN_DELIVERY = (
+    "t.client, t.key, t.delivery_id, t.received_us, "
+    "(SELECT d.dated FROM delivery d WHERE d.client = t.client AND d.id = t.delivery_id), "
+    "(SELECT n.received_us FROM dedupe_key n WHERE n.client = t.client AND n.received_us >= t.received_us "
+    "AND (n.received_us > t.received_us OR n.delivery_id > t.delivery_id) ORDER BY n.received_us LIMIT 1)"
+)
+DELIVERY_BY_KEY = Statement(
+    "call_by_key",
+    DEDUPE_KEY,
+    body=f"SELECT {_KNOWN_DELIVERY} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
+    by_row=True,
+)
+COUNT_REPEAT = Statement(
+    "count_repeat",
+    (*ONE, ("times", "bigint")),
+    body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ONE_MATCH}",
+    by_row=True,
+)
+# The condition is on the row itself: after waiting for the transaction that removes the body, another table would be read as before it.
+REPLAY_DELIVERY = Statement(
+    "replay_delivery",
+    (*ONE, ("next_attempt_us", "bigint")),
+    body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
+    f"WHERE {ONE_MATCH} AND t.body_removed IS NULL RETURNING t.id",
+    by_row=True,
+)
+DELIVERY_ENDINGS = Statement("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ONE_MATCH}")
+TARGETS_OF_DELIVERIES = Statement(
+    "targets_of_deliveries",
+    ONE,
+    body="SELECT e.delivery_id, e.record_kind, e.record_id, count(*) FROM p JOIN event e ON e.client = p.client AND e.delivery_id = p.id "
+    "GROUP BY e.delivery_id, e.record_kind, e.record_id",
+)
+UNPARK_DELIVERY = Statement(
+    "unpark_delivery",
+    (*ONE, ("applied_us", "bigint")),
+    body="UPDATE delivery t SET state = 'applied', error = NULL, applied_us = p.applied_us FROM p "
+    f"WHERE {ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
+    "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
+    by_row=True,
+)
+_IGNORED = (
+    "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "
+    f"WHERE {ONE_MATCH} AND t.state IN ('applied', 'parked') "
+    "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id)"
+)
+IGNORE_EMPTIED = Statement("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_IGNORED}")

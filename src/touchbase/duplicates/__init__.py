@@ -1,1 +1,0 @@
-"""Duplicates: pairs of records that may be one person or one company, with a score."""

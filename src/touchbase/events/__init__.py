@@ -1,1 +1,0 @@
-"""Processing deliveries: events, identity resolution and the projection of records."""

@@ -1,0 +1,1 @@
+"""Identity: which record an event is about, whatever order webhooks come in."""

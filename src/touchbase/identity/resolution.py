@@ -1,0 +1,350 @@
+"""Identity resolution: which record an event is about, independent of the order of arrival.
+
+A record has one *primary* key (a contact's e-mail address, a company's domain); a contact may have a LinkedIn key; links lead to
+the record from a tool's object ids and from former primary keys. The primary key decides; other identities in the same event
+belong to the same record, as do two objects that were merged in their CRM. Two records that turn out to be the same are united,
+unless both were created through the API, or have two objects of one type with different addresses.
+
+A `Resolver` works without I/O on maps that the store filled for one batch; afterwards the store writes the changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from touchbase.common.timestamps import Micros
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.identity_links import Link, Links, Ref
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, SEVERAL, SINCE, beats
+from touchbase.identity.event_subject import EventSubject
+from touchbase.identity.object_claims import Claims, primary_name
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.primary_keys import (
+    api_since,
+    former_key,
+    is_before,
+    linkedin_stamp,
+    merge_fields,
+    primary_key,
+    primary_stamp,
+    swap_primary_keys,
+)
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Resolves events about one kind of record (CONTACT or COMPANY) of one client."""
+
+    client: int
+    kind: int
+    new_id: Callable[[], int]
+    links: Links
+    create_unknown: bool = True
+    """Whether events with `may_create` None may create records."""
+    by_primary: dict[str, Record] = field(default_factory=dict)
+    by_linkedin: dict[str, Record] = field(default_factory=dict)
+    by_id: dict[int, Record] = field(default_factory=dict)
+    created: dict[int, Record] = field(default_factory=dict)
+    rekeyed: dict[int, Record] = field(default_factory=dict)
+    """Records whose primary or LinkedIn key changed."""
+    statuses: dict[int, str | None] = field(default_factory=dict)
+    """The status of each record when it was loaded."""
+    shown: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    """The visible values of each record when it was loaded."""
+    searched: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    """The values of the full-text index of each record when it was loaded."""
+    loaded_keys: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
+    """The addresses of each record when it was loaded."""
+    external_ids: dict[int, str | None] = field(default_factory=dict)
+    """The external id of each record when it was loaded."""
+    touched: set[int] = field(default_factory=set)
+    """Records with changes outside their own row."""
+    united: list[tuple[Record, Record]] = field(default_factory=list)
+    """(gone, survivor): the history and links of the first belong to the second now."""
+    claims: Claims = field(default_factory=Claims)
+    separate_pairs: list[tuple[int, int]] = field(default_factory=list)
+    """Records that were not united because their objects differ."""
+    doubtful: list[set[int]] = field(default_factory=list)
+    """Records whose events are separated again by their whole histories: their objects differ, or an address is older than known."""
+
+    def resolve(self, subject: EventSubject) -> Record | Link | None:
+        """Return the record that the event is about, the link under which it waits, or None if no record may be created."""
+        if subject.ref is not None and subject.merged is not None:
+            self._merge(subject.ref, subject.merged)
+        record = self._known(subject)
+        if record is None:
+            may_create = self.create_unknown if subject.may_create is None else subject.may_create
+            if not may_create or (subject.primary is None and (subject.linkedin is None or self.kind == COMPANY)):
+                return None if subject.ref is None else self.links.park(subject.ref)
+            record = self._create(subject)
+        elif subject.primary is not None and subject.primary == primary_key(record):
+            self._restamp_primary(record, subject)
+        elif subject.primary is not None and self.by_primary.get(subject.primary, record) is record:
+            self._set_primary(record, subject)
+        if subject.linkedin is not None and self.kind == CONTACT:
+            record = self._claim_linkedin(record, subject)
+        if subject.ref is not None:
+            self.links.set_record(subject.ref, record.id)
+        if subject.primary is not None:
+            self._record_claim(record, subject)
+        return record
+
+    def record_addresses(self, subject: EventSubject) -> None:
+        """Store in the event's detail which addresses it names."""
+        event, named = subject.event, dict[str, str | None]()
+        if subject.primary is not None:
+            named[self._primary_field] = event.domain if self.kind == COMPANY else event.email
+        if subject.linkedin is not None:
+            named["linkedin_url"] = event.linkedin_url
+        if named:
+            subject.detail["named"] = named
+
+    def _record_claim(self, record: Record, subject: EventSubject) -> None:
+        """Record the address that an event gives to its object, and mark records whose histories have to be separated again."""
+        if (claim := subject.claim) is not None and subject.ref is not None:
+            self.claims.add(record.id, subject.ref, claim)
+            if self.claims.differ(record.id):
+                self.doubtful.append({record.id})
+            if self.claims.has_several(record.id) and SEVERAL not in record.stamps:
+                record.stamps[SEVERAL], self.rekeyed[record.id] = NEVER, record
+                self.doubtful.append({record.id})  # earlier claims may not be loaded
+        owner_by_address = self.by_primary.get(subject.primary or "")
+        if owner_by_address is not None and SINCE in owner_by_address.stamps and subject.stamp[1:] < owner_by_address.stamps[SINCE][1:]:
+            if claim is not None and owner_by_address is not record and self.claims.address(record.id, subject.ref) == claim[1]:
+                self.separate_pairs.append((owner_by_address.id, record.id))
+            former = self._linked(former_key(self.kind, subject.primary or ""))
+            self.doubtful.append({one.id for one in (record, owner_by_address, former) if one is not None})
+
+    def unite_equal(self) -> None:
+        """Unite records whose objects differed during the batch but have the same address at its end."""
+        for one, other in ((self.by_id.get(one), self.by_id.get(other)) for one, other in self.separate_pairs):
+            if one is not None and other is not None and one is not other and not self.claims.differ(one.id, other.id):
+                self.unite(one, other)
+
+    def _known(self, subject: EventSubject) -> Record | None:
+        owner = self._owner(subject.primary, subject.stamp[1]) if subject.primary is not None else None
+        linked = self._linked(subject.ref) if subject.ref is not None else None
+        if owner is None and linked is None:
+            return self._known_by_linkedin(subject)
+        if owner is None:
+            assert linked is not None
+            if subject.primary is not None:
+                self._set_primary(linked, subject)
+            return linked
+        if linked is None or linked is owner:
+            return owner
+        if (by_api := self._owner_by_api(subject, owner, linked)) is not None:
+            return by_api
+        if owner.from_api and linked.from_api:
+            return owner
+        return self._owner_if_separate(subject, owner, linked) or self.unite(owner, linked)
+
+    def _owner_if_separate(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
+        """Return the record that the event belongs to, if the objects of the two records differ; else None."""
+        if (claim := subject.claim) is not None and subject.ref is not None:
+            self.claims.add(linked.id, subject.ref, claim)
+        if not self.claims.differ(owner.id, linked.id):
+            return None
+        self.separate_pairs.append((owner.id, linked.id))
+        self.doubtful.append({owner.id, linked.id})
+        return owner if claim is None else linked
+
+    def _known_by_linkedin(self, subject: EventSubject) -> Record | None:
+        found = self._linkedin_owner(subject.linkedin, subject.stamp[1]) if subject.linkedin is not None else None
+        # Another address with the same LinkedIn profile is another person, until an event says otherwise.
+        if found is None or (subject.primary is not None and primary_key(found) is not None):
+            return None
+        if subject.primary is not None:
+            self._set_primary(found, subject)
+        return found
+
+    def _owner_by_api(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
+        """Return the record that the event belongs to, if the API moved an address of `linked` to `owner`; else None."""
+        assert subject.primary is not None
+        since = api_since(owner, self._primary_field)
+        # An address that objects of both records had: a separation made the link, and the claims decide.
+        if since is None or (SINCE in owner.stamps and since < owner.stamps[SINCE][1]):
+            return None
+        is_deliberate = subject.stamp[0] == DELIBERATE
+        if self._linked(former_key(self.kind, subject.primary)) is linked:
+            return linked if is_deliberate or subject.stamp[1] < since else owner
+        # An address that the API replaced before it gave it to another record; what a request replaced may only become known later.
+        left = api_since(linked, self._primary_field)
+        return linked if is_deliberate and left is not None and subject.stamp[1] < left < since else None
+
+    @property
+    def _primary_field(self) -> str:
+        return primary_name(self.kind)
+
+    def _owner(self, primary: str, at: Micros) -> Record | None:
+        """Return the owner of a primary key at a time: the present owner, or the former one before that."""
+        found, former = self.by_primary.get(primary), self._linked(former_key(self.kind, primary))
+        return former if found is None or is_before(at, found, former, self._primary_field) else found
+
+    def _linked(self, ref: Ref) -> Record | None:
+        number = self.links.record_id(ref)
+        return None if number is None else self.by_id.get(number)
+
+    def _merge(self, ref: Ref, other: Ref) -> None:
+        """Give two merged objects one record, or one link under which their events wait."""
+        mine, theirs = self._linked(ref), self._linked(other)
+        self.claims.merge(ref, other)
+        if mine is None and theirs is None:
+            self.links.merge_parking(ref, other)
+        elif mine is None or theirs is None:
+            known = mine or theirs
+            assert known is not None
+            self.links.set_record(other if theirs is None else ref, known.id)
+        elif mine is not theirs and not (mine.from_api and theirs.from_api):
+            self.unite(mine, theirs)
+
+    def _create(self, subject: EventSubject) -> Record:
+        made: Record
+        if self.kind == COMPANY:
+            assert subject.primary is not None
+            made = Company(self.client, self.new_id(), subject.received_us, subject.received_us, subject.primary, from_api=False)
+            made.stamps["domain"] = subject.stamp
+        else:
+            made = Contact(self.client, self.new_id(), subject.received_us, subject.received_us, origin=subject.tool, from_api=False)
+            made.stamps["origin"] = (CARRIED, *subject.stamp[1:])
+            if subject.primary is not None:
+                made.email, made.email_key = subject.event.email, subject.primary
+                made.stamps["email"] = subject.stamp
+        self.by_id[made.id] = self.created[made.id] = made
+        if subject.primary is not None:
+            self.by_primary[subject.primary] = made
+        return made
+
+    def create_separate(self, primary: str, received_us: Micros) -> Record:
+        """Create a record for events that are in another record's history; its addresses are set afterwards."""
+        made: Record
+        if self.kind == COMPANY:
+            made = Company(self.client, self.new_id(), received_us, received_us, primary, from_api=False)
+        else:
+            made = Contact(self.client, self.new_id(), received_us, received_us, from_api=False)
+        self.by_id[made.id] = self.created[made.id] = made
+        return made
+
+    def _set_primary(self, record: Record, subject: EventSubject) -> None:
+        """Give a record a primary key without an owner; the losing key becomes a former key."""
+        assert subject.primary is not None
+        field_name = self._primary_field
+        old = primary_key(record)
+        if not beats(subject.stamp, primary_stamp(record, field_name)):  # also if the address was removed
+            self.links.set_record(former_key(self.kind, subject.primary), record.id)
+            return
+        if old is not None:
+            self.by_primary.pop(old, None)
+            before = self._linked(former_key(self.kind, old))
+            self.links.set_record(former_key(self.kind, old), record.id)
+            if before is not None and before is not record:
+                self.doubtful.append({record.id, before.id})
+        record.stamps.pop(SINCE, None)
+        record.stamps[field_name] = subject.stamp
+        if isinstance(record, Contact):
+            record.email, record.email_key = subject.event.email, subject.primary
+        else:
+            record.domain = subject.primary
+        self.by_primary[subject.primary] = self.rekeyed[record.id] = record
+
+    def _restamp_primary(self, record: Record, subject: EventSubject) -> None:
+        """Update the stamp of an equal key, so that an older change does not win later."""
+        field_name = self._primary_field
+        if beats(subject.stamp, primary_stamp(record, field_name)):
+            record.stamps[field_name] = subject.stamp
+            if isinstance(record, Contact):
+                record.email = subject.event.email
+            self.rekeyed[record.id] = record
+
+    def _claim_linkedin(self, record: Record, subject: EventSubject) -> Record:
+        """Give a record a LinkedIn key; unite it with the present owner if both can be the same person."""
+        assert isinstance(record, Contact)
+        assert subject.linkedin is not None
+        owner = self._linkedin_owner(subject.linkedin, subject.stamp[1])
+        if isinstance(owner, Contact) and owner is not record:
+            if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
+                if (owner.stamps.keys() | record.stamps.keys()) & {SINCE, SEVERAL}:
+                    self.doubtful.append({owner.id, record.id})
+                return record
+            united = self.unite(record, owner)
+            assert isinstance(united, Contact)
+            record = united
+        if self.by_linkedin.get(subject.linkedin, record) is record:
+            self._set_linkedin(record, subject)
+        return record
+
+    def _linkedin_owner(self, linkedin: str, at: Micros) -> Record | None:
+        found, former = self.by_linkedin.get(linkedin), self._linked(("", "linkedin", linkedin))
+        return former if found is None or is_before(at, found, former, "linkedin_url") else found
+
+    def _set_linkedin(self, record: Contact, subject: EventSubject) -> None:
+        assert subject.linkedin is not None
+        old = record.linkedin_key
+        if not beats(subject.stamp, linkedin_stamp(record)):
+            if old != subject.linkedin:
+                self.links.set_record(("", "linkedin", subject.linkedin), record.id)
+            return
+        if old is not None and old != subject.linkedin:
+            self.by_linkedin.pop(old, None)
+            self.links.set_record(("", "linkedin", old), record.id)
+        record.linkedin_url, record.linkedin_key = subject.event.linkedin_url, subject.linkedin
+        record.stamps["linkedin_url"] = subject.stamp
+        self.by_linkedin[subject.linkedin] = self.rekeyed[record.id] = record
+
+    def unite(self, one: Record, other: Record) -> Record:
+        """Unite two records; return the survivor."""
+        survivor, absorbed = (one, other) if self._survives(one, other) else (other, one)
+        self.absorb(survivor, absorbed)
+        return survivor
+
+    def absorb(self, survivor: Record, absorbed: Record) -> None:
+        """Unite a record with the one that survives."""
+        self._join_keys(survivor, absorbed)
+        merge_fields(survivor, absorbed)
+        self.by_id.pop(absorbed.id, None)
+        self.rekeyed.pop(absorbed.id, None)
+        self.rekeyed[survivor.id] = survivor
+        self.links.move(absorbed.id, survivor.id)
+        self.claims.join(absorbed.id, survivor.id)
+        # A link leads from the id of the removed record to the survivor.
+        self.links.set_record(("", "company" if self.kind == COMPANY else "contact", str(absorbed.id)), survivor.id)
+        self.united.append((absorbed, survivor))
+        self.doubtful.append({survivor.id})  # earlier claims of their objects may not be loaded
+
+    def _survives(self, one: Record, other: Record) -> bool:
+        if one.from_api != other.from_api:
+            return one.from_api
+        if (one.id in self.created) != (other.id in self.created):
+            return other.id in self.created  # not by id: ids of several processes do not rise with time
+        return one.id < other.id
+
+    def _join_keys(self, survivor: Record, absorbed: Record) -> None:
+        field_name = self._primary_field
+        stamp = primary_stamp(absorbed, field_name)
+        if beats(stamp, primary_stamp(survivor, field_name)):
+            swap_primary_keys(survivor, absorbed)
+            survivor.stamps[field_name] = stamp
+            survivor.stamps.pop(SINCE, None)
+            if SINCE in absorbed.stamps:
+                survivor.stamps[SINCE] = absorbed.stamps[SINCE]
+        present, former = primary_key(survivor), primary_key(absorbed)
+        if former is not None:
+            self.by_primary.pop(former, None)
+            self.links.set_record(former_key(self.kind, former), survivor.id)
+        if present is not None:
+            self.by_primary[present] = survivor
+        if isinstance(survivor, Contact) and isinstance(absorbed, Contact):
+            self._join_linkedin(survivor, absorbed)
+
+    def _join_linkedin(self, survivor: Contact, absorbed: Contact) -> None:
+        if beats(linkedin_stamp(absorbed), linkedin_stamp(survivor)):
+            stamp = linkedin_stamp(absorbed)
+            survivor.linkedin_url, absorbed.linkedin_url = absorbed.linkedin_url, survivor.linkedin_url
+            survivor.linkedin_key, absorbed.linkedin_key = absorbed.linkedin_key, survivor.linkedin_key
+            survivor.stamps["linkedin_url"] = stamp
+        if absorbed.linkedin_key is not None and absorbed.linkedin_key != survivor.linkedin_key:
+            self.by_linkedin.pop(absorbed.linkedin_key, None)
+            self.links.set_record(("", "linkedin", absorbed.linkedin_key), survivor.id)
+        if survivor.linkedin_key is not None:
+            self.by_linkedin[survivor.linkedin_key] = survivor

@@ -1,0 +1,1 @@
+"""HTTP resources of merges, duplicates and the bin."""

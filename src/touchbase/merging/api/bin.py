@@ -1,0 +1,203 @@
+"""HTTP resources of the bin: delete and restore contacts and companies, and list deleted ones."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import to_text
+from touchbase.erasure.api import ERASE, ErasureOut, erase_contact
+from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import EXAMPLES, Time, encode, example, fitting
+from touchbase.merging.bin import DeletedRecord, gone_us
+from touchbase.merging.commands import DeleteRecord, RestoreRecord
+from touchbase.merging.sql.bin_queries import get_deleted, list_deleted
+from touchbase.records.api.if_match import IF_MATCH, if_updated_us
+from touchbase.records.api.parameters import DRY_RUN, FLAT
+from touchbase.records.api.previews import DryRunResponse, dry_run
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.schemas import CompanyResponse, ContactResponse
+from touchbase.records.api.serializers import etag
+from touchbase.records.commands import new_write_key
+from touchbase.records.read_records import get_record
+from touchbase.sql.page_budget import page_of
+
+
+class DeletedContact(ContactResponse, kw_only=True):
+    """A deleted contact, as it was."""
+
+    deleted_at: Time
+    gone_at: Time
+
+
+class DeletedCompany(CompanyResponse, kw_only=True):
+    """A deleted company, as it was."""
+
+    deleted_at: Time
+    gone_at: Time
+
+
+class DeletedContactPage(msgspec.Struct):
+    """A page of deleted contacts; `next_cursor` is null on the last one."""
+
+    data: list[DeletedContact]
+    next_cursor: str | None
+
+
+class DeletedCompanyPage(msgspec.Struct):
+    """A page of deleted companies; `next_cursor` is null on the last one."""
+
+    data: list[DeletedCompany]
+    next_cursor: str | None
+
+
+_TIMES = {"deleted_at": "2026-11-22T10:00:00Z", "gone_at": "2026-12-22T10:00:00Z"}
+example(DeletedContact, {**EXAMPLES["ContactResponse"], **_TIMES})
+example(DeletedCompany, {**EXAMPLES["CompanyResponse"], **_TIMES})
+
+
+class BinResource:
+    """The handlers of one type of record."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any], shown: type[DeletedContact] | type[DeletedCompany]) -> None:
+        self._kind = kind
+        self._shown: Any = shown
+
+    async def delete(self, call: Call) -> Response:
+        """`DELETE` of one record: move it into the bin."""
+        client, parts = await call.client(), call.api.dependencies
+        asked, number = call.parameters(), call.id(self._kind.type.name)
+        asked.done()
+        at = parts.clock()
+        call.api.limiter.storing(client, 1, at)
+        present = await if_updated_us(call, lambda: self.get(call, client, number))
+        command = DeleteRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
+        try:
+            if asked[DRY_RUN]:
+                return await dry_run(call, self._kind, command, client, [])
+            deleted = await parts.store.write(command)
+        except NotFound:
+            await self.get(call, client, number)  # its error says whether it is deleted already
+            raise
+        return self._response(client, deleted, flat=asked[FLAT])
+
+    async def restore(self, call: Call) -> Response:
+        """`POST` that takes one record out of the bin."""
+        client, parts = await call.client(), call.api.dependencies
+        asked, number = call.parameters(), call.id(self._kind.type.name)
+        asked.done()
+        at = parts.clock()
+        call.api.limiter.storing(client, 1, at)
+        present = await if_updated_us(call, lambda: self._get_deleted(call, client, number))
+        command = RestoreRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
+        if asked[DRY_RUN]:
+            return await dry_run(call, self._kind, command, client, [])
+
+        def response(restored: Any) -> Response:
+            made = self._response(client, restored, flat=asked[FLAT])
+            made.record = (self._kind.type.kind, number)
+            return made
+
+        return await call.write_and_respond(lambda writes: writes.write(command), response)
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a page of deleted records."""
+        client, kind = await call.client(), self._kind.type
+        asked, listing = call.parameters(), f"deleted {self._kind.type.plural}"
+        after = asked.cursor(listing, tuple[int, int])
+        asked.done()
+        store, page_bytes = call.api.dependencies.store, call.api.dependencies.limits.page_bytes
+        found = await store.read(list_deleted(client.number, kind.kind, asked[LIMIT] + 1, page_bytes, after))
+        page, has_more = page_of(found, asked[LIMIT])
+        data = fitting((self._out(client, each, flat=asked[FLAT]) for each in page), page_bytes)
+        has_more, page = has_more or len(data) < len(page), page[: len(data)]
+        place = (page[-1].deleted_us, page[-1].record.id) if has_more else None
+        return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
+
+    async def get(self, call: Call, client: Client, number: int) -> Any:
+        """Return a record; its error says whether it is in the bin, or was merged."""
+        return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
+
+    async def _get_deleted(self, call: Call, client: Client, number: int) -> Any:
+        found = await call.api.dependencies.store.read(get_deleted(client.number, self._kind.type.kind, number))
+        if found is None:
+            raise NotFound(f"there is no deleted {self._kind.type.name} with id {number}")
+        return found.record
+
+    def _out(self, client: Client, deleted: DeletedRecord[Any], *, flat: bool) -> msgspec.Struct:
+        shown = self._kind.out(deleted.record, flat, client.settings)
+        values = {name: getattr(shown, name) for name in shown.__struct_fields__}
+        gone = to_text(gone_us(deleted.deleted_us, client.settings.keep_deleted_days))
+        made: msgspec.Struct = self._shown(**values, deleted_at=to_text(deleted.deleted_us), gone_at=gone)
+        return made
+
+    def _response(self, client: Client, record: Any, *, flat: bool) -> Response:
+        body = encode(self._kind.out(record, flat, client.settings))
+        return Response(body=body, headers=[(b"etag", etag(record, flat, client.settings))])
+
+
+CONTACT_BIN, COMPANY_BIN = BinResource(CONTACTS, DeletedContact), BinResource(COMPANIES, DeletedCompany)
+
+
+async def delete_contact(call: Call) -> Response:
+    """Handle `DELETE` of one contact: move it into the bin, or with `erase` erase the person."""
+    asked = call.parameters()
+    if asked[ERASE]:
+        call.needed = ADMIN
+        client = await call.client()
+        if asked[DRY_RUN]:
+            raise Invalid([Fault("?dry_run", "contradiction", "is not possible with erase=true; GET .../export shows what is stored")])
+        await if_updated_us(call, lambda: CONTACT_BIN.get(call, client, call.id("contact")))
+        return await erase_contact(call)
+    return await CONTACT_BIN.delete(call)
+
+
+_IF_MATCH = " With `If-Match` only if it still has that ETag, else the response is 412."
+
+
+def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Tag, page: type[msgspec.Struct]) -> list[Route]:
+    """Return the routes of one type of record."""
+    one, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
+    is_contact = kind is CONTACTS
+    record, shown = partial(Success, 200, headers=("ETag",)), (kind.response, DryRunResponse)
+    erasing = " With `erase=true` the person is erased for good instead; that needs the scope `admin`." if is_contact else ""
+    contacts = "" if is_contact else " Its contacts lose their `company_id`, and get it back when the company is restored."
+    return [
+        Route(
+            "DELETE", by_id, delete_contact if is_contact else handlers.delete, scope=WRITE, operation_id=f"delete_{one}", tag=tag,
+            summary=f"Delete one {one}: move it into the bin",
+            description=f"Responds with the {one} as it was. Its addresses are free at once, and it can be restored until `gone_at` in the "
+            f"list of deleted {many}.{contacts}{_IF_MATCH}{erasing}",
+            query=(FLAT, DRY_RUN, ERASE) if is_contact else (FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,),
+            success=(record(f"The {one} as it was.", body=(*shown, ErasureOut) if is_contact else shown),),
+        ),
+        Route(
+            "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
+            summary=f"List deleted {many}, the last deleted first",
+            description=f"The {many} in the bin, as they were. `gone_at` is when each is removed for good: `keep_deleted_days` after its "
+            "deletion.",
+            query=(FLAT, *PAGE), success=(Success(200, "A page.", page),),
+        ),
+        Route(
+            "POST", f"{by_id}/restore", handlers.restore, scope=WRITE, operation_id=f"restore_{one}", tag=tag,
+            summary=f"Restore one deleted {one}",
+            description=f"Takes the {one} out of the bin, with its custom fields, timeline and links. If another {one} has its address, "
+            f"the response is 409 with `existing_id`.{_IF_MATCH}",
+            query=(FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,), success=(record(f"The {one} as it is now.", body=shown),),
+        ),
+    ]  # fmt: skip
+
+
+ROUTES = [
+    *bin_routes(CONTACT_BIN, CONTACTS, CONTACT_TAG, DeletedContactPage),
+    *bin_routes(COMPANY_BIN, COMPANIES, COMPANY_TAG, DeletedCompanyPage),
+]

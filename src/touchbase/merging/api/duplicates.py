@@ -1,0 +1,137 @@
+"""HTTP resource of duplicates, for contacts and companies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from touchbase.auth.authentication import READ
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import EXAMPLES, encode, example, fitting, named_enum
+from touchbase.merging.duplicates import Cursor, Pair, find_duplicates
+from touchbase.merging.similarity import REASONS
+from touchbase.records.api.parameters import FLAT
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.schemas import CompanyResponse, ContactResponse
+
+LEAST = 0.7
+"""The score that a pair must have, unless the request names one."""
+_Count = Annotated[int, Meta(ge=0)]
+_SCORES = {"type": "number", "minimum": 0, "maximum": 1, "default": LEAST}
+
+
+def _score(given: Parameters, name: str) -> float:
+    value = given.text(name)
+    if value is None:
+        return LEAST
+    digits = value.replace(".", "", 1)
+    if digits.isascii() and digits.isdigit() and len(value) < 10 and 0 <= float(value) <= 1:
+        return float(value)
+    given.fault(name, "range", "must be a number from 0 to 1, such as 0.8")
+    return LEAST
+
+
+MIN_SCORE: Parameter[float] = Parameter("min_score", _score, _SCORES, "The least score of a pair.")
+Score = Annotated[float, Meta(ge=0, le=1, description="How likely the two are one.")]
+Reason = Annotated[
+    str, Meta(extra_json_schema=named_enum("DuplicateReason", "Why two records may be one, or `other_linkedin`, why not.", REASONS))
+]
+
+
+class ContactPair(Struct):
+    """Two contacts that may be one person, the lower id first."""
+
+    score: Score
+    reasons: list[Reason]
+    contacts: list[ContactResponse]
+
+
+class CompanyPair(Struct):
+    """Two companies that may be one, the lower id first."""
+
+    score: Score
+    reasons: list[Reason]
+    companies: list[CompanyResponse]
+
+
+class ContactPairPage(Struct):
+    """A page of pairs; it may be empty while `next_cursor`, null on the last page, is not."""
+
+    data: list[ContactPair]
+    next_cursor: str | None
+
+
+class CompanyPairPage(Struct):
+    """A page of pairs; it may be empty while `next_cursor`, null on the last page, is not."""
+
+    data: list[CompanyPair]
+    next_cursor: str | None
+
+
+_JANE = EXAMPLES["ContactResponse"]
+_FIRM = EXAMPLES["CompanyResponse"]
+example(
+    ContactPair,
+    {
+        "score": 0.92,
+        "reasons": ["similar_name", "same_domain", "similar_address"],
+        "contacts": [_JANE, {**_JANE, "id": 1057, "email": "j.doe@example.com", "first_name": "Jayne"}],
+    },
+)
+example(
+    CompanyPair,
+    {"score": 1.0, "reasons": ["same_name", "same_domain"], "companies": [_FIRM, {**_FIRM, "id": 29, "domain": "example.org"}]},
+)
+
+
+class DuplicatesResource:
+    """The handler of one type of record."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any]) -> None:
+        self._kind = kind
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a page of pairs."""
+        client, kind = await call.client(), self._kind.type
+        asked, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
+        after: Cursor | None = asked.cursor(listing, tuple[_Count, tuple[str, str, int] | None, _Count])
+        asked.done()
+        parts = call.api.dependencies
+        pairs, place = await find_duplicates(
+            parts.store, client.number, kind.kind, asked[LIMIT], after, asked[MIN_SCORE], parts.limits.page_bytes
+        )
+
+        def shown(pair: Pair) -> dict[str, Any]:
+            records = [self._kind.out(record, asked[FLAT], client.settings) for record in (pair.one, pair.other)]
+            return {"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.plural: records}
+
+        data = fitting(map(shown, pairs), parts.limits.page_bytes)
+        place = pairs[len(data) - 1].after if len(data) < len(pairs) else place
+        return Response(body=encode({"data": data, "next_cursor": None if place is None else cursor_text(listing, place)}))
+
+
+def duplicate_routes(kind: ResourceType[Any, Any, Any], tag: Tag, page: type[Struct], blocks: str) -> list[Route]:
+    """Return the route of one type of record."""
+    many = kind.type.plural
+    return [
+        Route(
+            "GET", f"{kind.path}/duplicates", DuplicatesResource(kind).list, scope=READ, operation_id=f"list_duplicate_{many}", tag=tag,
+            summary=f"List pairs of {many} that may be one",
+            description=f"Pairs with a score from 0 to 1 and its reasons. {many.capitalize()} are compared if {blocks}, each with the 20 "
+            "that follow it. A page reads a bounded number of records, so it may be empty and have a `next_cursor`.",
+            query=(FLAT, *PAGE, MIN_SCORE), success=(Success(200, "A page.", page),),
+        ),
+    ]  # fmt: skip
+
+
+ROUTES = [
+    *duplicate_routes(
+        CONTACTS, CONTACT_TAG, ContactPairPage, "their surnames and first initials are equal, or the domains of their addresses"
+    ),
+    *duplicate_routes(COMPANIES, COMPANY_TAG, CompanyPairPage, "their names or their domains are near each other in the alphabet"),
+]

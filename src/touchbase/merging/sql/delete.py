@@ -1,0 +1,182 @@
+"""Move records into the bin, and remove them for good.
+
+Like inbox batches, these plans lock the client's row, so that what a batch has read of identities stays true until it commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
+from touchbase.common.timestamps import Micros
+from touchbase.deliveries.sql import statements as inbox_sql
+from touchbase.errors import NotFound, TouchbaseError
+from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_event
+from touchbase.event_log.sql.forget import forget_changes
+from touchbase.event_log.sql.log import log_events
+from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import API_KEY, DERIVED
+from touchbase.history.sql import event_of, event_row
+from touchbase.merging.bin import DeletedRecord, content_text
+from touchbase.merging.commands import DeleteRecord
+from touchbase.merging.sql.bin_statements import (
+    BY_ID,
+    DELETE_LINKS_OF,
+    INSERT_DELETED,
+    INSERT_DELETED_LINK,
+    REMOVE,
+    TAKE_DELETED,
+    TAKE_DELETED_LINKS,
+)
+from touchbase.messages.sql.statements import DELETE_OF_RECORD
+from touchbase.projection.companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
+from touchbase.projection.logged_changes import moved_contact
+from touchbase.projection.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS
+from touchbase.records.commands import changed_since
+from touchbase.records.models import Contact, Record
+from touchbase.records.primary_keys import former_key, former_key_of, primary_key
+from touchbase.records.projection import current_stamp
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, contact_of, move_row
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
+from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.value_sources import company_ref
+from touchbase.sql.operation import command, executes
+from touchbase.sql.statement import Execute, Plan, Row, Select
+
+HISTORIES = 200
+"""Contacts of a deleted company whose histories are read at once."""
+FOR_GOOD = {"for_good": True}
+"""What the log says of a record that can no longer be restored."""
+GONE = "its record was deleted, and removed for good"
+
+
+@executes(DeleteRecord)
+def delete_record(command: DeleteRecord) -> Plan[Record | TouchbaseError]:
+    """Run `DeleteRecord`."""
+    client, kind = command.client, command.kind
+    one = (client, kind, command.id)
+    yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    rows = yield Execute(BY_ID[kind], [(client, command.id)])
+    if not rows:
+        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {command.id}")
+    record: Record
+    if kind == CONTACT:
+        (record,) = yield from with_custom_fields(kind, [contact_of(rows[0])])
+    else:
+        (record,) = yield from with_custom_fields(kind, [company_of(rows[0])])
+    if (changed := changed_since(record, command.if_updated_us)) is not None:
+        return changed
+    contacts = (yield from _unlink_contacts(command)) if kind == COMPANY else []
+    at = max(command.at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, command.id, "deleted", at, command.key, command.by))])
+    links = yield Execute(history_sql.LINKS_OF, [one])
+    yield Execute(INSERT_DELETED, [(*one, at, content_text(DeletedRecord(record, at, contacts)))])
+    yield Execute(INSERT_DELETED_LINK, _identities(one, record, links, at))
+    yield Execute(DELETE_WANTED, [row[:4] for row in links] or [(client, "", "", "")])
+    yield Execute(DELETE_LINKS_OF, [one])
+    yield Execute(DELETE_CLAIMS_OF, [one])
+    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [one])
+    yield Execute(REMOVE[kind], [(client, command.id)])
+    yield Execute(NOTE_FOR_SEARCH, [one])
+    yield from log_events([LoggedEvent(client, record_event(kind, "deleted"), at, kind, command.id, cause=by_request(command.by))])
+    return record
+
+
+def entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author) -> StoredEvent:
+    """Return the entry of a deletion or a restoration in the record's history; it sets no value."""
+    detail: Detail = {"by": by} if any(by) else {}
+    return StoredEvent(
+        record_kind=kind, record_id=record_id, occurred_us=at, key=key, event=f"{RECORD_TYPES[kind].name}.{what}", effect="", status=None,
+        tool="api", channel="api", campaign=None, delivery_id=None, received_us=at, via=VIA_API, detail=detail,
+    )  # fmt: skip
+
+
+def _identities(one: tuple[int, int, int], record: Record, links: Iterable[Row], at: Micros) -> list[Row]:
+    """Return the rows of a record's identities: its present addresses, then its links."""
+    client, kind, number = one
+    refs: dict[Ref, int | None] = {}
+    if (primary := primary_key(record)) is not None:
+        refs[former_key(kind, primary)] = None
+    if isinstance(record, Contact) and record.linkedin_key is not None:
+        refs[former_key_of("linkedin_url", record.linkedin_key)] = None
+    for row in links:
+        refs.setdefault((row[1], row[2], row[3]), row[4])
+    return [(client, *ref, kind, number, link, at) for ref, link in sorted(refs.items())]
+
+
+def _unlink_contacts(command: DeleteRecord) -> Plan[list[int]]:
+    """Unset the company of its contacts; return those whose company the API or their e-mail address had set.
+
+    The others name an object of the company in an event: they wait for the company of this object, as contacts do whose company is not
+    known yet.
+    """
+    client, company, at = command.client, command.id, command.at
+    rows = yield Execute(CONTACTS_OF_COMPANY, [(client, company)])
+    contacts = {contact.id: contact for contact in map(contact_of, rows)}
+    stamps = {number: current_stamp(each, "company_id") for number, each in contacts.items()}
+    by_event = [number for number, stamp in stamps.items() if stamp != DERIVED and not _is_by_api(stamp[2])]
+    claims: list[Row] = []
+    for start in range(0, len(by_event), HISTORIES):
+        part = by_event[start : start + HISTORIES]
+        for row in (yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, number) for number in part])):
+            event = event_of(row)
+            ref = company_ref(event)
+            if ref is not None and event.effective_time == stamps[event.record_id][1:]:
+                claims.append((client, *ref, CONTACT, event.record_id, *event.effective_time))
+    if claims:
+        yield Execute(SAVE_CLAIM, claims)
+    claimed = {row[5] for row in claims}
+    for number, contact in contacts.items():
+        contact.company_id, contact.updated_us = None, max(at, contact.updated_us + 1)
+        if number in claimed:
+            del contact.stamps["company_id"]
+        else:
+            contact.stamps["company_id"] = stamps[number]
+    if contacts:
+        yield Execute(records_sql.MOVE_CONTACT, [move_row(contact) for contact in contacts.values()])
+        cause = by_request(command.by)
+        yield from log_events([moved_contact(client, number, company, None, at, cause) for number in sorted(contacts)])
+    return sorted(contacts.keys() - claimed)
+
+
+def _is_by_api(key: str) -> bool:
+    return not key or key.startswith(API_KEY)
+
+
+@command(background=True)
+def remove_deleted(client: int, before_us: Micros, limit: int, at: Micros) -> Plan[int]:
+    """Remove records for good that were deleted before a time, oldest first; the result is their number.
+
+    A delivery without an event left is marked as ignored.
+    """
+    yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    removed = 0
+    for kind in (CONTACT, COMPANY):
+        rows = yield Select(
+            "SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = ? AND deleted_us < ? "
+            "ORDER BY deleted_us, record_id LIMIT ?",
+            (client, kind, before_us, limit - removed),
+        )
+        if rows:
+            yield from _remove(client, [(client, kind, row[0]) for row in rows], at)
+            removed += len(rows)
+    return removed
+
+
+def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) -> Plan[None]:
+    rows = yield Execute(DELIVERIES_OF_EVENTS, records)
+    yield Execute(DELETE_OF_RECORD, records)
+    yield Execute(history_sql.DELETE_EVENTS_OF, records)
+    yield Execute(TAKE_DELETED, records)
+    yield Execute(TAKE_DELETED_LINKS, records)
+    yield from forget_changes(client, [record[1:] for record in records])
+    cause = {"origin": SERVICE}
+    yield from log_events(
+        [LoggedEvent(client, record_event(kind, "deleted"), at, kind, number, cause=cause, data=FOR_GOOD) for _, kind, number in records]
+    )
+    if deliveries := sorted({row[0] for row in rows if row[0] is not None}):
+        yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, GONE, at) for number in deliveries])

@@ -1,0 +1,62 @@
+"""SQL of duplicates: records in the order of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from touchbase.history.events import CONTACT
+from touchbase.merging.duplicate_commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
+from touchbase.records.models import Company, Contact, CustomField
+from touchbase.records.sql import rows as records_rows
+from touchbase.records.sql.statements import with_custom_fields_within
+from touchbase.sql.filters import Where
+from touchbase.sql.operation import query
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Plan, Select
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The order of a block: the expressions of its index, and the rows that the index has."""
+
+    keys: tuple[str, ...]
+    where: str = ""
+
+
+_DOMAIN = "replace(email_key, rtrim(email_key, replace(email_key, '@', '')), '')"
+# Literally as in the indexes of migration 0003.
+_ORDERS = {
+    SURNAME: _Order(("lower(last_name)", "lower(COALESCE(first_name, ''))"), "last_name IS NOT NULL"),
+    ADDRESS: _Order((_DOMAIN, "email_key"), "email_key IS NOT NULL"),
+    NAME: _Order(("lower(name)",), "name IS NOT NULL"),
+    DOMAIN: _Order(("domain",)),
+}
+
+
+@query
+def read_block(client: int, block: str, limit: int, after: Place | None = None) -> Plan[list[tuple[Place, Contact | Company]]]:
+    """Records in the order of a block, each with its place, without custom fields, from a place on (without it)."""
+    order, is_contact = _ORDERS[block], block in BLOCKS[CONTACT]
+    keys = order.keys
+    where = Where("client = ?", client)
+    if order.where:
+        where.add(order.where)
+    if after is not None:
+        current_after = (*after[: len(keys)], after[2])
+        where.add(f"({', '.join((*keys, 'id'))}) > ({', '.join('?' for _ in current_after)})", *current_after)
+    columns = records_rows.CONTACT if is_contact else records_rows.COMPANY
+    shown = [*keys, *(["''"] if len(keys) == 1 else []), names(columns)]
+    sql = (
+        f"SELECT {', '.join(shown)} FROM {'contact' if is_contact else 'company'} WHERE {where} ORDER BY {', '.join((*keys, 'id'))} LIMIT ?"
+    )
+    rows = yield Select(sql, (*where.params, limit))
+    found = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
+    return [((row[0], row[1], row[3]), record) for row, record in zip(rows, found, strict=True)]
+
+
+@query
+def custom_fields_of(client: int, kind: int, ids: Sequence[int], page_bytes: int) -> Plan[list[list[CustomField]]]:
+    """The custom fields of each of these records, in their order, until they have so many bytes; at least those of the first."""
+    records = [Contact(client, number, 0, 0) for number in ids]  # of companies too: only their ids matter
+    return [record.custom_fields for record in (yield from with_custom_fields_within(kind, records, page_bytes))]

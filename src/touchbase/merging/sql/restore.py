@@ -1,0 +1,190 @@
+"""Restore a record from the bin: project it from its whole history, which may have got events since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Conflict, NotFound, TouchbaseError
+from touchbase.event_log.models import by_request
+from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, VIA_API, StoredEvent
+from touchbase.history.identity_links import Link
+from touchbase.history.last_writer_wins import NEVER
+from touchbase.history.sql import event_of, event_row
+from touchbase.merging.bin import DeletedRecord, content_text, deleted_of
+from touchbase.merging.commands import RestoreRecord
+from touchbase.merging.sql.bin_statements import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
+from touchbase.merging.sql.delete import entry
+from touchbase.projection.apply import insert_events, move_parked, new_batch, project_events
+from touchbase.projection.batch import Batch
+from touchbase.projection.companies import existing_company
+from touchbase.projection.deleted_records import deleted_having
+from touchbase.projection.logged_changes import log_moved_contacts
+from touchbase.projection.separate import set_addresses
+from touchbase.records.commands import changed_since
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.primary_keys import former_key, primary_key
+from touchbase.records.projection import Folded, current_stamp
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
+from touchbase.sql.ids import Ids
+from touchbase.sql.operation import executes
+from touchbase.sql.statement import Execute, Plan, Row
+
+LINKS = 100
+"""Link ids that a restoration may take, for addresses that events set while the record was in the bin."""
+CONTACTS = 500
+"""Contacts of a restored company that are read at once."""
+
+
+def restore_needs(commands: Sequence[RestoreRecord]) -> Mapping[str, int]:
+    """Return how many ids these commands may take."""
+    return {"custom_field": MAX_CUSTOM_FIELDS * len(commands), "link": LINKS * len(commands)}
+
+
+@executes(RestoreRecord, ids=restore_needs)
+def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseError]:
+    """Run `RestoreRecord`."""
+    client, kind = command.client, command.kind
+    one = (client, kind, command.id)
+    clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    rows = yield Execute(FIND_DELETED, [one])
+    if not rows or not clients:
+        return NotFound(f"there is no deleted {RECORD_TYPES[kind].name} with id {command.id}")
+    deleted = deleted_of(kind, rows[0][3], rows[0][4])
+    refused = changed_since(deleted.record, command.if_updated_us) or (yield from _conflict(client, kind, deleted.record))
+    if refused is not None:
+        return refused
+    at = max(command.at, deleted.deleted_us + 1)
+    batch = new_batch(client, at, client_of(clients[0]).settings, ids)
+    batch.cause = by_request(command.by)
+    written = entry(kind, command.id, "restored", at, command.key, command.by)
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, written)])
+    yield from _load(batch, kind, deleted)
+    yield from _restore_links(batch, kind, (yield Execute(DELETED_LINKS_OF, [one])))
+    yield Execute(TAKE_DELETED, [one])
+    yield Execute(TAKE_DELETED_LINKS, [one])
+    yield from _project(batch, kind, deleted, ids)
+    restored: Contact | Company = deleted.record
+    restored.custom_fields = []
+    yield from records_sql.load_custom_fields(kind, [restored])
+    return restored
+
+
+def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:
+    """Return the error if another record has an address of the deleted one."""
+    for field, column, statement in records_sql.KEY_OWNERS[kind]:
+        key = getattr(record, column)
+        rows = (yield Execute(statement, [(client, key)])) if key is not None else []
+        if rows:
+            owner, name = rows[0][1], RECORD_TYPES[kind].name
+            detail = (
+                f"the {name} with id {owner} has the {field} of the deleted one now: change or delete that one first, "
+                f"or merge what you need into it"
+            )
+            return Conflict(detail, data={"existing_id": owner})
+    return None
+
+
+def _load(batch: Batch, kind: int, deleted: DeletedRecord[Any]) -> Plan[None]:
+    """Put the record into the batch as a new one, and store its custom fields."""
+    record, resolver = deleted.record, batch.resolvers[kind]
+    batch.logged_as[kind, record.id] = "restored"
+    if record.custom_fields:
+        rows = [custom_field_row(batch.client, kind, record.id, custom_field) for custom_field in record.custom_fields]
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, rows)
+    record.updated_us = max(batch.now_us, record.updated_us + 1)
+    resolver.by_id[record.id] = resolver.created[record.id] = record
+    resolver.statuses[record.id] = record.status
+    if (primary := primary_key(record)) is not None:
+        resolver.by_primary[primary] = record
+    if isinstance(record, Contact) and record.linkedin_key is not None:
+        resolver.by_linkedin[record.linkedin_key] = record
+
+
+def _restore_links(batch: Batch, kind: int, rows: Sequence[Row]) -> Plan[None]:
+    """Let the record's object ids and former addresses lead to it again, except those of another record."""
+    links = batch.resolvers[kind].links
+    refs = {(row[1], row[2], row[3]): row for row in rows}
+    taken: dict[tuple[str, str, str], Row] = {}
+    if refs:
+        for row in (yield Execute(history_sql.LINK_BY_REF, [(batch.client, *ref) for ref in sorted(refs)])):
+            taken[row[1], row[2], row[3]] = row
+    for ref, row in sorted(refs.items()):
+        if ref in taken:
+            link = Link(ref, *taken[ref][4:7])
+            links.by_ref[ref] = link
+            if link.parking_id is not None and row[6] is not None:
+                links.set_record(ref, row[5])  # its waiting events join the record
+        elif row[6] is not None:
+            links.by_ref[ref] = links.changed[ref] = Link(ref, row[6], kind, row[5])
+
+
+def _project(batch: Batch, kind: int, deleted: DeletedRecord[Any], ids: Ids) -> Plan[None]:
+    record = deleted.record
+    yield from move_parked(batch)
+    yield from insert_events(batch)
+    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, kind, record.id)])
+    history = [event_of(row) for row in rows]
+    batch.folded[kind, record.id] = Folded(changed=True, late=True)
+    if any(event.via != VIA_API and event.received_us >= deleted.deleted_us for event in history):
+        yield from _set_late_addresses(batch, kind, record, history)
+    if isinstance(record, Contact):
+        yield from _set_company(batch, record, history)
+    yield from project_events(batch, history, ids)
+    for start in range(0, len(deleted.contacts), CONTACTS):
+        yield from _restore_contacts(batch, deleted, deleted.contacts[start : start + CONTACTS])
+
+
+def _set_late_addresses(batch: Batch, kind: int, record: Record, history: list[StoredEvent]) -> Plan[None]:
+    """Give the record the addresses that events named while it was in the bin."""
+    resolver, old = batch.resolvers[kind], primary_key(record)
+    yield from set_addresses(batch, kind, [record.id], {record.id: history})
+    if old is not None and old != primary_key(record):
+        resolver.links.set_record(former_key(kind, old), record.id)
+
+
+def _set_company(batch: Batch, contact: Contact, history: list[StoredEvent]) -> Plan[None]:
+    """Set the contact's company again: it may have been deleted, restored or merged since."""
+    stamp = current_stamp(contact, "company_id")
+    writes = [event for event in history if event.via == VIA_API and event.effective_time == stamp[1:]]
+    named = next((event.detail["fields"]["company_id"] for event in writes if "company_id" in event.detail.get("fields", {})), None)
+    contact.company_id = yield from existing_company(batch, contact.company_id if named is None else named)
+    if named is not None:
+        contact.stamps["company_id"] = stamp
+        if contact.company_id is None:
+            yield from _wait_for_company(batch.client, contact.id, int(named))
+    elif contact.company_id is None:
+        contact.stamps.pop("company_id", None)  # an event that names a company's object sets it, or waits for the company
+
+
+def _wait_for_company(client: int, contact: int, named: int) -> Plan[None]:
+    """Let a contact get its company when that is restored."""
+    ref = ("", "company", str(named))
+    merged = yield from deleted_having(client, COMPANY, [ref])  # the company that it was merged into
+    company = next((each.record_id for each in merged.get(ref, ())), named)
+    rows = yield Execute(FIND_DELETED, [(client, COMPANY, company)])
+    for row in rows:
+        deleted = deleted_of(COMPANY, row[3], row[4])
+        deleted.contacts.append(contact)
+        yield Execute(REPLACE_DELETED, [(*row[:4], content_text(deleted))])
+
+
+def _restore_contacts(batch: Batch, deleted: DeletedRecord[Any], numbers: Sequence[int]) -> Plan[None]:
+    """Give the company back to contacts from which the deletion took it, unless a later write set or unset theirs."""
+    rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in numbers])
+    contacts = [contact for contact in map(contact_of, rows) if _is_waiting(contact, deleted.deleted_us)]
+    for contact in contacts:
+        contact.company_id, contact.updated_us = deleted.record.id, max(batch.now_us, contact.updated_us + 1)
+    if contacts:
+        yield Execute(records_sql.MOVE_CONTACT, [move_row(contact) for contact in contacts])
+        yield from log_moved_contacts(batch, [contact.id for contact in contacts], None, deleted.record.id)
+
+
+def _is_waiting(contact: Contact, deleted_us: Micros) -> bool:
+    return contact.company_id is None and contact.stamps.get("company_id", NEVER)[1] <= deleted_us and "company_id" in contact.stamps

@@ -1,0 +1,1 @@
+"""Projection: deliveries become events, and events become records, in one transaction."""

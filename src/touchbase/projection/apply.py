@@ -1,0 +1,329 @@
+"""Projection of a batch: translated deliveries of one client become changed records, in one transaction.
+
+Load the records that the batch names, resolve the subject of each event, insert the events, fold the new ones into their records,
+save the changed records, and mark the deliveries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
+from touchbase.clients.sql import statements as clients_sql
+from touchbase.clients.sql.statements import client_of
+from touchbase.common.field_limits import CUSTOM_FIELDS
+from touchbase.common.timestamps import Micros
+from touchbase.deliveries.delivery import waiting_since
+from touchbase.deliveries.sql import statements as inbox_sql
+from touchbase.deliveries.work import WorkReport
+from touchbase.history import sql as history_sql
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.identity_links import Link, Links
+from touchbase.history.sql import event_of, event_row
+from touchbase.identity.event_subject import EventSubject
+from touchbase.identity.lookup import fill_resolvers
+from touchbase.identity.resolution import Resolver
+from touchbase.projection.batch import Batch, EventKey, Target, target_of
+from touchbase.projection.companies import link_companies, relink_companies
+from touchbase.projection.custom_fields import rename_fields
+from touchbase.projection.deleted_records import set_aside_events_of_deleted
+from touchbase.projection.delivery_outcomes import KNOWN_ALREADY, mark
+from touchbase.projection.delivery_parts import DeliveryInParts, end_part
+from touchbase.projection.fetch_queue import update_fetch_queue
+from touchbase.projection.inbox_batch import merge_reports
+from touchbase.projection.known_events import by_receipt, drop_known_facts
+from touchbase.projection.messages import message_needs, named_messages, store_messages
+from touchbase.projection.normalization import NormalizedDelivery, Outcome, outcome_of, stored_event
+from touchbase.projection.repeats import drop_repeats, split_at_repeats
+from touchbase.projection.reprojection import reproject
+from touchbase.projection.save import fold_custom_fields, save_records, unite_records
+from touchbase.projection.separate import separate_records
+from touchbase.projection.suppression_guard import clear_bodies, withhold
+from touchbase.projection.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
+from touchbase.records.models import Record
+from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Row
+
+MAX_PARKED = 5_000
+"""Events that wait for the address of one object: they are applied in one transaction once it is known."""
+TOO_MANY_PARKED = (
+    f"{MAX_PARKED:,} events wait for the address of the object that it is about, and no more are stored; "
+    "give the object an e-mail address in the tool or connect a token to fetch it, then replay this webhook"
+)
+
+IN_USE = (ACTIVE,)
+NOT_DELETED = (ACTIVE, SUSPENDED)
+ANY_STATE = (ACTIVE, SUSPENDED, DELETING)
+"""States of a client in which its deliveries are applied: by the worker, for an erasure, and for a dry run."""
+LINKS_PER_EVENT = 12
+"""Links that one event may create: its own, and those of the records that it unites."""
+
+
+def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapping[str, int]:
+    """Return the ids that applying these may use: at most one record per event, and links for all that it names or unites.
+
+    The number of custom fields in parked events is unknown: each further attempt reserves four times as many ids.
+    """
+    events = [subject.event for normalized in claimed for subject in normalized.subjects]
+    count = len(events)
+    links = sum(LINKS_PER_EVENT if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
+    fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
+    needs = {"contact": count, "company": count, "link": links, "custom_field": fields} | suppression_needs(events)
+    needs |= message_needs(events)
+    return {name: many * 4**attempt for name, many in needs.items()}
+
+
+def apply_batch(
+    client: int,
+    claimed: Sequence[NormalizedDelivery],
+    ids: Ids,
+    now_us: Micros,
+    states: Container[str] = IN_USE,
+    in_parts: DeliveryInParts | None = None,
+) -> Plan[WorkReport]:
+    """Apply translated deliveries; events that another worker has applied change nothing.
+
+    Nothing is applied if the client is no longer in one of these states. With `in_parts`, `claimed` is a part of one delivery, which is
+    marked after the last part.
+    """
+    report = WorkReport()
+    for part in split_at_repeats(claimed):
+        report = merge_reports(report, (yield from _apply_part(client, part, ids, now_us, states, in_parts)))
+    return report
+
+
+def _apply_part(
+    client: int, claimed: Sequence[NormalizedDelivery], ids: Ids, now_us: Micros, states: Container[str], in_parts: DeliveryInParts | None
+) -> Plan[WorkReport]:
+    found = [client_of(row) for row in (yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)]))]
+    if not found or found[0].state not in states:
+        return WorkReport()
+    settings = found[0].settings
+    outcomes = [outcome_of(normalized) for normalized in claimed]
+    listed = named_addresses(outcomes)
+    withheld = yield from withhold(client, outcomes, now_us)
+    note_erased(listed, outcomes)
+    named = named_messages(outcomes)
+    yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
+    drop_repeated(listed, outcomes)
+    batch = new_batch(client, now_us, settings, ids)
+    batch.deliveries = [outcome.delivery.id for outcome in outcomes]
+    yield from drop_known_facts(batch, outcomes)
+    subjects = [subject for outcome in outcomes for subject in outcome.subjects]
+    new: list[StoredEvent] = []
+    if subjects or batch.retimed:
+        new = yield from _apply_subjects(batch, subjects, outcomes, ids)
+    yield from update_suppressions(batch, listed, new, ids)
+    yield from store_messages(batch, named, new, ids)
+    oldest = min(
+        (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
+    )
+    report = WorkReport(created=sum(len(resolver.created) for resolver in batch.resolvers.values()), oldest_us=oldest)
+    if in_parts is None:
+        yield from mark(batch, outcomes, report)
+    else:
+        yield from end_part(batch, outcomes[0], in_parts, withheld.deliveries, report)
+    yield from clear_bodies(withheld, now_us)
+    return report
+
+
+def _apply_subjects(batch: Batch, subjects: Sequence[EventSubject], outcomes: list[Outcome], ids: Ids) -> Plan[list[StoredEvent]]:
+    """Change the records that the subjects are about; return the events that are new to their record."""
+    yield from fill_resolvers(batch.client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
+    yield from set_aside_events_of_deleted(batch, outcomes)
+    _resolve_all(batch, outcomes)
+    yield from refuse_above_limit(batch)
+    yield from unite_records(batch)
+    yield from move_parked(batch)
+    yield from separate_records(batch)
+    new = yield from insert_events(batch)
+    yield from project_events(batch, new, ids)
+    yield from update_fetch_queue(batch, outcomes)
+    return new
+
+
+def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -> Batch:
+    """Return an empty batch."""
+
+    def link_id() -> int:
+        return ids.take("link")
+
+    resolvers = {
+        CONTACT: Resolver(client, CONTACT, lambda: ids.take("contact"), Links(CONTACT, link_id), settings.create_unknown),
+        COMPANY: Resolver(client, COMPANY, lambda: ids.take("company"), Links(COMPANY, link_id), settings.create_unknown),
+    }
+    return Batch(client, now_us, settings, resolvers)
+
+
+def project_events(batch: Batch, new: list[StoredEvent], ids: Ids) -> Plan[None]:
+    """Fold events that are new to their records, save the records, and mark deliveries whose stored events moved."""
+    yield from _fold(batch, new)
+    yield from fold_custom_fields(batch, new, ids)
+    company_events = yield from reproject(batch, new, ids)
+    company_events += yield from relink_companies(batch)
+    yield from link_companies(batch, [*new, *company_events])
+    yield from save_records(batch)
+    yield from rename_fields(batch, ids)
+    if batch.unparked:
+        yield Execute(inbox_sql.UNPARK_DELIVERY, [(batch.client, number, batch.now_us) for number in sorted(batch.unparked)])
+    if batch.emptied:
+        yield Execute(inbox_sql.IGNORE_EMPTIED, [(batch.client, number, KNOWN_ALREADY, batch.now_us) for number in sorted(batch.emptied)])
+
+
+def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
+    for outcome in sorted(outcomes, key=by_receipt):
+        for subject in outcome.subjects:
+            if _is_duplicate(batch, subject):
+                outcome.repeated += 1
+                continue
+            found = batch.resolvers[subject.kind].resolve(subject)
+            if found is None:
+                outcome.unknown += 1
+                continue
+            batch.facts.add((subject.key, None if subject.own_id else subject.at))
+            if (subject.key, outcome.delivery.id) in batch.waiting:
+                outcome.repeated += 1
+                continue
+            target = target_of(found) if isinstance(found, Link) else (subject.kind, found.id)
+            _add_pending(batch, target, outcome, subject)
+    for resolver in batch.resolvers.values():
+        resolver.unite_equal()
+    batch.follow_unions()
+
+
+def _is_duplicate(batch: Batch, subject: EventSubject) -> bool:
+    """Whether an earlier event of the batch is the same fact."""
+    return (subject.key, None if subject.own_id else subject.at) in batch.facts
+
+
+def _add_pending(batch: Batch, target: Target, outcome: Outcome, subject: EventSubject) -> None:
+    batch.resolvers[subject.kind].record_addresses(subject)
+    event = stored_event(subject, outcome.delivery, *target, batch.settings)
+    outcome.problems |= event.detail.get("problems", {})
+    batch.pending.setdefault(target, []).append(event)
+    if target[0] == EXTERNAL:
+        outcome.parked += 1
+        outcome.unknown += subject.primary is not None  # the address has no record, and the event may not create one
+    batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
+
+
+def refuse_above_limit(batch: Batch) -> Plan[None]:
+    """Drop the events of objects that have `MAX_PARKED` waiting events; their deliveries fail, and can be replayed."""
+    parking = {target for target in batch.pending if target[0] == EXTERNAL}
+    if not parking:
+        return
+    rows = yield Execute(history_sql.EVENT_COUNTS, [(batch.client, *target) for target in sorted(parking)])
+    counts: dict[int, int] = {row[0]: row[1] for row in rows}
+    full = [target for target in parking if counts.get(target[1], 0) + len(batch.pending[target]) > MAX_PARKED]
+    for target in full:
+        keys = sorted({(*target, event.occurred_us, event.key) for event in batch.pending[target]})
+        rows = yield Execute(history_sql.EVENT_BY_KEY, [(batch.client, *key) for key in keys])
+        waiting = {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in map(event_of, rows)}
+        refused = set([key for key in keys if key not in waiting][max(0, MAX_PARKED - counts.get(target[1], 0)) :])
+        batch.pending[target] = [event for event in batch.pending[target] if (*target, event.occurred_us, event.key) not in refused]
+        for outcome in (outcome for key in refused for outcome in batch.causes.pop(key)):
+            outcome.parked -= 1
+            outcome.refused = TOO_MANY_PARKED
+
+
+def move_parked(batch: Batch) -> Plan[None]:
+    """Move the events of links that were resolved into the history of the record, or to another link."""
+    targets = {parking_id: target_of(link) for resolver in batch.resolvers.values() for parking_id, link in resolver.links.vacated.items()}
+    if not targets:
+        return
+    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, parking_id) for parking_id in targets])
+    yield Execute(history_sql.DELETE_EVENTS_OF, [(batch.client, EXTERNAL, parking_id) for parking_id in targets])
+    for row in rows:
+        event = event_of(row)
+        event.record_kind, event.record_id = targets[event.record_id]
+        if event.delivery_id is not None and event.record_kind != EXTERNAL:
+            batch.unparked.add(event.delivery_id)
+        batch.moved.append(event)
+
+
+def insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
+    """Insert all events; return the events that are new to their record."""
+    by_key: dict[EventKey, StoredEvent] = {}
+    rows: list[Row] = []
+    final: dict[Target, int] = {}
+    # Moved events come first, so that the delivery that brought them first stays their cause.
+    for event in [*batch.moved, *(event for events in batch.pending.values() for event in events)]:
+        if (target := (event.record_kind, event.record_id)) not in final:
+            final[target] = batch.final(*target)
+        event.record_id = final[target]
+        key = (event.record_kind, event.record_id, event.occurred_us, event.key)
+        if key not in by_key:
+            by_key[key] = event
+            rows.append(event_row(batch.client, event))
+    inserted = yield Execute(history_sql.INSERT_EVENT, rows)
+    new = set(inserted)
+    for event in batch.moved:
+        key = (event.record_kind, event.record_id, event.occurred_us, event.key)
+        if event.delivery_id is not None and (key not in new or by_key[key] is not event):
+            batch.emptied.add(event.delivery_id)
+    inserted_now = new - {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in batch.moved}
+    waiting: list[tuple[EventKey, Outcome]] = []
+    for key, outcomes in batch.causes.items():
+        for position, outcome in enumerate(outcomes):
+            is_first = key in inserted_now and position == 0
+            if key[0] != EXTERNAL:
+                _count(outcome, applied=is_first)
+            elif not is_first:
+                waiting.append((key, outcome))
+    if waiting:
+        yield from _count_parked_repeats(batch, waiting)
+    return [event for key, event in by_key.items() if key in new and key[0] != EXTERNAL]
+
+
+def _count_parked_repeats(batch: Batch, waiting: list[tuple[EventKey, Outcome]]) -> Plan[None]:
+    """Count a fact that already waits as a repeat, unless it is from the same delivery (a replay)."""
+    rows = yield Execute(history_sql.EVENT_BY_KEY, [(batch.client, *key) for key in sorted({key for key, _ in waiting})])
+    owners = {(event.record_kind, event.record_id, event.occurred_us, event.key): event.delivery_id for event in map(event_of, rows)}
+    for key, outcome in waiting:
+        if owners.get(key) != outcome.delivery.id:
+            outcome.parked -= 1
+            outcome.repeated += 1
+
+
+def _count(outcome: Outcome, *, applied: bool) -> None:
+    if applied:
+        outcome.applied += 1
+    else:
+        outcome.repeated += 1
+
+
+def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
+    for kind, number in [*(target for target, _ in batch.retimed), *batch.removed_times]:
+        batch.folded.setdefault((kind, batch.final(kind, number)), Folded()).late = True
+    words = {kind: batch.settings.words(kind) for kind in (CONTACT, COMPANY)}
+    for event in new:
+        batch.triggers.setdefault((event.record_kind, event.record_id), []).append(event)
+        record = batch.resolvers[event.record_kind].by_id[event.record_id]
+        folded = batch.folded.get((event.record_kind, event.record_id))
+        if folded is None:
+            folded = batch.folded[event.record_kind, event.record_id] = Folded()
+        fold_event(record, event, folded, words[event.record_kind])
+        if (origin := origin_write(event)) is not None:
+            folded.changed |= write_field(record, "origin", *origin)
+    late = [target for target, folded in batch.folded.items() if folded.late]
+    if late:
+        yield from _refold(batch, late)
+
+
+def _refold(batch: Batch, late: list[Target]) -> Plan[None]:
+    rows = yield Execute(history_sql.STATUS_ENTRIES_OF, [(batch.client, *target) for target in late])
+    histories: dict[Target, list[StoredEvent]] = {target: [] for target in late}
+    for row in rows:
+        histories[row[1], row[2]].append(event_of(row))
+    for target, history in histories.items():
+        record: Record = batch.resolvers[target[0]].by_id[target[1]]
+        before = _status_values(record)
+        refold_status(record, history, batch.settings.words(target[0]))
+        batch.folded[target].changed |= before != _status_values(record)
+
+
+def _status_values(record: Record) -> tuple[object, ...]:
+    """Return everything that folding a status sets."""
+    entry = (record.status_entry_us, record.status_entry_key, record.status_cause, record.status_path)
+    return (record.status, record.previous_status, record.status_changed_us, *entry)

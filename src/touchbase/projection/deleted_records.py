@@ -1,0 +1,136 @@
+"""Events about deleted records: what happened before the deletion belongs to the deleted record, what came after it does not.
+
+An event is about a deleted record if the record had one of its identities, and the event's effective time is before the deletion. It is
+stored in the deleted record's history, which stays in `event`, and counts when the record is restored. So the order in which a
+deletion and webhooks arrive does not matter. A later event finds no record under these identities, and creates one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import sql as history_sql
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import NEVER
+from touchbase.history.sql import REF, event_row
+from touchbase.identity.event_subject import EventSubject
+from touchbase.projection.batch import Batch
+from touchbase.projection.normalization import Outcome, stored_event
+from touchbase.records.models import Record
+from touchbase.records.primary_keys import former_key, owned_since
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Row, Statement
+
+DELETED_LINK: Columns = (*REF, ("record_kind", "bigint"), ("record_id", "bigint"), ("id", "bigint"), ("deleted_us", "bigint"))
+# Run once for each inbox batch; no row for a client without deleted records.
+ANY_DELETED = Statement(
+    "any_deleted",
+    (("client", "bigint"),),
+    body="SELECT 1 FROM p WHERE EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = p.client)",
+)
+DELETED_BY_REF = Statement(
+    "deleted_by_ref",
+    REF,
+    body=f"SELECT {names(DELETED_LINK, 't.')} FROM p CROSS JOIN deleted_link t WHERE {history_sql.REF_MATCH}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A deleted record that had an identity."""
+
+    record_id: int
+    deleted_us: Micros
+    is_former: bool
+    """Whether the identity is an address that the record had lost already, so that another one may have had it."""
+
+
+def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref, list[Deletion]]]:
+    """Return the deleted records that had these identities, the first deleted first."""
+    wanted = sorted(set(refs))
+    rows = (yield Execute(DELETED_BY_REF, [(client, *ref) for ref in wanted])) if wanted else []
+    found: dict[Ref, list[Deletion]] = {}
+    for row in sorted(rows, key=lambda row: (row[7], row[5])):
+        if row[4] == kind:
+            found.setdefault((row[1], row[2], row[3]), []).append(Deletion(row[5], row[7], row[1] == "" and row[6] is not None))
+    return found
+
+
+def set_aside_events_of_deleted(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
+    """Store the events about deleted records in their histories, and remove them from these outcomes."""
+    batch.retimed = [each for each in batch.retimed if each[0][1] in batch.resolvers[each[0][0]].by_id]
+    subjects = [subject for outcome in outcomes for subject in outcome.subjects]
+    if not subjects or not (yield Execute(ANY_DELETED, [(batch.client,)])):
+        return
+    deleted: dict[int, dict[Ref, list[Deletion]]] = {}
+    for kind in batch.resolvers:
+        refs = {ref for subject in subjects if subject.kind == kind for ref in _refs(subject)}
+        deleted[kind] = yield from deleted_having(batch.client, kind, refs)
+    stored: list[tuple[StoredEvent, Outcome]] = []
+    for outcome in outcomes:
+        remaining: list[EventSubject] = []
+        for subject in outcome.subjects:
+            record_id = _deleted_record(batch, subject, deleted[subject.kind])
+            if record_id is None:
+                remaining.append(subject)
+            else:
+                batch.resolvers[subject.kind].record_addresses(subject)
+                stored.append((stored_event(subject, outcome.delivery, subject.kind, record_id, batch.settings), outcome))
+        outcome.subjects = remaining
+    if stored:
+        yield from _insert(batch.client, stored)
+
+
+def _insert(client: int, stored: Sequence[tuple[StoredEvent, Outcome]]) -> Plan[None]:
+    first: dict[Row, tuple[StoredEvent, Outcome]] = {}
+    for event, outcome in stored:
+        key = (event.record_kind, event.record_id, event.occurred_us, event.key)
+        if key in first:
+            outcome.repeated += 1
+        else:
+            first[key] = (event, outcome)
+    made = set((yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for event, _ in first.values()])))
+    for key, (_, outcome) in first.items():
+        if key in made:
+            outcome.applied += 1
+        else:
+            outcome.repeated += 1
+
+
+def _refs(subject: EventSubject) -> list[Ref]:
+    """Return the identities of a subject, the deciding one first."""
+    primary = None if subject.primary is None else former_key(subject.kind, subject.primary)
+    linkedin = ("", "linkedin", subject.linkedin) if subject.linkedin is not None and subject.kind == CONTACT else None
+    return [ref for ref in (primary, subject.ref, linkedin) if ref is not None]
+
+
+def _deleted_record(batch: Batch, subject: EventSubject, deleted: dict[Ref, list[Deletion]]) -> int | None:
+    """Return the deleted record that an event is about; None if it is about a record that exists, or a new one."""
+    at = subject.stamp[1]
+    for ref in _refs(subject):
+        found = next((each for each in deleted.get(ref, ()) if at < each.deleted_us), None)
+        owner = _owner(batch, subject, ref)
+        if found is not None:
+            return found.record_id if owner is None or not found.is_former or _is_later(owner, ref, found, at) else None
+        if owner is not None:
+            return None
+    return None
+
+
+def _owner(batch: Batch, subject: EventSubject, ref: Ref) -> Record | None:
+    """Return the existing record that has an identity."""
+    resolver = batch.resolvers[subject.kind]
+    if ref == subject.ref:
+        number = resolver.links.record_id(ref)
+        return None if number is None else resolver.by_id.get(number)
+    return (resolver.by_linkedin if ref[1] == "linkedin" else resolver.by_primary).get(ref[2])
+
+
+def _is_later(owner: Record, ref: Ref, found: Deletion, at: Micros) -> bool:
+    """Whether a record got a former address of a deleted record only after an event."""
+    field = "linkedin_url" if ref[1] == "linkedin" else ref[1]
+    since = owned_since(owner, field)
+    return at < since if since is not None else owner.stamps.get(field, NEVER)[1] >= found.deleted_us

@@ -1,0 +1,205 @@
+"""Inbox batches: reading claimed deliveries before `apply_batch`, the same in all engines."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from touchbase.common.field_limits import storable
+from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.limits import MAX_EVENTS, is_large
+from touchbase.deliveries.work import IsolatedReader, ReadResult, Translate, WorkReport
+from touchbase.errors import TouchbaseError
+from touchbase.history.events import Translation
+from touchbase.identity.event_subject import EventSubject
+from touchbase.identity.scan import find_addresses
+from touchbase.projection.normalization import NormalizedDelivery, cost_of, normalize
+
+MAX_REASON_LENGTH = 500
+_NO_DELIVERY = Delivery(0, "", 0, "", "", 0)
+"""Placeholder for the delivery in the result of a translator process."""
+
+
+@dataclass(slots=True)
+class FailedDelivery:
+    """A delivery that could not be read, with the reason; `for_good` if a retry is useless."""
+
+    delivery: Delivery
+    why: str
+    for_good: bool = False
+
+
+@dataclass(slots=True)
+class InboxBatch:
+    """Claimed deliveries in normal form, deliveries that could not be read, and large deliveries, which are applied alone."""
+
+    claimed: list[NormalizedDelivery]
+    broken: list[FailedDelivery]
+    large: list[Delivery] = field(default_factory=list)
+
+    def __iadd__(self, other: InboxBatch) -> InboxBatch:
+        self.claimed += other.claimed
+        self.broken += other.broken
+        self.large += other.large
+        return self
+
+
+ReadBatch = Callable[[Sequence[Delivery], Translate], Coroutine[None, None, InboxBatch]]
+"""Reads deliveries in the engine's way: on a thread or in slices."""
+
+
+def split_large(deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
+    """Split off large deliveries from a batch, because they are applied alone."""
+    return [delivery for delivery in deliveries if not is_large(delivery)], [delivery for delivery in deliveries if is_large(delivery)]
+
+
+async def read_batch(deliveries: Sequence[Delivery], translate: Translate, here: Callable[[], Awaitable[InboxBatch]]) -> InboxBatch:
+    """Read each delivery: in a translator process if there is a pool, else with `here`."""
+    if isinstance(translate, IsolatedReader):
+        return _batch_of(deliveries, await translate.read_many(deliveries))
+    return await here()
+
+
+async def read_batches(
+    deliveries: Sequence[Delivery], size: int, translate: Translate, read: ReadBatch
+) -> AsyncGenerator[InboxBatch, None]:
+    """Read deliveries in chunks; while one is applied, the next is read, or the next two with translator processes."""
+    reading = deque[asyncio.Task[InboxBatch]]()
+    try:
+        for first in range(0, len(deliveries), size):
+            reading.append(asyncio.create_task(read(deliveries[first : first + size], translate)))
+            if len(reading) > isinstance(translate, IsolatedReader):
+                yield await reading.popleft()
+        while reading:
+            yield await reading.popleft()
+    finally:
+        for each in reading:
+            each.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+
+
+def translate_batch(deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
+    """Read each delivery; a failure of its adapter does not affect the others.
+
+    The scan for addresses of erased people runs here too: it is slow, and no transaction is open yet.
+    """
+    return _batch_of(deliveries, [read_delivery(delivery, translate) for delivery in deliveries])
+
+
+def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
+    """Do for one delivery what needs no transaction: scan it for addresses, translate it and normalize its events."""
+    result = ReadResult()
+    try:
+        if delivery.guarded:
+            named = find_addresses(delivery)
+            result.mentions, result.unsearchable = named.refs, named.unsearchable is not None
+        result.normalized = _normalized(delivery, translate)
+    except MemoryError:
+        raise
+    except Exception as error:
+        result.why = failure_reason(error)
+    return result
+
+
+def pack_result(result: ReadResult) -> ReadResult:
+    """Prepare a result for another process: without the delivery, and with pickled parts if one transaction cannot apply all events."""
+    if (normalized := result.normalized) is not None:
+        normalized.delivery = _NO_DELIVERY
+        if normalized.cost > MAX_EVENTS:
+            normalized.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _split_subjects(normalized)]
+            normalized.subjects = []
+    return result
+
+
+def subject_parts(normalized: NormalizedDelivery) -> list[Callable[[], NormalizedDelivery]]:
+    """Split a delivery into parts that fit into one transaction each; each part is unpickled when it is called for."""
+    if not normalized.packed:
+        return [partial(replace, normalized, subjects=part) for part in _split_subjects(normalized)]
+    return [partial(_unpacked, normalized, part) for part in normalized.packed]
+
+
+def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list[NormalizedDelivery]], list[NormalizedDelivery]]:
+    """Group deliveries, in order, by what one transaction applies; return the groups, and those too large for one transaction."""
+    made: list[list[NormalizedDelivery]] = []
+    room = 0
+    for normalized in claimed:
+        events = max(1, normalized.cost)
+        if events > MAX_EVENTS:
+            continue
+        if events > room:
+            made.append([])
+            room = MAX_EVENTS
+        made[-1].append(normalized)
+        room -= events
+    return made, [normalized for normalized in claimed if normalized.cost > MAX_EVENTS]
+
+
+def failure_reason(error: Exception) -> str:
+    """Return an unexpected error as one sentence, for the delivery's `error`."""
+    return storable(f"{type(error).__name__}: {error}", MAX_REASON_LENGTH) or ""
+
+
+def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
+    """Return the sum of two reports."""
+    ended, problems, outcomes = Counter(one.ended), Counter(one.problems), Counter(one.outcomes)
+    ended.update(other.ended)
+    problems.update(other.problems)
+    outcomes.update(other.outcomes)
+    oldest = min((at for at in (one.oldest_us, other.oldest_us) if at is not None), default=None)
+    return WorkReport(
+        one.taken + other.taken,
+        dict(ended),
+        one.created + other.created,
+        oldest,
+        one.more or other.more,
+        problems=dict(problems),
+        outcomes=dict(outcomes),
+        applied_since_us=one.applied_since_us + other.applied_since_us,
+        calls=one.calls + other.calls,
+        traced=one.traced + other.traced,
+    )
+
+
+def _batch_of(deliveries: Sequence[Delivery], result: Sequence[ReadResult]) -> InboxBatch:
+    batch = InboxBatch([], [])
+    for delivery, one in zip(deliveries, result, strict=True):
+        delivery.addresses, delivery.unsearchable = one.mentions, one.unsearchable
+        if one.why is None:
+            normalized: NormalizedDelivery = one.normalized
+            normalized.delivery = delivery
+            batch.claimed.append(normalized)
+            continue
+        if delivery.guarded and delivery.addresses is None:
+            delivery.addresses = set()  # a second scan could break or delay the transaction that stores the failure
+        batch.broken.append(FailedDelivery(delivery, one.why, one.for_good))
+    return batch
+
+
+def _normalized(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
+    try:
+        translation: Translation | TouchbaseError = translate(delivery)
+    except TouchbaseError as error:
+        translation = error
+    return normalize(delivery, translation)
+
+
+def _split_subjects(normalized: NormalizedDelivery) -> list[list[EventSubject]]:
+    """Split the subjects, in order, by what one transaction applies."""
+    parts: list[list[EventSubject]] = [[]]
+    room = MAX_EVENTS
+    for subject in normalized.subjects:
+        cost = cost_of(subject)
+        if cost > room and parts[-1]:
+            parts.append([])
+            room = MAX_EVENTS
+        parts[-1].append(subject)
+        room -= cost
+    return parts
+
+
+def _unpacked(normalized: NormalizedDelivery, part: bytes) -> NormalizedDelivery:
+    return replace(normalized, subjects=pickle.loads(part), packed=[])  # noqa: S301 (made by `pack_result` in our translator process)

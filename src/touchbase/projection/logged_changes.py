@@ -1,0 +1,96 @@
+"""What a batch changed, as events of the log: each saved record is compared with what it was when the batch loaded it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
+from touchbase.event_log.sql.log import log_events
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.projection.batch import Batch, Target
+from touchbase.records.logged_changes import difference, events_of, state_of, state_of_shown
+from touchbase.records.models import Record
+from touchbase.records.primary_keys import shown_values
+from touchbase.sql.statement import Plan
+
+MOST_DELIVERIES = 10
+"""Ids of deliveries in the cause of one event."""
+MERGED = "merged"
+
+
+def log_saved(batch: Batch, kind: int, old: Sequence[Record], new: Sequence[Record]) -> Plan[None]:
+    """Log what the batch changed in these saved records, and in contacts that a union of companies moved."""
+    words, resolver = batch.settings.words(kind), batch.resolvers[kind]
+    merged = _merged(batch, kind)
+    events: list[LoggedEvent] = []
+    for record in new:
+        what = batch.logged_as.get((kind, record.id), "created")
+        what = MERGED if record.id in merged and what == "created" else what
+        events += _events(batch, record, {}, state_of(record, words), what, merged, is_new=True)
+    for record in old:
+        before = state_of_shown(kind, resolver.shown[record.id], words)
+        if kind == CONTACT and record.id in batch.moved_contacts:
+            before["company_id"] = batch.moved_contacts[record.id][0]
+        what = MERGED if record.id in merged else batch.logged_as.get((kind, record.id), "updated")
+        # Custom fields that are loaded with the record may be older than the noted ones.
+        events += _events(batch, record, before, state_of_shown(kind, shown_values(record), words), what, merged)
+    if kind == CONTACT:
+        saved = {record.id for record in (*old, *new)}
+        for number, (gone, company) in sorted(batch.moved_contacts.items()):
+            if number not in saved:
+                events.append(moved_contact(batch.client, number, gone, company, batch.now_us, _cause(batch, (kind, number))))
+    yield from log_events(events)
+
+
+def moved_contact(client: int, contact: int, before: int | None, after: int | None, at: int, cause: Mapping[str, Any]) -> LoggedEvent:
+    """Return the event of a contact of which only the company changed."""
+    return LoggedEvent(client, record_event(CONTACT, "updated"), at, CONTACT, contact, {"company_id": (before, after)}, cause)
+
+
+def log_moved_contacts(batch: Batch, contacts: Sequence[int], before: int | None, after: int | None) -> Plan[None]:
+    """Log contacts that a request moved from one company to another."""
+    cause = batch.cause or {}
+    yield from log_events([moved_contact(batch.client, number, before, after, batch.now_us, cause) for number in contacts])
+
+
+def _events(
+    batch: Batch,
+    record: Record,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    what: str,
+    merged: Mapping[int, list[int]],
+    *,
+    is_new: bool = False,
+) -> list[LoggedEvent]:
+    target = (batch.kind_of(record), record.id)
+    for name, (old, new) in batch.customs.get(target, {}).items():
+        if old is not None and not is_new:
+            before[f"cf.{name}"] = old
+        after[f"cf.{name}"] = new
+    events = events_of(record, difference(before, after), batch.now_us, _cause(batch, target), what)
+    if what == MERGED:
+        events[0].data = {MERGED: merged[record.id]}
+    return events
+
+
+def _merged(batch: Batch, kind: int) -> dict[int, list[int]]:
+    """Return the stored records that ended, by the record that they belong to now."""
+    found: dict[int, list[int]] = {}
+    for absorbed, _ in batch.resolvers[kind].united:
+        if absorbed.id not in batch.resolvers[kind].created:
+            found.setdefault(batch.final(kind, absorbed.id), []).append(absorbed.id)
+    return found
+
+
+def _cause(batch: Batch, target: Target) -> Mapping[str, Any]:
+    """Return what caused the change of a record: the request, else the deliveries of its new events, else those of the batch."""
+    if batch.cause is not None:
+        return batch.cause
+    events = [event for event in batch.triggers.get(target, ()) if event.delivery_id is not None]
+    if not events:
+        return {"origin": DELIVERY, "deliveries": batch.deliveries[:MOST_DELIVERIES]}
+    newest: StoredEvent = max(events, key=lambda event: (event.received_us, event.delivery_id or 0))
+    numbers = sorted({event.delivery_id for event in events if event.delivery_id is not None})
+    return {"origin": DELIVERY, "tool": newest.tool, "channel": newest.channel, "deliveries": numbers[-MOST_DELIVERIES:]}
