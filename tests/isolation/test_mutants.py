@@ -167,7 +167,8 @@ UNNOTICED: dict[str, str] = {
     "jobs.sql.create_limited_job": "counts the client's own uploads; the probes do not come near the limit",
     "inbox.sql.refused.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is tried in tests/storage/test_contract_refused.py",
-    "deliveries.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
+    "deliveries.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has "
+    "none such",
     "deliveries.sql.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
     "such; its id is no "
     "other client's in any case",
