@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from touchbase.common import normalize
 from touchbase.common.field_limits import InvalidText
-from touchbase.common.normalize import company_domain, email_key, find_company_domain, find_email_key, linkedin_key, linkedin_search_key
+from touchbase.common.normalize import (
+    company_domain,
+    email_key,
+    email_text,
+    find_company_domain,
+    find_email_key,
+    linkedin_key,
+    linkedin_search_key,
+)
 
 LOCAL = "aZ09_!#$%&'*+-/=?^`{|}~.\"@ é"
 HOST = "aZ09-._é。x@"
@@ -44,7 +52,7 @@ def by_the_library(email: str) -> str | None:
 @example("a@1.2.3.4")
 @example("a@b.co\n")
 def test_find_email_key__agrees_with_the_email_validator_library(email: str) -> None:
-    assert find_email_key(email) == by_the_library(email.strip())
+    assert find_email_key(email) == by_the_library(email_text(email))
 
 
 @given(
@@ -61,7 +69,7 @@ def test_find_email_key__agrees_with_the_email_validator_library(email: str) -> 
 @example("jane@" + ".".join(["éa" * 3] * 4))
 @example("x" * 64 + "@" + ".".join(["é", *["a" * 50] * 4]))
 def test_find_email_key__of_international_domains_agrees_with_the_email_validator_library(email: str) -> None:
-    assert find_email_key(email) == by_the_library(email.strip())
+    assert find_email_key(email) == by_the_library(email_text(email))
 
 
 HANGUL = "".join(map(chr, range(0xAC00, 0xAC00 + 248)))
@@ -126,7 +134,29 @@ def test_email_key__is_lower_case_with_an_ascii_domain(email: str, key: str) -> 
 
 
 @pytest.mark.parametrize(
-    "email", ["", "jane", "jane@", "@example.com", "jane@example", "a b@example.com", "Jane <jane@example.com>", "a@b.co,c@d.co", "a@-b.co"]
+    "text",
+    [
+        "Jane Doe <jane@example.com>", "<jane@example.com>", "mailto:jane@example.com", "MAILTO:jane@example.com?subject=hi",
+        "'jane@example.com'",
+        '"jane@example.com"', '["jane@example.com"]', "jane@example.com.", "jane@example.com,", "\u200bjane@example.com\ufeff",
+        "\u00a0jane@example.com ", "jane@example.com; joe@example.com", "jane@example.com joe@example.com",
+        "=?utf-8?q?J=C3=BCrgen?= <jane@example.com>", "Doe, Jane <jane@example.com>",
+    ],
+)  # fmt: skip
+def test_email_key__is_equal_for_every_way_to_write_an_address(text: str) -> None:
+    assert email_key(text) == "jane@example.com"
+    assert email_text(text) == "jane@example.com"
+
+
+@given(st.text(max_size=80) | st.text("<>@,;. \"'a", max_size=40))
+def test_email_text__of_any_text_with_an_address_has_nothing_more_to_remove(text: str) -> None:
+    if find_email_key(text) is not None:
+        assert email_text(email_text(text)) == email_text(text)
+
+
+@pytest.mark.parametrize(
+    "email",
+    ["", "jane", "jane@", "@example.com", "jane@example", "a b@example.com", "Jane <jane at example.com>", "a@b@c.co", "a@-b.co", "N/A"],
 )
 def test_email_key__refuses_an_invalid_address_with_a_reason(email: str) -> None:
     with pytest.raises(InvalidText, match=r"^is not an e-mail address: .+") as refused:
@@ -154,6 +184,13 @@ PROFILE = "linkedin.com/in/jane-doe"
         "https://www.linkedin.com/in/jane-doe,",
         "https://www.linkedin.com/in/jane-doe/, ;",
         "linkedin.com/in/jane-doe%2C?trk=x",
+        "https://https://www.linkedin.com/in/jane-doe",
+        "http://https//www.linkedin.com/in/jane-doe",
+        "https:/www.linkedin.com/in/jane-doe",
+        "https://www.linkedin.com/mwlite/in/jane-doe",
+        "https%3A%2F%2Fwww.linkedin.com%2Fin%2Fjane-doe",
+        "\u200bhttps://www.linkedin.com/in/jane-doe\u200b",
+        "<https://www.linkedin.com/in/jane-doe>",
     ],
 )
 def test_linkedin_key__is_equal_for_every_form_of_a_profile_address(text: str) -> None:
@@ -166,24 +203,32 @@ def test_linkedin_key__is_equal_for_every_form_of_a_profile_address(text: str) -
         ("https://www.linkedin.com/in/jos%C3%A9-%c3%91", "linkedin.com/in/josé-ñ"),
         ("https://www.linkedin.com/in/jose\u0301", "linkedin.com/in/josé"),
         ("https://www.linkedin.com/pub/jane-doe/1/2/3", "linkedin.com/pub/jane-doe/1/2/3"),
-        ("https://www.linkedin.com/sales/lead/ACwAAA,NAME", "linkedin.com/sales/lead/acwaaa,name"),
-        ("https://www.linkedin.com/company/Example/about/", "linkedin.com/company/example"),
+        ("https://www.linkedin.com/sales/lead/ACwAAA,NAME_SEARCH,x1", "linkedin.com/in/acwaaa"),
+        ("https://www.linkedin.com/sales/people/ACwAAA,NAME_SEARCH", "linkedin.com/in/acwaaa"),
+        ("https://www.linkedin.com/in/ACwAAA", "linkedin.com/in/acwaaa"),
+        ("https://www.linkedin.com/talent/profile/AEMAAA?x=1", "linkedin.com/in/aemaaa"),
+        ("https://www.linkedin.com/recruiter/profile/123,AbC,CAP", "linkedin.com/talent/123"),
+        ("/in/jane-doe", None),
         ("https://www.linkedin.com/in/a%00b", "linkedin.com/in/a%00b"),
         ("https://www.linkedin.com/in/%ff", "linkedin.com/in/%ff"),
-        ("https://notlinkedin.com/in/jane-doe", "https://notlinkedin.com/in/jane-doe"),
-        ("https://linkedin.com.example/in/jane-doe", "https://linkedin.com.example/in/jane-doe"),
-        ("Jane on the Network", "jane on the network"),
-        ("@JaneDoe", "@janedoe"),
     ],
 )
-def test_linkedin_key__normalises_other_addresses_and_texts(text: str, key: str) -> None:
+def test_linkedin_key__of_other_profile_addresses(text: str, key: str | None) -> None:
     assert linkedin_key(text) == key
 
 
 @pytest.mark.parametrize(
-    "text", ["n/a", "N/A ", "none", "-", "--", "...", "unknown", "LinkedIn", "linkedin.com", "https://www.linkedin.com/in/", " "]
-)
-def test_linkedin_key__is_none_for_placeholders(text: str) -> None:
+    "text",
+    [
+        "n/a", "N/A ", "none", "-", "--", "...", "unknown", "LinkedIn", "linkedin.com", "https://www.linkedin.com/in/", " ",
+        "https://www.linkedin.com/in/null", "linkedin.com/in/undefined", "private profile", "Jane on the Network",
+        "@JaneDoe", "jane-doe", "https://www.linkedin.com/company/Example/about/", "https://www.linkedin.com/school/mit",
+        "https://www.linkedin.com/feed/", "https://www.linkedin.com/search/results/people/?keywords=jane", "https://lnkd.in/xyz",
+        "https://www.linkedin.com/pub/dir/Jane/Doe", "https://notlinkedin.com/in/jane-doe", "https://linkedin.com.example/in/jane-doe",
+        "https://example.com/?u=linkedin.com/in/jane-doe", "https://www.linkedin.com/sales/company/123",
+    ],
+)  # fmt: skip
+def test_linkedin_key__is_none_for_what_names_no_person(text: str) -> None:
     assert linkedin_key(text) is None
     assert linkedin_key(linkedin_search_key(text)) is None
 

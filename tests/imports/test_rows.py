@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as some
 
 from touchbase.clients.models import Client, ClientSettings, FieldType, StatusSet
 from touchbase.common import field_limits
+from touchbase.common.normalize import is_nothing, linkedin_key
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.errors import MOST_FAULTS, Invalid
 from touchbase.http.request_body import read_struct
@@ -124,12 +125,30 @@ def by_import(record: Any, values: dict[str, str], client: Client) -> CreateCont
 @given(CONTACT_CELLS.filter(lambda values: "".join(values.values()).strip()), some.sampled_from([CLIENT, OPEN]))
 @example({"email": "x" * 300, "cf.A": "a\0b", "cf.Seats": "many"}, CLIENT)
 def test_check__makes_of_any_contact_what_the_api_makes(values: dict[str, str], client: Client) -> None:
+    url = values.get("linkedin_url", "").strip()
+    assume(not url or linkedin_key(url) is not None or is_nothing(url) or len(url) > 2_000)
+
     assert by_import("contact", values, client) == by_api("contact", values, client)
 
 
 @given(COMPANY_CELLS.filter(lambda values: "".join(values.values()).strip()), some.sampled_from([CLIENT, OPEN]))
 def test_check__makes_of_any_company_what_the_api_makes(values: dict[str, str], client: Client) -> None:
     assert by_import("company", values, client) == by_api("company", values, client)
+
+
+@pytest.mark.parametrize("url", ["https://www.linkedin.com/company/acme", "@jane-doe", "linkedin.com/in/null"])
+def test_check__makes_a_custom_field_of_a_linkedin_address_of_nobody(url: str) -> None:
+    row = valid({"Mail": "email", "Profile": "linkedin_url"}, "jane@x.co", url)
+
+    assert isinstance(row.command, CreateContact)
+    assert (row.command.record.linkedin_url, row.command.record.linkedin_key) == (None, None)
+    assert (row.command.custom, row.notice) == ([("Profile", url)], "linkedin_of_nobody")
+
+
+def test_check__takes_a_word_for_nothing_as_no_linkedin_address() -> None:
+    row = valid({"Mail": "email", "Profile": "linkedin_url"}, "jane@x.co", "N/A")
+
+    assert (row.command.record.linkedin_url, row.command.custom, row.notice) == (None, [], "")  # type: ignore[union-attr]
 
 
 def test_check__names_every_fault_with_its_column() -> None:

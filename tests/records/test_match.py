@@ -36,7 +36,7 @@ async def test_match__says_what_is_known_in_the_order_of_the_items(call: ApiClie
 
     found = await match(
         call, {"email": "JANE@Example.com"}, {"email": "other@example.com"}, {"linkedin_url": "https://de.linkedin.com/in/John/?x=1"},
-        {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/unknown"}, {"email": None, "linkedin_url": "linkedin.com/in/john"},
+        {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/elsewhere"}, {"email": None, "linkedin_url": "linkedin.com/in/john"},
     )  # fmt: skip
 
     jane, john = {**UNKNOWN, "id": 1, "contact_status": "won"}, {**UNKNOWN, "id": 2}

@@ -1,7 +1,7 @@
-"""Normal forms of e-mail addresses, LinkedIn addresses and domains, which identify contacts and companies.
+"""Normal forms of e-mail addresses, LinkedIn profiles and domains, which identify contacts and companies: one for every way in.
 
-E-mail addresses and domains are validated strictly; LinkedIn addresses are often dirty, so any text is accepted.
-The normal form of a normal form is itself.
+What people and programs write around an address is removed first; the rest is validated. Of LinkedIn's pages only a person's profile
+identifies somebody. The normal form of a normal form is itself.
 """
 
 from __future__ import annotations
@@ -34,26 +34,63 @@ LONGEST_PUNYCODE = 100
 _PLAIN_DOMAIN = re.compile(r"(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)+[a-z][a-z0-9]*(?:-+[a-z0-9]+)*")
 _OF_SCHEME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-"
 _PLAIN_LINKEDIN = re.compile(r"(?:https?://)?(?:[a-z]{2,3}\.)?linkedin\.com/in/([A-Za-z0-9_\-]{1,200})/?")
+_AROUND = " \t\r\n\u00a0\"'`\u2018\u2019\u201c\u201d,;[]()<>{}"
+"""Quotes, brackets and separators that lists, spreadsheets and JSON leave around an address."""
+_INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF])
+"""Characters without a width, which come with text that was copied from a page."""
 _ANY_DOMAIN = "example.com"
 _TOO_LONG = f"it has too many letters outside ASCII: its encoded labels (`xn--...`) may have {LONGEST_PUNYCODE} characters together"
 _AFTER_ADDRESS = " ,;"
 _LINKEDIN_HOST = re.compile(r"(?:[a-z0-9\-]+\.)*linkedin\.com")
 # Keys are in a unique index, where PostgreSQL allows at most 2,704 bytes.
 _KEY_BYTES = 1_000
-# Placeholders in exports. Two contacts with "n/a" are not one person.
-_NO_ADDRESS = frozenset(
-    {"n/a", "na", "n.a.", "none", "null", "nil", "no", "unknown", "undefined", "not found", "not available", "missing", "tbd", "linkedin"}
-)
+_NOTHING = frozenset(
+    {
+        "", "-", "--", "n/a", "na", "n.a.", "none", "null", "nil", "nan", "no", "unknown", "undefined", "not found", "not available",
+        "missing", "tbd", "#n/a", "no email", "no email found", "email not found", "private profile", "linkedin member",
+    }
+)  # fmt: skip
+"""What exports write for an unknown value. Two contacts with "n/a" are not one person."""
+_NO_PROFILE = _NOTHING | {"me", "edit", "unavailable", "linkedin", "false", "true", "0", "[object object]"}
+"""Names below `/in/` that are no person's."""
+_SCHEMES = re.compile(r"\A(?:https?(?::|(?=/))|/)+", re.IGNORECASE)
+_BEFORE_PROFILE = frozenset({"mwlite", "m", "mobile", "comm"})
+_LONGEST_LINKEDIN = 2_048
+
+
+def is_nothing(text: str) -> bool:
+    """Return whether a text stands for an unknown value, such as `N/A`."""
+    return len(text) < 30 and text.strip().casefold() in _NOTHING
+
+
+def email_text(text: str) -> str:
+    """Return the address in a text, without what people and programs write around it, in the letters that it has there.
+
+    `Ann Lee <ann@example.com>`, `mailto:ann@example.com?subject=x`, quotes, brackets, a dot or comma at the end, characters without a
+    width. Of several addresses the first. Other text is only trimmed.
+    """
+    if _PLAIN_EMAIL.fullmatch(text) or len(text) > _LONGEST_LINKEDIN:
+        return text
+    text = text.translate(_INVISIBLE)
+    if "<" in text and "@" in (inner := text[text.rindex("<") + 1 :].partition(">")[0]):
+        text = inner
+    address = text.strip(_AROUND).rstrip(".")
+    if address[:7].lower() == "mailto:":
+        address = address[7:].partition("?")[0]
+    if address.count("@") > 1:
+        first = re.split(r"[,;\s|]+", address, maxsplit=1)[0]
+        address = first if first.count("@") == 1 else address
+    return address.strip(_AROUND)
 
 
 def email_key(email: str) -> str:
     """Return the normal form of an e-mail address: lower case, the domain in its ASCII form.
 
-    Only the syntax is checked, without DNS. Raises `InvalidText` for other text.
+    Only the syntax is checked, without DNS, after `email_text`. Raises `InvalidText` for other text.
     """
     if len(email) <= EMAIL and _PLAIN_EMAIL.fullmatch(email) and (len(email) <= _LONGEST_LABEL or _has_short_parts(email)):
         return email.lower()
-    return _email_key(email)
+    return _email_key(email_text(email))
 
 
 def _has_short_parts(email: str) -> bool:
@@ -81,26 +118,55 @@ def _email_key(email: str) -> str:
 
 
 def linkedin_key(text: str) -> str | None:
-    """Return the normal form of a LinkedIn address, or of other text; None if it identifies no person.
+    """Return the normal form of a LinkedIn profile, `linkedin.com/in/jane-doe`; None for any text that names no person's profile.
 
-    A LinkedIn address loses its scheme, host prefix (`www.`, a country), query, fragment and trailing
-    slash; the path is percent-decoded and lower-cased, and of a person's or company's page only the page
-    itself remains: `linkedin.com/in/jane-doe`. The normal form of other text is its lower case, so that the
-    same text still finds the same contact; placeholders such as "n/a" and LinkedIn's front page identify no person.
+    `/in/NAME` of any country or mobile page, percent-encoded or with a doubled scheme; the old `/pub/NAME/1/2/3`; Sales Navigator's and
+    Recruiter's profile ids, which also stand as `/in/ID`. A company's page, a search, a feed, a short link, another site, `/in/null` and a
+    placeholder name nobody.
     """
     plain = _PLAIN_LINKEDIN.fullmatch(text)
     if plain is not None:
-        return f"linkedin.com/in/{plain[1].lower()}"
-    text = text.strip()
-    bare = _without_scheme(text)
-    host, path = _split_host(bare)
-    if _LINKEDIN_HOST.fullmatch(host):
-        path = _linkedin_path(path)
-        return _bounded(f"linkedin.com/{path}") if path else None
-    folded = unicodedata.normalize("NFC", text.casefold())
-    if folded in _NO_ADDRESS or not any(char.isalnum() for char in folded):
+        slug = plain[1].lower()
+        return None if slug in _NO_PROFILE else f"linkedin.com/in/{slug}"
+    if len(text) > _LONGEST_LINKEDIN:
         return None
-    return _bounded(folded)
+    text = text.translate(_INVISIBLE).strip(_AROUND)
+    if "%2f" in text[:_LONGEST_LINKEDIN].lower() and "://" not in text:
+        text = _percent_decoded(text)
+    host, path = _split_host(_SCHEMES.sub("", text, count=1))
+    if not _LINKEDIN_HOST.fullmatch(host):
+        return None
+    parts = [part for part in (part.strip().rstrip(_AFTER_ADDRESS) for part in _decoded_path(path).split("/")) if part]
+    if parts and parts[0] in _BEFORE_PROFILE:
+        del parts[0]
+    page, rest = _profile(parts)
+    return None if not rest or rest[0] in _NO_PROFILE else _bounded("/".join(("linkedin.com", page, *rest)))
+
+
+def _profile(parts: list[str]) -> tuple[str, list[str]]:
+    """Return the kind of a profile's address and its name or id; no name for another page."""
+    match parts:
+        case ["in", name, *_]:
+            return "in", [name]
+        case ["pub", "dir", *_]:  # a list of people of one name
+            return "", []
+        case ["pub", name, *number]:
+            return "pub", [name, *number[:3]]
+        case ["sales", "lead" | "people" | "profile", name, *_]:
+            return "in", [name.partition(",")[0]]
+        case ["talent" | "recruiter", "profile", name, *_]:
+            return "in" if name.startswith("a") else "talent", [name.partition(",")[0]]
+    return "", []
+
+
+def _decoded_path(path: str) -> str:
+    decoded = _percent_decoded(path)
+    # A decoded NUL could not be stored, and a replacement character would make different addresses equal.
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path if "\0" in decoded or "\ufffd" in decoded else decoded).lower())
+
+
+def _percent_decoded(text: str) -> str:
+    return unquote_to_bytes(text.encode("utf-8", "replace")).decode("utf-8", "replace")  # many times faster than `unquote`
 
 
 def linkedin_search_key(text: str) -> str:
@@ -123,7 +189,7 @@ def company_domain(text: str) -> str:
 def find_email_key(email: str) -> str | None:
     """Return the normal form of an e-mail address, or None for other text: for webhooks, whose senders cannot correct it."""
     try:
-        return email_key(email.strip())
+        return email_key(email)
     except InvalidText:
         return None
 
@@ -150,19 +216,6 @@ def _split_host(bare: str) -> tuple[str, str]:
     bare = re.split(r"[?#]", bare.replace("\\", "/"), maxsplit=1)[0]
     host, _, path = bare.partition("/")
     return re.sub(r":\d*$", "", host).lower(), path
-
-
-def _linkedin_path(path: str) -> str:
-    decoded = unquote_to_bytes(path.encode("utf-8", "replace")).decode("utf-8", "replace")  # many times faster than `unquote`
-    # A decoded NUL could not be stored, and a replacement character would make different addresses equal.
-    if "\0" not in decoded and "\ufffd" not in decoded:
-        path = decoded
-    parts = [part.strip() for part in unicodedata.normalize("NFC", path.lower()).split("/")]
-    # A comma or similar at the end comes from the sentence or table that the address was copied from.
-    parts = [unicodedata.normalize("NFC", part) for each in parts if (part := each.rstrip(_AFTER_ADDRESS))]
-    if parts and parts[0] in ("in", "company", "school", "showcase"):
-        return "/".join(parts[:2]) if len(parts) > 1 else ""
-    return "/".join(parts)
 
 
 def _ascii_domain(host: str) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from touchbase.clients.models import Client, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.frames import packs_by_position
+from touchbase.common.normalize import is_nothing, linkedin_key
 from touchbase.common.timestamps import DAY, Micros, to_text
 from touchbase.errors import MOST_FAULTS, Fault, Invalid
 from touchbase.imports.columns import (
@@ -34,6 +35,8 @@ from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 NAME_WITHOUT_DOMAIN = "company_without_domain"
 """Notice: the row names a company and not its domain, so no company is made or linked."""
+LINKEDIN_OF_NOBODY = "linkedin_of_nobody"
+"""Notice: the cell of `linkedin_url` is no person's profile, such as a company's page; it became a custom field named by its column."""
 _COMPANIES = 5_000
 """Companies of recent rows, which are checked once."""
 _LENGTHS = {
@@ -246,9 +249,10 @@ class RowChecker:
                 detail = f"first and last name must have at most {limits.NAME} characters each"
                 self._fault(self._full_name, "too_long", detail, faults)
         asked.custom_fields = self._custom_fields(self._own, cells)
+        notice = self._set_aside_linkedin(asked)
         dates = self._read_dates(cells, at, faults) if self._dates else {}
         command = self._made(lambda: create_command(CONTACT_TYPE, asked, self._client, at, "update"), self._own, cells, faults)
-        company, notice = self._company_of(cells, at, faults) if self._company.fields else (None, "")
+        company, of_company = self._company_of(cells, at, faults) if self._company.fields else (None, "")
         if command is None:
             return None
         record = command.record
@@ -256,7 +260,18 @@ class RowChecker:
         if not any(keys) and not self._mapping.without_key and not faults:
             detail = "has no e-mail or LinkedIn address and no external_id, which identify a contact: importing it twice would create two"
             faults.append(RowFault("", "no_key", detail))
-        return ValidRow(row, command, company, dates, notice)
+        return ValidRow(row, command, company, dates, notice or of_company)
+
+    def _set_aside_linkedin(self, asked: ContactCells) -> str:
+        """Move a LinkedIn address that identifies nobody to a custom field named by its column; return the notice, blank for none."""
+        text = asked.linkedin_url.strip()
+        if not text or linkedin_key(text) is not None or is_nothing(text):
+            return ""
+        column = self._header[self._own.fields["linkedin_url"]]
+        if column not in {cell.field_name for cell in asked.custom_fields}:
+            asked.custom_fields.append(CustomCell(column, text))
+        asked.linkedin_url = ""
+        return LINKEDIN_OF_NOBODY
 
     def _own_company(self, row: Row, cells: list[str], at: Micros, faults: list[RowFault]) -> ValidRow | None:
         command = self._company_command(self._own, cells, at, "update", faults)

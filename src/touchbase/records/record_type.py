@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
 
 from touchbase.clients.models import ClientSettings, FieldType, StatusSet
+from touchbase.common.normalize import email_text, is_nothing
 from touchbase.errors import Fault
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records import validation
@@ -86,7 +87,10 @@ class RecordType(Generic[R_co]):
             if name in given:
                 value = given[name]
                 if field.normalize is not None:
-                    columns[name] = text = validation.text_or_none(value)
+                    text = validation.text_or_none(value)
+                    if text is not None and name == "linkedin_url" and is_nothing(text):
+                        text = None
+                    columns[name] = email_text(text) if text is not None and name == "email" else text
                     columns[field.key] = field.normalize(text, f"/{name}", faults)
                 else:
                     columns[name] = value.strip() or None if isinstance(value, str) else value

@@ -63,9 +63,20 @@ def email(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
         return None
 
 
+NO_PROFILE = (
+    "is not the address of a person's LinkedIn profile, such as https://www.linkedin.com/in/jane-doe: a company's page, a search, a short "
+    "link or a name identifies nobody; leave it out, or send it as a custom field"
+)
+
+
 def linkedin(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
-    """Return the normal form of a LinkedIn address; any text is valid, and None identifies no person."""
-    return normalize.linkedin_key(text) if text else None
+    """Return the normal form of a LinkedIn profile; None if there is none. A page that names no person is a fault."""
+    if not text:
+        return None
+    key = normalize.linkedin_key(text)
+    if key is None:
+        faults.append(Fault(pointer, "no_identity", NO_PROFILE))
+    return key
 
 
 def domain(text: str | None, pointer: str, faults: list[Fault]) -> str:

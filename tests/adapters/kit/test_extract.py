@@ -32,9 +32,7 @@ def test_address__normalises_an_email_address(value: str, read: str) -> None:
     assert address(value) == read
 
 
-@pytest.mark.parametrize(
-    "value", [None, "", "nora", "@", "a@", "@b", "a@b@c", "a b@c.co", "a@b.co, c@d.co", 7, {"email": "a@b.co"}, "x" * 400 + "@b.co"]
-)
+@pytest.mark.parametrize("value", [None, "", "nora", "@", "a@", "@b", "a@b@c", "a b@c.co", 7, {"email": "a@b.co"}, "x" * 400 + "@b.co"])
 def test_address__is_none_for_an_invalid_value(value: object) -> None:
     assert address(value) is None
 
@@ -50,7 +48,6 @@ def test_personal_address__is_none_for_machine_addresses(value: str) -> None:
         ("https://www.linkedin.com/in/nora,", "https://www.linkedin.com/in/nora"),
         (" linkedin.com/in/nora ", "linkedin.com/in/nora"),
         ("https://www.linkedin.com/sales/lead/ACwAA,NAME_SEARCH", "https://www.linkedin.com/sales/lead/ACwAA,NAME_SEARCH"),
-        ("https://linkedin.com/nora-quill", "https://linkedin.com/nora-quill"),
         ("https://www.linkedin.com/company/acme", None),
         ("https://www.linkedin.com/in/", None),
         ("https://www.linkedin.com/", None),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import islice
+
+from touchbase.common.normalize import email_text, linkedin_key
 
 _FIRST_FEW = 5
 _MAX_ADDRESS_LENGTH = 320
 _MAX_URL_LENGTH = 2_000
 _MAX_NUMBER = 256
 _MAX_PLACE_LENGTH = 100
-_LINKEDIN = re.compile(r"(?:linkedin\.com|lnkd\.in)/+((?:(?:in|pub)/+)?[^/?#]*)", re.IGNORECASE)
-_NOT_A_PERSON = frozenset({"", "in", "in/", "pub", "pub/", "company", "school", "showcase", "feed", "jobs", "groups", "posts"})
 _MAX_TEXT_LENGTH = 10_000
 
 
@@ -68,9 +67,7 @@ def address(value: object) -> str | None:
     """
     if not isinstance(value, str) or "@" not in value:
         return None
-    if "<" in value:
-        value = value[value.rindex("<") + 1 :].partition(">")[0]
-    found = (text(value) or "").strip("\"', ;").lower().removeprefix("mailto:")
+    found = email_text(text(value) or "").lower()
     local, _, domain = found.partition("@")
     if not local or not domain or "@" in domain or len(found) > _MAX_ADDRESS_LENGTH or len(found.split()) != 1:
         return None
@@ -100,10 +97,7 @@ def linkedin(value: object) -> str | None:
     A company's page or a generic URL gives None: it would merge many people into one.
     """
     found = (text(value) or "").strip("<>\"', ;")
-    match = _LINKEDIN.search(found)
-    if match is None or match[1].lower() in _NOT_A_PERSON or len(found) > _MAX_URL_LENGTH or len(found.split()) != 1:
-        return None
-    return found
+    return found if len(found) <= _MAX_URL_LENGTH and len(found.split()) == 1 and linkedin_key(found) is not None else None
 
 
 def split_name(full: str | None) -> tuple[str | None, str | None]:

@@ -197,10 +197,7 @@ def _key(field: Field, given: object, faults: list[Fault]) -> str | None:
         return None
     if field.normalize is None:
         return given.strip()
-    key = field.normalize(given.strip(), f"/{field.name}", faults)
-    if key is None and not faults:
-        faults.append(Fault(f"/{field.name}", "no_identity", "identifies no person: send the address of a profile"))
-    return key
+    return field.normalize(given.strip(), f"/{field.name}", faults)
 
 
 def _all(keys: Sequence[Keys]) -> list[Key]:
