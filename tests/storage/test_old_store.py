@@ -21,8 +21,10 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
 from touchbase.history.events import Event, Translation
 from touchbase.sql.migrations import SCHEMA, packaged
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.store import Store
 from touchbase.storage import copy_store, open_store
+from touchbase.storage.postgres.row_level_security import set_scope
 from touchbase.storage.schema_state import schema_state
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import staged_backup
@@ -60,8 +62,22 @@ async def run(url: str, sql: str) -> None:
         connection.close()
     else:
         server = await asyncpg.connect(url)
+        await server.execute(set_scope(ALL_CLIENTS))
         await server.execute(sql)
         await server.close()
+
+
+async def read(url: str, sql: str) -> list[tuple[Any, ...]]:
+    if url.startswith("sqlite"):
+        connection = apsw.Connection(url.removeprefix("sqlite:///"))
+        rows = list(connection.execute(sql))
+        connection.close()
+        return rows
+    server = await asyncpg.connect(url)
+    await server.execute(set_scope(ALL_CLIENTS))
+    records = await server.fetch(sql)
+    await server.close()
+    return [tuple(record) for record in records]
 
 
 async def differences(store: Store) -> list[str]:
@@ -108,6 +124,26 @@ async def test_upgrade__keeps_records_and_their_history(old_url: str, make_clien
     assert [each["email"] for each in deleted] == ["eve@example.org"]
     assert [each["id"] for each in named] == [ANN]
     assert no_differences == []
+
+
+LINKEDIN = {
+    "linkedin.com/sales/lead/acwaa,name_search": "linkedin.com/in/acwaa",
+    "linkedin.com/sales/people/acwaa,name_search,x": None,
+    "linkedin.com/mwlite/in/cid/details": "linkedin.com/in/cid",
+    "linkedin.com/company/acme": None,
+    "jane on the network": None,
+}
+"""Keys of an old store -> those after the upgrade: of two contacts with one profile the first has it."""
+
+
+async def test_upgrade__leaves_profiles_as_the_only_linkedin_keys(old_url: str) -> None:
+    numbers = [number for (number,) in await read(old_url, "SELECT id FROM contact WHERE client = 1 ORDER BY id")]
+    for number, key in zip(numbers, LINKEDIN, strict=True):
+        await run(old_url, f"UPDATE contact SET linkedin_key = '{key}' WHERE id = {number}")
+
+    await (await upgraded(old_url)).close()
+
+    assert await read(old_url, "SELECT linkedin_key FROM contact WHERE client = 1 ORDER BY id") == [(key,) for key in LINKEDIN.values()]
 
 
 async def test_upgrade__keeps_what_surrounds_records(old_url: str, make_client: MakeClient) -> None:
