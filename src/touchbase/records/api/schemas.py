@@ -19,7 +19,7 @@ Url = Annotated[
     str,
     Meta(
         max_length=limits.URL,
-        description="Any text; LinkedIn addresses are compared in a normal form. Blank means unset.",
+        description="The address of a person's profile, compared in a normal form; another page is refused. Blank and `N/A` mean unset.",
         examples=["https://www.linkedin.com/in/jane-doe"],
     ),
 ]
