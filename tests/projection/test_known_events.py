@@ -116,13 +116,15 @@ async def test_replay__leaves_two_people_who_exchanged_a_linkedin_address_two(st
     told = [{"event": "linkedin_sent", "linkedin_url": url, "first_name": "Ann", "occurred_us": NOON - 9}]
     kept = await receive(store, client, told, channel="email_campaign")
     [ann] = await store.read(ListContacts(client, 10))
-    await store.write(UpdateContact(client, ann.id, {"linkedin_url": "x", "linkedin_key": "x"}, {}, NOON + 1, "api:1"))
+    await store.write(
+        UpdateContact(client, ann.id, {"linkedin_url": "linkedin.com/in/x", "linkedin_key": "linkedin.com/in/x"}, {}, NOON + 1, "api:1")
+    )
     await store.write(CreateContact(Contact(client, 0, NOON + 2, NOON + 2, linkedin_url=url, linkedin_key=key, first_name="Bob")))
 
     await replay(store, client, kept)
 
     assert sorted((each.first_name or "", each.linkedin_key) for each in await store.read(ListContacts(client, 10))) == [
-        ("Ann", "x"), ("Bob", key),
+        ("Ann", "linkedin.com/in/x"), ("Bob", key),
     ]  # fmt: skip
     assert await no_differences(store, client)
 
