@@ -82,13 +82,10 @@ fix: setup ## Mend style and format where a tool can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-docs: setup ## Write openapi.json and the pages that are made from the code
-	.venv/bin/touchbase tools --markdown > docs/reference/tools.md
+docs: install ## Write openapi.json, and build the documentation with its tables into build/docs
 	.venv/bin/touchbase openapi --auth api-key --public-url '' > openapi.json
 	.venv/bin/python sdk/python/generate.py
-	.venv/bin/python -m tests.architecture.cli_page
-	.venv/bin/python -m tests.architecture.reference_pages
-	.venv/bin/python -m bench.pages
+	.venv/bin/python docs/build.py
 
 bench: setup ## Measure the service on this machine, and compare what a request costs with bench/counted.json
 	.venv/bin/python -m bench.counted

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from docs import build
 
 from touchbase.cli import cli
 
@@ -20,7 +21,7 @@ BEGINS = re.compile(r"(?:^|[|&] *|--rm |/bin/)(?:as_)?touchbase (?=[a-z-])")
 def command_lines() -> Iterator[tuple[str, str]]:
     """What stands behind `touchbase` in the shell blocks of every page."""
     for page in PAGES:
-        for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for block in re.findall(r"```sh\n(.*?)```", build.render(page.read_text(encoding="utf-8")), re.DOTALL):
             for line in block.replace("\\\n", " ").splitlines():
                 for place in BEGINS.finditer(line):
                     yield page.name, line[place.end() :]

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from docs import build
 
 ROOT = Path(__file__).parents[2]
 CODE = ("src", "sdk", "deploy", "bench", "fault_tests", "supply", "tests", "Makefile", "pyproject.toml")
@@ -29,8 +30,10 @@ PAGES = [path for path in committed() if path.suffix == ".md"]
 
 @cache
 def anchors(path: Path) -> frozenset[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL), re.MULTILINE)
+    """The anchors of a page's headings, as GitHub makes them; of a page of the documentation those that it has when it is built."""
+    text = path.read_text(encoding="utf-8")
+    page = build.render(text) if build.DOCS in path.parents else text
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.MULTILINE)
     texts = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
     return frozenset(re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in texts)
 

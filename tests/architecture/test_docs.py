@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import click
 import msgspec
 import pytest
-from tests.architecture import cli_page, reference_pages
+from docs import build
 
 import touchbase
 from touchbase.adapters import catalogue
 from touchbase.adapters.registry import load_adapters
+from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.common import field_limits
 from touchbase.config import Settings
 from touchbase.connections.api.schemas import ConnectionSettingsBody
@@ -43,9 +47,26 @@ def rows(name: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in line.strip("| ").split(" | ")]
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("*.md")))
-def test_docs_page__matches_the_generated_tables(name: str) -> None:
-    assert page(name) == reference_pages.made(page(name)), "run `make docs`"
+def test_built_pages__have_every_part_and_no_braces_left(tmp_path: Path) -> None:
+    build.write(tmp_path)
+
+    built = {str(path.relative_to(tmp_path)): path for path in tmp_path.rglob("*") if path.is_file()}
+    sources = {str(path.relative_to(build.DOCS)) for path in build.DOCS.rglob("*") if path.suffix in build.SERVED}
+    assert built.keys() == sources
+    for name, path in built.items():
+        if name.endswith(".md"):
+            assert not re.search(r"^(\{[a-z]|> A line in braces)", path.read_text(encoding="utf-8"), re.MULTILINE), name
+    api, cli, tools = (built[f"reference/{name}.md"].read_text(encoding="utf-8") for name in ("api", "cli", "tools"))
+    assert "\n| `POST /public/v2/contacts` | Create a contact." in api
+    assert "\n## `touchbase inbox replay`\n\nApply deliveries again" in cli
+    assert "\n| `--dry-run` |" in cli
+    assert "\n## HubSpot (CRM)\n" in tools
+
+
+def test_pages_with_parts__tell_readers_of_the_source_where_the_parts_are() -> None:
+    for path in DOCS.glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert (build.render(text) != text) == (f"{build.NOTE} read `/docs/reference/{path.name}`" in text), path.name
 
 
 def test_openapi_file__is_the_document_that_servers_with_keys_have() -> None:
@@ -54,22 +75,43 @@ def test_openapi_file__is_the_document_that_servers_with_keys_have() -> None:
     assert file == description(touchbase.__version__, keys_needed=True), "run `make docs`"
 
 
-def test_generated_tables__appear_on_a_page() -> None:
-    pages = " ".join(page(path.name) for path in DOCS.glob("*.md"))
-    tags = set(" ".join(re.findall(r"<!-- made: routes (.+?) -->", pages)).split())
+def test_parts__appear_on_a_page() -> None:
+    pages = "\n".join(page(path.name) for path in DOCS.glob("*.md"))
+    tags = set(" ".join(re.findall(r"^\{routes (.+?)\}$", pages, re.MULTILINE)).split())
 
-    assert set(re.findall(r"<!-- made: ([a-z-]+)", pages)) == reference_pages.TABLES.keys()
+    assert set(re.findall(r"^\{([a-z-]+)[^\n\"]*\}$", pages, re.MULTILINE)) == build.PARTS.keys()
     assert tags == TAGS.keys()
 
 
-def test_cli_page__documents_every_command_and_no_other() -> None:
-    written = re.findall(r"^### `(touchbase [a-z -]+)`", page("cli.md"), re.MULTILINE)
+def test_commands__have_a_text_for_themselves_and_for_each_option() -> None:
+    silent = [name for name, command in build.listed_commands() if not command.help]
+    for name, command in build.listed_commands():
+        silent += [
+            f"{name} {each.opts[0]}" for each in command.params if isinstance(each, click.Option) and not each.hidden and not each.help
+        ]
 
-    assert sorted(written) == sorted(name for name, _ in cli_page.commands())
+    assert silent == []
 
 
-def test_cli_page__documents_the_options_of_each_command() -> None:
-    assert page("cli.md") == cli_page.page(page("cli.md")), "make docs"
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        (lambda: build.routes(*TAGS), 1),
+        (build.errors, 2),
+        (build.errors, 3),
+        (build.settings, 2),
+        (build.metrics, 3),
+        (build.event_types, 1),
+        (build.event_origins, 1),
+        (build.agent_tools, 1),
+        (build.client_methods, 1),
+        (build.client_errors, 2),
+    ],
+)
+def test_tables_of_the_code__have_a_text_in_each_row(table: Callable[[], Iterator[build.Row]], column: int) -> None:
+    _, *body = table()
+
+    assert [row[0] for row in body if not row[column].strip(" .")] == []
 
 
 def test_connections_page__documents_every_setting_with_its_default() -> None:
@@ -123,6 +165,30 @@ def test_limits_page__gives_the_status_of_each_error_code(subtests: pytest.Subte
             assert found is None or statuses().get(found[2]) == int(found[1])
 
 
+def value_at(place: str) -> Any:
+    """The value of `module.NAME`, or the default of `module.Class.field`."""
+    module, _, name = place.rpartition(".")
+    if module.rpartition(".")[2][:1].isupper():
+        module, _, kind = module.rpartition(".")
+        return next(each.default for each in fields(getattr(import_module(f"touchbase.{module}"), kind)) if each.name == name)
+    return getattr(import_module(f"touchbase.{module}"), name)
+
+
+def test_limits_page__has_the_numbers_of_the_code(subtests: pytest.Subtests) -> None:
+    for about, most, _, place in limits():
+        with subtests.test(about):
+            value = value_at(place.strip("`"))
+
+            assert most.partition(" ")[0] == (f"{value:,}" if isinstance(value, int) else f"{value:g}"), place
+
+
+def test_clients_page__documents_every_setting_with_its_default() -> None:
+    usual = msgspec.to_builtins(SettingsBody())
+    written = {name: cells[1] for cells in rows("clients.md") for name in re.findall(r"`(\w+)`", cells[0]) if name in usual}
+
+    assert written == {name: f"`{json.dumps(value)}`" for name, value in usual.items()}
+
+
 def test_limits_page__documents_every_limit() -> None:
     written = {cells[-1].strip("`") for cells in limits()}
     of_text = {f"common.field_limits.{name}" for name, value in vars(field_limits).items() if name.isupper() and isinstance(value, int)}
@@ -152,10 +218,6 @@ def test_limits_page__documents_every_limit() -> None:
     }
 
     assert (of_text | of_bodies | of_server | of_sharing) - written == set()
-
-
-def test_tools_page__matches_the_adapters() -> None:
-    assert page("tools.md") == catalogue.page(catalogue.catalogue()), "run `make docs`"
 
 
 def test_tool_catalogue__states_events_and_certainty_for_every_tool() -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import click
 import pytest
-from tests.architecture.cli_page import commands
+from docs.build import listed_commands
 from tests.cli.conftest import Run
 
 from touchbase.auth.service import make_key
@@ -21,7 +21,9 @@ from touchbase.auth.service import make_key
 KEY = make_key().text
 ADDRESS = "postgresql://someone:hidden@db.internal/touchbase"
 TRACE = re.compile(r"the trace is in (\S+touchbase-\d{8}T\d{6}Z-\d+(?:-\d+)?\.txt): ")
-COMMANDS = [(name.removeprefix("touchbase ").split(), command) for name, command in commands() if not isinstance(command, click.Group)]
+COMMANDS = [
+    (name.removeprefix("touchbase ").split(), command) for name, command in listed_commands() if not isinstance(command, click.Group)
+]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.architecture.client_page import is_method, methods
+from docs.build import is_method, methods
 
 from touchbase.http.openapi import METHODS, description
 from touchbase_client import AsyncTouchbase, Touchbase, models, requests
@@ -149,10 +149,3 @@ def test_methods__show_their_parameters_and_what_they_do() -> None:
 
     assert [*inspect.signature(create).parameters][:2] == ["body", "structure"]
     assert create.__doc__ == requests.create_contact.__doc__
-
-
-def test_reference_page__lists_every_method() -> None:
-    page = (ROOT / "docs" / "reference" / "python-client.md").read_text(encoding="utf-8")
-    names = {name for name, _ in methods(Touchbase("http://127.0.0.1"))}
-
-    assert set(re.findall(r"^\| `tb\.([\w.]+)`", page, re.MULTILINE)) >= names

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
+from docs import build
 from tests.asgi_client import ApiClient
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md"))
+from touchbase.http import docs_text
 
 
-async def test_pages__are_served_as_they_are(sqlite_call: ApiClient) -> None:
-    for path in PAGES:
-        reply = await sqlite_call.get(f"/docs/{path.relative_to(DOCS)}")
-        assert (reply.status, reply.body) == (200, path.read_bytes()), path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    build.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.md")}
+
+
+@pytest.fixture(autouse=True)
+def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Serve the built pages, whatever this tree has in build/docs."""
+    monkeypatch.setattr(docs_text, "folder", lambda: folder)
+    caches = (docs_text.pages, docs_text._index_for_agents)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+async def test_pages__are_served_as_they_are_built(built: dict[str, bytes], sqlite_call: ApiClient) -> None:
+    for path, page in built.items():
+        reply = await sqlite_call.get(f"/docs/{path}")
+        assert (reply.status, reply.body) == (200, page), path
         assert reply.headers["content-type"] == "text/markdown; charset=utf-8"
         assert "default-src 'none'" in reply.headers["content-security-policy"]
 
@@ -29,20 +54,22 @@ async def test_pictures__have_their_types(sqlite_call: ApiClient) -> None:
     assert (svg.status, svg.headers["content-type"]) == (200, "image/svg+xml")
 
 
-async def test_links_between_pages__lead_to_pages(sqlite_call: ApiClient) -> None:
-    for path in PAGES:
-        here = f"/docs/{path.relative_to(DOCS)}"
-        for link in re.findall(r"\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+async def test_links_between_pages__lead_to_pages(built: dict[str, bytes], sqlite_call: ApiClient) -> None:
+    for path, page in built.items():
+        here = f"/docs/{path}"
+        for link in re.findall(r"\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", page.decode()):
             there = urljoin(here, link)
             if there.startswith("/docs/"):
                 assert (await sqlite_call("HEAD", there)).status == 200, (here, link)
 
 
-async def test_index_for_agents__names_every_page_of_the_index_by_an_address_that_answers(sqlite_call: ApiClient) -> None:
+async def test_index_for_agents__names_every_page_of_the_index_by_an_address_that_answers(
+    built: dict[str, bytes], sqlite_call: ApiClient
+) -> None:
     text = (await sqlite_call.get("/llms.txt")).body.decode()
 
     links = re.findall(r"\]\(([^)]+)\)", text)
-    listed = set(re.findall(r"\]\(([^)#]+\.md)\)", (DOCS / "README.md").read_text(encoding="utf-8")))
+    listed = set(re.findall(r"\]\(([^)#]+\.md)\)", built["README.md"].decode()))
     assert set(links) == {f"docs/{each}" for each in listed}
     assert text.startswith("# Touchbase\n\n> ")
     assert "## Reference" in text

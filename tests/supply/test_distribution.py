@@ -75,7 +75,14 @@ def test_wheel__has_the_console_the_docs_and_the_types(wheel: Path) -> None:
     for needed in ("console/static/index.html", "docs/README.md", "docs/how-to/deploy.md", "py.typed"):
         assert f"touchbase/{needed}" in names
     assert {name.partition("/")[0] for name in names} == {"touchbase", f"touchbase-{touchbase.__version__}.dist-info"}
-    assert not [name for name in names if "node_modules" in name or name.endswith(".pyc")]
+    assert not [name for name in names if "node_modules" in name or name.endswith(".pyc") or name.startswith("touchbase/docs/build")]
+
+
+def test_wheel__has_the_built_pages(wheel: Path) -> None:
+    page = zipfile.ZipFile(wheel).read("touchbase/docs/reference/cli.md").decode()
+
+    assert "\n## `touchbase serve`\n" in page
+    assert "{commands}" not in page
 
 
 def test_client_wheel__has_the_generated_code_and_needs_httpcore_alone(client_wheel: Path) -> None:
@@ -130,6 +137,7 @@ def test_installed_wheel__takes_a_webhook_and_shows_its_contact(server: Server) 
     assert (status, '"jane@northlight.example"' in text) == (200, True)
     assert server.get("/console/")[0] == 200
     assert server.get("/openapi.json")[0] == 200
+    assert "`POST /public/v2/contacts`" in server.get("/docs/reference/api.md")[1]
     assert server.stop() == 0
 
 

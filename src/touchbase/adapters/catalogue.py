@@ -22,8 +22,6 @@ MARKS = {
     "T": "found in an integrator's code, tests or guide",
     "I": "inferred by us",
 }
-BEARER = "the secret itself in a header or in the address"
-_CHANNEL_WORDS = {EMAIL_CAMPAIGN: "campaign tool"}
 _SUPPORTED = re.compile(r"^## What is (?:supported|understood)$\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 _EVIDENCE = re.compile(r"^## How sure we are$\n\s*(\S.*?)\n\n", re.MULTILINE | re.DOTALL)
 
@@ -125,43 +123,3 @@ def _event_rows(readme: str) -> Iterator[EventRow]:
             return
         theirs, ours, *rest = [cell.strip() for cell in line.strip("|").split("|")]
         yield EventRow(theirs, ours, rest[0] if rest and set(rest[0].split()) <= MARKS.keys() else "")
-
-
-def page(tools: list[Tool]) -> str:
-    """Render the catalogue as Markdown: `docs/reference/tools.md`."""
-    lines = [
-        "# Tools",
-        "",
-        "Every tool with an adapter; the two generic adapters read any other. `make docs` generates this page from the adapters' folders,",
-        "and a test checks it. Each tool's guide, linked here, says where to paste the address.",
-        "",
-        "Evidence for each fact: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".",
-        "",
-        "*Messages* says which members of a mail or LinkedIn message a tool's webhooks are known to have. Those of CRMs have none.",
-        "",
-        "| Tool | Name | Channel | Evidence | Signs its webhooks |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [f"| [{t.title}](../../{t.guide}) | `{t.tool}` | {t.channel} | {t.marks} | {'yes' if t.proofs else 'no'} |" for t in tools]
-    for tool in tools:
-        lines += _section(tool)
-    return "\n".join(lines) + "\n"
-
-
-def _section(tool: Tool) -> Iterator[str]:
-    kind = _CHANNEL_WORDS.get(tool.channel, "CRM")
-    yield from ("", f"## {tool.title} ({kind})", "")
-    how = "Recognised by" if tool.channel == EMAIL_CAMPAIGN else "Candidate if it has"
-    recognised = "; or ".join(re.sub("^([^,]+)", r"`\1`", each) for each in tool.recognised)
-    asked = "Candidate for every webhook that no other adapter recognises" if tool.tool == "generic" else "Candidate for every webhook"
-    yield f"- {how} {recognised}." if recognised else f"- {asked}."
-    yield f"- Proof of the sender: {'; or '.join([*tool.proofs, BEARER])}."
-    if tool.channel == EMAIL_CAMPAIGN:
-        yield f"- Messages: {tool.messages}."
-        yield f"- Evidence: {tool.sure}"
-    yield ""
-    with_marks = any(each.sure for each in tool.understood)
-    yield "| Event of the tool | Touchbase event |" + (" Evidence |" if with_marks else "")
-    yield "|---|---|" + ("---|" if with_marks else "")
-    for each in tool.understood:
-        yield f"| {each.theirs} | {each.ours} | {each.sure} |" if with_marks else f"| {each.theirs} | {each.ours} |"

@@ -35,6 +35,9 @@ def backup(database: str | None, force: bool, cell: str | None, as_json: bool, f
     The copy is of one moment. It is checked and on disk before it gets its name; one that fails leaves nothing. The
     encryption key is not in it: store that elsewhere. Of a SQLite store the SHA-256 goes to FILE.sha256. Of a
     PostgreSQL store FILE is a dump for pg_restore, made by pg_dump; one that lacks the rows of a table is refused.
+
+    \b
+    touchbase backup nightly.db
     """
     if file.exists() and not force:
         raise click.ClickException(f"{file} exists: choose another name, or replace it with --force")
@@ -89,9 +92,9 @@ def _dump(address: str, file: Path, as_json: bool) -> None:
 def restore(database: str | None, erasures: tuple[str, ...], without_erasures: bool, as_json: bool, file: Path) -> None:
     """Put the backup FILE in the place of a SQLite store. Stop the server first.
 
-    The replaced store is moved aside. The backup is checked and brought up to date, and people erased since are
-    erased again, all in a new file in the store's folder; then that file gets the store's name atomically. Until
-    then nothing is changed.
+    The replaced store is moved aside. The backup is checked and brought up to date, and people erased since, in the replaced store
+    and in those of --erasures, are erased again, all in a new file in the store's folder; then that file gets the store's name
+    atomically. Until then nothing is changed. Cells are left as they are.
     """
     from touchbase.storage.sqlite.backup import read_backup
     from touchbase.storage.sqlite.restore import replace_store, staged_backup

@@ -96,7 +96,13 @@ def show(tb: Touchbase, client_id: str, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @json_option()
 def configure(tb: Touchbase, client_id: str, file: Path, as_json: bool) -> None:
-    """Replace a client's settings with the JSON in FILE (- for standard input)."""
+    """Replace a client's settings with the JSON in FILE (- for standard input).
+
+    A setting that is left out gets its default.
+
+    \b
+    echo '{"on_duplicate": "update"}' | touchbase clients configure acme -
+    """
     changed = _configure(tb, client_id, file)
     if as_json:
         print_json(changed)
@@ -161,8 +167,8 @@ def rotate_id(tb: Touchbase, client_id: str, new_id: str | None, keep_old: Micro
 def delete(tb: Touchbase, client_id: str, yes: bool, as_json: bool) -> None:
     """Delete a client with all its data.
 
-    It is closed at once; its data is deleted in steps. Ctrl+C stops that: a running server continues it, or the
-    same command.
+    Without --yes it prints how much that is, and ends with status 2. The client is closed at once; its data is deleted in steps.
+    Ctrl+C stops that: a running server continues it, or the same command.
     """
     try:
         removed = _delete(tb, client_id, yes)

@@ -49,7 +49,10 @@ def connections() -> None:
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, settings included.")
 def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
-    """List connections with their calls and the state of fetching records; secrets are shown as set or not set."""
+    """List connections with their calls and the state of fetching records; secrets are shown as set or not set.
+
+    Fetching is idle, working, waiting after failures, or stopped; with the number of wanted records and the last error.
+    """
     found = _list(tb, client_id)
     if as_json:
         print_json(found)
@@ -160,10 +163,15 @@ def add(
     secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
     access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Connect a tool to a client, or change its connection.
+    """Connect a tool to a client, or change its connection; prints the address to paste.
 
-    Given secrets replace the present ones; given settings are set, others stay. An empty VALUE sets a setting to
-    its default, or removes an entry of a table; the word null means none.
+    Its webhooks must prove to know --secret; given twice, either is accepted. Given secrets replace the present ones; given settings
+    are set, others stay. An empty VALUE sets a setting to its default, or removes an entry of a table; the word null means none. Tools
+    that called in the last week and would be refused from now on are listed. --access-token lets Touchbase fetch records from the
+    tool's API; a change restarts fetching that has stopped.
+
+    \b
+    touchbase connections add --client acme --tool pipedrive --secret hook:a-long-password --setting status_labels.12=customer
     """
     from touchbase.connections.service import new_secret
 

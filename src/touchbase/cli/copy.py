@@ -28,6 +28,9 @@ def copy(source: str, target: str, as_json: bool) -> None:
     Copies everything: records, history, deliveries, clients, keys and connections, whose secrets are encrypted again
     with the target's key. Stop all servers of both stores first. A copy that was stopped continues when it is run again.
     At the end every table of both stores is compared; until then no server starts on the target. The source is not changed.
+
+    \b
+    touchbase copy --from sqlite:///touchbase.db --to postgresql://touchbase:PASSWORD@localhost/touchbase
     """
     _check("--from", source)
     _check("--to", target)

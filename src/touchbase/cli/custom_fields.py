@@ -52,7 +52,7 @@ def list_(tb: Touchbase, record: str, as_json: bool) -> None:
 
 @custom_fields.command()
 @click.argument("name")
-@click.option("--type", "kind", type=click.Choice(FIELD_TYPES), default="text", show_default=True)
+@click.option("--type", "kind", type=click.Choice(FIELD_TYPES), default="text", show_default=True, help="Type of its values.")
 @_options
 @_common
 def add(tb: Touchbase, record: str, name: str, kind: str, options: tuple[str, ...], as_json: bool) -> None:
@@ -66,7 +66,10 @@ def add(tb: Touchbase, record: str, name: str, kind: str, options: tuple[str, ..
 @_dry_run
 @_common
 def rename(tb: Touchbase, record: str, name: str, new_name: str, dry_run: bool, as_json: bool) -> None:
-    """Rename a field on all records; the old name leads to it from then on."""
+    """Rename a field on all records; the old name leads to it from then on.
+
+    It runs as a job in the command. Ctrl+C stops it after its current step, and a running server continues it; the same holds for merges.
+    """
     _refuse_same(name, new_name)
     _change(tb, _fields(tb, record).change, dry_run, as_json, _id(name), {"name": new_name})
 
@@ -89,7 +92,11 @@ def merge(tb: Touchbase, record: str, name: str, into: str, dry_run: bool, as_js
 @_dry_run
 @_common
 def merge_values(tb: Touchbase, record: str, name: str, into: str, values: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
-    """Replace values of a field by another one."""
+    """Replace values of a field by another one.
+
+    \b
+    touchbase custom-fields merge-values Industry Fintech --value fintech --value FinTech --client acme
+    """
     body = {"values": [*dict.fromkeys(values)], "into": into}
     _change(tb, _fields(tb, record).merge_values, dry_run, as_json, _id(name), body)
 

@@ -32,8 +32,14 @@ MINUTE = 60_000_000
 def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: bool) -> None:
     """Make a store full of fictitious data: an agency with 12 clients, and three weeks of calls of eight tools, some of them wrong.
 
-    The data is the same each time, but for the date; all addresses end in .example, and nothing is sent anywhere. It takes
-    a minute or two. A store that has other clients is refused; one that has the demo is served as it is.
+    The store is touchbase-demo.db unless --database names another; TOUCHBASE_DATABASE does not count here. The data is the same each
+    time, but for the date; all addresses end in .example, and nothing is sent anywhere. It takes a minute or two. A store that has
+    other clients is refused; one that has the demo is served as it is. Delete the file and its key file to make a new one. On
+    PostgreSQL the demo has no endpoints without TOUCHBASE_ENCRYPTION_KEY.
+
+    \b
+    touchbase demo --serve                                     # then http://127.0.0.1:8000/console
+    touchbase demo --contacts 500 --database sqlite:////tmp/small.db
     """
     settings = read_settings(database=database, auth="none", host="127.0.0.1", port=port)
     made = None

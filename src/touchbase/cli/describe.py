@@ -23,15 +23,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every event that is understood.")
-@click.option("--markdown", is_flag=True, help="Print the page docs/reference/tools.md.")
-def tools(as_json: bool, markdown: bool) -> None:
+def tools(as_json: bool) -> None:
     """List the tools whose webhooks are understood."""
-    from touchbase.adapters.catalogue import catalogue, page
+    from touchbase.adapters.catalogue import catalogue
 
     known = catalogue()
-    if markdown:
-        click.echo(page(known), nl=False)
-    elif as_json:
+    if as_json:
         print_json(known)
     else:
         columns = ("tool", "channel", "events", "sure", "signs its calls", Column("recognised by", NOTE))
@@ -56,7 +53,11 @@ def preview(
 ) -> None:  # fmt: skip
     """Print the events of a webhook, without storing it.
 
-    FILE is its body (- for standard input). Ends with status 1 if no adapter understands the body.
+    FILE is its body (- for standard input); a content-encoding header is undone. Ends with status 1 if no adapter understands the
+    body, 2 if the channel has no such tool. Only --client needs a store.
+
+    \b
+    touchbase preview --channel email_campaign --header 'Content-Type: application/json' call.json
     """
     from touchbase.adapters.kit.describe import describe
     from touchbase.adapters.registry import load_adapters

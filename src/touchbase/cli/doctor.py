@@ -43,7 +43,8 @@ def doctor(database: str | None, silent_after: Micros, as_json: bool) -> None:
     """Check settings, store and cells, and print the next step for each problem.
 
     Checks settings, store, schema, clock, disk, encryption, keys, connections and inbox. Only reads, also while a
-    server runs. Ends with status 1 if there is a problem; notes may be intended.
+    server runs. Ends with status 1 if there is a problem; notes may be intended. What a running server is comes from the row that it
+    renews in the store, not from the settings of the shell. Connections with the setting silence_alarm=false may be silent.
     """
     found = list(_findings(database, silent_after))
     problems, notes = (sum(each.level == level for each in found) for level in ("problem", "note"))

@@ -45,9 +45,9 @@ def generate(as_json: bool) -> None:
 @setting_options("database")
 @json_option()
 def check(database: str | None, as_json: bool) -> None:
-    """Try to decrypt every secret, and count the secrets by their key.
+    """Try to decrypt every secret, in all cells, and count the secrets by their key.
 
-    Only reads, also while a server runs. Ends with status 1 if a secret cannot be decrypted or is not encrypted.
+    Only reads, also while a server runs or if the key is missing. Ends with status 1 if a secret cannot be decrypted or is not encrypted.
     """
     found, lost, down = run(_check(database))
     if as_json:

@@ -120,7 +120,8 @@ def add(
 ) -> None:
     """Add an endpoint, which gets the client's events from now on; prints its secret once.
 
-    The URL of a Slack channel is a secret: give - to read it from standard input.
+    The kinds slack and email send messages to people, hubspot writes statuses. The URL of a Slack channel is a secret: give - to read
+    it from standard input.
     """
     if url == "-":
         url = sys.stdin.readline().strip()
@@ -149,7 +150,13 @@ def _pair(text: str) -> tuple[str, str]:
 @json_option("Print JSON, for e-mails with their source.")
 @click.argument("endpoint_id", type=ID, metavar="ENDPOINT")
 def preview(tb: Touchbase, client_id: str | None, event: str | None, endpoint_id: int, as_json: bool) -> None:
-    """Show what an endpoint would be sent about an event, and send nothing."""
+    """Show what an endpoint would be sent about an event, and send nothing.
+
+    Without --event it is about a test's fictitious person. Standard error says if the endpoint does not get the event.
+
+    \b
+    touchbase endpoints preview --client acme 3 --event evt_1207
+    """
     application = here()
     if application is None:
         shown, why_not = _shown_at_server(tb, endpoint_id, event), ""

@@ -81,7 +81,20 @@ inbox.add_command(replay)
 @click.option("--problems", is_flag=True, help="Only deliveries that were applied with a problem.")
 @json_option()
 def list_(tb: Touchbase, limit: int, before: int | None, group: bool, as_json: bool, **options: Any) -> None:
-    """List deliveries, newest first; search them by person, text and event; or list groups of deliveries that changed nothing."""
+    """List deliveries, newest first; search them by person, text and event; or list groups of deliveries that changed nothing.
+
+    --email, --linkedin or --contact-id find the deliveries of a person's history, and those that made no event about the person
+    and have an address of the person in body, headers or query. --text searches bodies, also in escapes, base64 and gzip. A
+    search goes through one client's inbox for up to 10 seconds; where it stops, it prints a --cursor and the time that it reached to
+    standard error, and the bodies that it could not search.
+
+    --group counts deliveries that changed nothing and look alike (client, channel, tool, event, keys at the top of the body), largest
+    groups first. A delivery with many events of which one is unrecognised counts as unrecognised; its other events are applied.
+
+    \b
+    touchbase inbox list --email jane@example.com --event email_replied --since 7d
+    touchbase inbox list --group --state unrecognised     # one line for 412 equal webhooks
+    """
     sought, filters = split_options(options)
     if group:
         _refuse_with_group(before, sought, filters)
@@ -127,7 +140,10 @@ def _refuse_with_group(before: int | None, sought: dict[str, Any], filters: dict
 @click.argument("delivery_id", type=ID)
 @json_option("Print JSON, the body byte for byte.")
 def show(tb: Touchbase, delivery_id: int, as_json: bool) -> None:
-    """Show one delivery: headers, body, and the events that it contains."""
+    """Show one delivery: headers, body, and the events that it contains.
+
+    Control characters are escaped, as in all lists; --json prints the body byte for byte.
+    """
     found = tb.deliveries.get(delivery_id)
     if as_json:
         print_json(found)
@@ -216,7 +232,10 @@ def refusals() -> None:
 def list_refusals(
     tb: Touchbase, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int, as_json: bool
 ) -> None:
-    """List refused webhooks, newest first; the last 1,000 of each client are listed. The id is that of the body, if it is stored."""
+    """List refused webhooks, newest first, with cause and tool; the last 1,000 of each client are listed.
+
+    The id is that of the body, if it is stored. The headers in --json help to find the sender.
+    """
     asked: Any = {"client": client_id, "channel": channel, "tool": tool, "cause": cause}
     found, _ = page_of(tb.deliveries.iterate_refusals(limit=min(limit, PAGE), **asked), limit)
     if as_json:
@@ -234,7 +253,11 @@ inbox.former = {"refused": list_refusals}
 @click.argument("refused_id")
 @json_option()
 def show_refused(tb: Touchbase, client_id: str, refused_id: str, as_json: bool) -> None:
-    """Show one refused webhook with its body, which is stored for some days."""
+    """Show one refused webhook with its body.
+
+    Only webhooks that did not prove their sender have one, for TOUCHBASE_KEEP_REFUSED_DAYS. Headers and parameters with
+    secrets are left out.
+    """
     found: Any = tb.deliveries.get_refused(client_id, refused_id)
     if as_json:
         print_json(found)
@@ -255,7 +278,10 @@ def show_refused(tb: Touchbase, client_id: str, refused_id: str, as_json: bool) 
 @click.argument("refused_ids", nargs=-1, required=True)
 @json_option()
 def replay_refusals(tb: Touchbase, client_id: str, tool: str | None, refused_ids: tuple[str, ...], as_json: bool) -> None:
-    """Receive refused webhooks after all. Their proof is not checked again: you vouch for them, and that is recorded."""
+    """Receive refused webhooks after all, once the secret is right.
+
+    Each becomes a delivery of the time of its first call. Their proof is not checked again: you vouch for them, and that is recorded.
+    """
     found = [tb.deliveries.replay_refused(client_id, refused_id, tool=tool) for refused_id in refused_ids]
     if as_json:
         print_json(found)

@@ -112,6 +112,9 @@ def rotate(tb: Touchbase, key_id: str, keep_old: Micros, as_json: bool) -> None:
     """Create a key's successor and print it; it is shown only once. The key itself ends after --keep-old.
 
     The successor has the key's client and scopes. At most two are valid at once: a predecessor of the key ends now.
+
+    \b
+    touchbase keys rotate 3f9a1c27b0de --keep-old 24h
     """
     made = tb.admin.keys.rotate(key_id, {"keep_old_seconds": keep_old // SECOND})
     if as_json:

@@ -30,7 +30,9 @@ def migrate(database: str | None, migration_copy: bool | None, as_json: bool) ->
     """Bring the store's schema up to date.
 
     An empty store gets its schema. Run it before starting a newer Touchbase on PostgreSQL; on SQLite `serve` and
-    `worker` do it by themselves. A SQLite store is first copied to a file in its folder. Stop servers of an older version before.
+    `worker` do it by themselves. Other commands refuse a store with pending migrations. Stop servers of an older version before. A
+    SQLite store is first copied to a backup in its folder, such as touchbase.db.before-0002-2026-11-25T010203Z. Delete it when all is
+    well: it still has people whom you erase later.
     """
     names, notes = run(_migrate(database, migration_copy))
     if cells := cell_names_of(read_settings(database=database).database):
@@ -61,7 +63,10 @@ async def _migrate(database: str | None, migration_copy: bool | None) -> tuple[l
 def verify(database: str | None, client_id: str | None, no_bodies: bool, as_json: bool) -> None:
     """Recompute every derived value from the stored events.
 
-    Prints each difference, and then ends with status 1. Only reads, also while a server runs.
+    Compares statuses, mail and reply times, fields and custom fields with the write that should have won, normal forms of addresses,
+    missing companies, records and deliveries that something names, wrong links, and bodies that differ from the received ones or were
+    removed and are still there. Prints each difference, read again before, and then ends with status 1. Only reads, also while a server
+    runs. It reads all cells, and fails if one is down.
     """
     output = _JsonOutput() if as_json else _TextOutput()
     verified = run(_verify(database, client_id, output, bodies=not no_bodies))

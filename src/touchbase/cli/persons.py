@@ -67,8 +67,12 @@ def erase(
 ) -> None:
     """Erase a person: contact, custom fields, timeline, links, and the body of every delivery about the person.
 
-    It cannot be undone. Keyed hashes of the addresses stay, so that a late webhook does not create the person again.
-    Ctrl+C stops the search of the inbox; a running server, or `touchbase worker`, continues it.
+    The person is named by --email (also a former one), --linkedin or --id. It asks first, unless --yes is given, and cannot be
+    undone. Keyed hashes of the addresses stay, so that a late webhook does not create the person again; --lift removes them. Ctrl+C
+    stops the search of the inbox; a running server, or `touchbase worker`, continues it.
+
+    \b
+    touchbase persons erase --client acme --email ann@example.com --dry-run
     """
     refs, application = read_identities(email, linkedin_url, contact_id), here()
     if lift:
@@ -111,9 +115,9 @@ def erase(
 def export(
     tb: Touchbase, client_id: str, email: str | None, linkedin_url: str | None, contact_id: int | None, as_json: bool, out: Path | None
 ) -> None:
-    """Write all stored data of one person: fields, timeline, identities, sources, and deliveries about the person.
+    """Write all stored data of one person as JSON: fields, timeline, identities, sources, and deliveries about the person.
 
-    A delivery about other people too is listed without its content.
+    A delivery about other people too is listed without its content. Only its owner can read the file of --out.
     """
     refs, application = read_identities(email, linkedin_url, contact_id), here()
     if application is None:

@@ -34,6 +34,9 @@ def reapply_erasures(database: str | None, sources: tuple[str, ...], as_json: bo
 
     For PostgreSQL, before servers use the restored database; --from is the address of the database before.
     `touchbase restore` does this itself. Running it again changes nothing more.
+
+    \b
+    touchbase persons reapply-erasures --database "$RESTORED" --from "$TOUCHBASE_DATABASE"
     """
     for address in sources:
         refuse_unless_store("--from", address)

@@ -33,7 +33,9 @@ def add_import(group: click.Group, record: Record) -> None:
     @click.option("--map", "pairs", multiple=True, metavar="COLUMN=FIELD", help="Field of a column, such as 'E-mail=email'; blank: ignore.")
     @click.option("--mapping", help="A stored mapping, by its name, in place of the guessed one.")
     @click.option("--save-as", help="Store the mapping under this name.")
-    @click.option("--mode", type=click.Choice(("upsert", "create", "update")), default="upsert", show_default=True)
+    @click.option(
+        "--mode", type=click.Choice(("upsert", "create", "update")), default="upsert", show_default=True, help="Which rows are imported."
+    )
     @click.option("--match", type=click.Choice(matches), help="The only field by which existing records are found.")
     @click.option("--day-order", type=click.Choice(("day_first", "month_first")), help="The order in dates such as 11/12/2026.")
     @click.option("--time-zone", help="IANA zone of times without one; default: UTC.")
@@ -57,7 +59,9 @@ def add_export(group: click.Group, record: Record) -> None:
 
     @group.command("export")
     @through_api(client="needed")
-    @click.option("--format", "form", type=click.Choice(("csv", "ndjson", "parquet")), default="csv", show_default=True)
+    @click.option(
+        "--format", "form", type=click.Choice(("csv", "ndjson", "parquet")), default="csv", show_default=True, help="Format of the file."
+    )
     @click.option("--status", help="Only records with this status.")
     @click.option("--fields", help="Only these members, separated by commas; `suppressed` is there only on request.")
     @click.option("--suppressed", type=click.Choice(("true", "false")), help="Only records on a do-not-contact list, or only others.")

@@ -44,6 +44,8 @@ def relay(**options: Any) -> None:
     """Pass a client's events on, in order, each at least once, until stopped.
 
     It continues where it stopped or was killed: after the last event that the file or stream has, or that the checkpoint names.
+    TOUCHBASE_RELAY_TO, TOUCHBASE_RELAY_KEY and TOUCHBASE_RELAY_SECRET hide secrets from the list of processes. --once prints the number of
+    events and the cursor as JSON, and ends with status 1 if the target or the source fails.
     """
     from touchbase.server.logs import set_up_logging
 

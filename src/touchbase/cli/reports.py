@@ -48,7 +48,13 @@ def reports() -> None:
 @click.option("--interval", type=click.Choice(["day", "week", "month"]), help="Length of the intervals; default: week.")
 @report_options
 def status(tb: Touchbase, record: str, **options: Any) -> None:
-    """Count records by status at the end of each interval, and how many got it in it."""
+    """Count records by status at the end of each interval, and how many got it in it.
+
+    Without --client for each client.
+
+    \b
+    touchbase reports status --client acme --since 12w --time-zone Europe/Berlin
+    """
     _print(tb, STATUS_COLUMNS, f"{record}_by_status", **options)
 
 
@@ -56,7 +62,13 @@ def status(tb: Touchbase, record: str, **options: Any) -> None:
 @click.option("--group-by", help="Up to two of campaign, tool, day, week, month, separated by commas; default: campaign.")
 @report_options
 def campaigns(tb: Touchbase, **options: Any) -> None:
-    """Count mailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool and time."""
+    """Count mailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool and time.
+
+    Without --client for each client.
+
+    \b
+    touchbase reports campaigns --client acme --group-by campaign,week --since 4w
+    """
     _print(tb, CAMPAIGN_COLUMNS, "campaigns", **options)
 
 

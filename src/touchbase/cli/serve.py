@@ -34,10 +34,15 @@ def _renamed(option: str) -> str:
 @click.command(context_settings={"token_normalize_func": _renamed})
 @setting_options(*(field.name for field in fields(Settings) if field.metadata["option"]))
 def serve(**options: object) -> None:
-    """Run the HTTP server and the inbox worker.
+    """Run the HTTP server and the inbox worker until SIGTERM or Ctrl+C.
 
     Without options it serves this machine only, without keys, from the file touchbase.db in the working
-    directory. Every option can be given as an environment variable instead.
+    directory. Each option is also an environment variable. When it listens, it prints its address, the store, the mode, and a
+    request to try. With --auth api-key, on a store without any key, it makes an administrator's key and prints it once.
+
+    \b
+    touchbase serve                                            # this machine, no keys, SQLite
+    touchbase serve --host 0.0.0.0 --workers 4 --database postgresql://touchbase@db/touchbase
     """
     from touchbase.server.logs import set_up_logging
 

@@ -73,7 +73,14 @@ def add(tb: Touchbase, many: str, name: str, start_set: bool, as_json: bool) -> 
 @click.argument("new_name")
 @json_option()
 def rename(tb: Touchbase, many: str, name: str, new_name: str, dry_run: bool, no_wait: bool, as_json: bool) -> None:
-    """Give a status another name, everywhere and from now on; also one that Touchbase sets."""
+    """Give a status another name, everywhere and from now on; also one that Touchbase sets.
+
+    It waits for the job, which looks at all records once more when no earlier request can write, some ten seconds later. Ctrl+C leaves the
+    job to a running server or `touchbase worker`.
+
+    \b
+    touchbase statuses rename --client acme replied Interested
+    """
     _rename(tb, _group(tb, many).rename, name, new_name, "name", as_json, dry_run=dry_run, waits=not no_wait)
 
 
@@ -84,7 +91,10 @@ def rename(tb: Touchbase, many: str, name: str, new_name: str, dry_run: bool, no
 @click.argument("into")
 @json_option()
 def merge(tb: Touchbase, many: str, name: str, into: str, dry_run: bool, no_wait: bool, as_json: bool) -> None:
-    """Make a status one with another one, INTO. It cannot be undone."""
+    """Make a status one with another one, INTO. It cannot be undone.
+
+    NAME may be a word that the declared set refused.
+    """
     _rename(tb, _group(tb, many).merge, name, into, "into", as_json, dry_run=dry_run, waits=not no_wait)
 
 

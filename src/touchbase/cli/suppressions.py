@@ -94,7 +94,13 @@ def add(
     tb: Touchbase, client_id: str | None, installation: bool, addresses: tuple[str, ...], kind: str | None, reason: str, note: str,
     until: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Put e-mail addresses, domains or LinkedIn addresses on a list; one that is listed gets the new values."""
+    """Put e-mail addresses, domains or LinkedIn addresses on a list; one that is listed gets the new values.
+
+    A text with linkedin.com/ is a LinkedIn address, one with @ an e-mail address, another one a domain.
+
+    \b
+    touchbase suppressions add --client acme jane.doe@example.com example.org --reason competitor
+    """
     saved = _save(_list_of(tb, client_id, installation), _given(addresses, kind, reason, note, until))
     if as_json:
         print_json(saved)
@@ -128,7 +134,8 @@ def remove(tb: Touchbase, client_id: str | None, installation: bool, addresses: 
 def import_(tb: Touchbase, client_id: str | None, installation: bool, file: str, reason: str, note: str, as_json: bool) -> None:
     """Import a CSV file: an exported one, or one with a column email, domain, linkedin_url or value. `-` reads standard input.
 
-    Bad rows are named and left out; then the exit status is 1. The same file twice changes nothing.
+    It is UTF-8, separated by comma, semicolon, tab or |. Bad rows are named and left out; then the exit status is 1. The same file
+    twice changes nothing.
     """
     try:
         with click.open_file(file, encoding="utf-8-sig") as lines:

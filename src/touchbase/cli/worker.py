@@ -22,7 +22,8 @@ def worker(once: bool, as_json: bool, **options: object) -> None:
     """Run the inbox worker without a server, until it is stopped.
 
     It applies deliveries and fetches the records that they leave out, for servers started with
-    --no-inbox-worker. Several workers may share a PostgreSQL store; each delivery is applied by one of them.
+    --no-inbox-worker. Several workers may share a PostgreSQL store; each delivery is applied by one of them. --once ends with status 1
+    if a client's inbox could not be processed, such as one whose secrets cannot be decrypted; it delays no other client.
     """
     from touchbase.server.logs import set_up_logging
 

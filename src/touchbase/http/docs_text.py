@@ -54,20 +54,21 @@ def _page(path: str) -> Response:
     return Response(200, found.read_bytes(), PICTURE.get(path.rpartition(".")[2], MARKDOWN), [*SAFE, CACHED])
 
 
-def _folder() -> Traversable:
-    """Return the folder of the documentation: in the package if it was installed, else next to its sources."""
-    packaged = resources.files("touchbase") / "docs"
-    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs"
+def folder() -> Traversable:
+    """Return the folder of the documentation: in the package if it was installed, else what `make docs` built, else its sources."""
+    tree = Path(__file__).parents[3]
+    folders = (resources.files("touchbase") / "docs", tree / "build" / "docs", tree / "docs")
+    return next((each for each in folders if each.is_dir()), folders[-1])
 
 
 @cache
 def pages() -> dict[str, Traversable]:
     """Return the files of the documentation by their path below it; none if it is not installed."""
-    folder = _folder()
-    if not folder.is_dir():
+    root = folder()
+    if not root.is_dir():
         return {}
-    found = {entry.name: entry for entry in folder.iterdir() if entry.is_file()}
-    for kind in folder.iterdir():
+    found = {entry.name: entry for entry in root.iterdir() if entry.is_file()}
+    for kind in root.iterdir():
         if kind.is_dir():
             found |= {f"{kind.name}/{entry.name}": entry for entry in kind.iterdir()}
     return {path: each for path, each in found.items() if path.rpartition(".")[2] in ("md", *PICTURE)}
