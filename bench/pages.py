@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.pages_text import GROWTH, INTRODUCTION, RUNS, SECTIONS
+from bench.pages_text import GROWTH, INTRODUCTION, SECTIONS
 from bench.report import TITLES, markdown_table
 
 ROOT = Path(__file__).parents[1]
@@ -49,13 +48,14 @@ def page(runs: Runs) -> str:
     first: dict[str, str] = next(iter(runs.values()))["machine"] if runs else {}
     postgres = next((f"- PostgreSQL: {run['machine']['PostgreSQL']}" for run in runs.values() if "PostgreSQL" in run["machine"]), None)
     machine = [f"- {name}: {value}" for name, value in first.items() if name not in OF_A_RUN]
-    lines = [INTRODUCTION, *machine, *filter(None, [postgres]), ""]
+    days = sorted(run["machine"]["measured"][:10] for run in runs.values())
+    lines = [INTRODUCTION, *machine, *filter(None, [postgres]), *([f"- measured: {days[0]} to {days[-1]}"] if days else []), ""]
     for section, about in SECTIONS.items():
         here = {name: run for name, run in runs.items() if name.partition("-")[0] == section}
         table = _growth(here) if section == "growth" else markdown_table(TITLES, [row for run in here.values() for row in run["rows"]])
         notes = [f"- {note}" for run in here.values() for note in run["notes"]]
         lines += [about, *(table if here else ["Not measured yet."]), "", *notes, *([""] if notes else [])]
-    return "\n".join([*lines, RUNS, *_commands(runs)]).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _growth(runs: Runs) -> list[str]:
@@ -78,16 +78,6 @@ def _short(measured: str) -> str:
     """`14,368/s (13,863 to 15,137) = 0.97 x` as `14,368/s = 0.97 x`; sizes without their units."""
     measured = re.sub(r" bytes per (contact|event|delivery)(,?)", r"\2", measured)
     return re.sub(r" \([^)]*\)|, of which .*", "", measured)
-
-
-def _commands(runs: Runs) -> Iterator[str]:
-    rows = [(f"`{name}`", run["command"], run["machine"]["measured"], _flush(run["machine"]["disk"])) for name, run in runs.items()]
-    yield from markdown_table(("run", "`python -m`", "measured", "one flush"), rows)
-
-
-def _flush(disk: str) -> str:
-    found = re.search(r"takes (\d+ us)", disk)
-    return found[1] if found else ""
 
 
 def write() -> None:

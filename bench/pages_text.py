@@ -6,7 +6,7 @@ INTRODUCTION = """# Performance
 
 Real servers (`touchbase serve`) on real stores, measured from outside; every write was flushed to disk before its response. Load
 generator, server and PostgreSQL share the machine. `python -m bench.pages` makes this page from
-[performance.json](performance.json), the newest run of each kind.
+[performance.json](performance.json), which has the newest run of each kind with its command, revision, disk and load.
 
 ```sh
 make bench                                       # creates, webhooks, fairness, start, memory, each against its limit: minutes
@@ -15,9 +15,9 @@ make profile                                     # where the time of each path g
 .venv/bin/python -m bench.rerun compare-sqlite   # one run of this page
 ```
 
-A rate is a median over bursts, with the smallest and largest in brackets. `ok` and `MISSED` stand where a limit is set. A
-PostgreSQL that a run starts has its default settings, except `min_wal_size=1GB` and a log that was filled once: a fresh server
-stops commits for 30 to 60 ms while it makes each 16 MB of log.
+A rate is a median over bursts, with the smallest and largest in brackets. `ok` and `MISSED` stand where a limit is set.
+PostgreSQL has its default settings, except `min_wal_size=1GB` and a log that was filled once: a fresh server stops commits for 30 to
+60 ms while it makes each 16 MB of log.
 
 ## The machine
 """
@@ -45,8 +45,7 @@ events: at 1,000 events each it is 0.1 s.
 
 ## Several processes on PostgreSQL
 
-`touchbase serve --workers N` at 128 connections, with `pg_stat_activity` sampled fifty times a second and all processor time
-counted.
+`touchbase serve --workers N` at 128 connections, with `pg_stat_activity` sampled fifty times a second.
 """,
     "compare": """## Compared with FastAPI and SQLModel
 
@@ -63,7 +62,3 @@ GROWTH = {
     "growth-sqlite-in-memory": "SQLite in memory",
 }
 """How the columns of each run begin, in the order of the table."""
-RUNS = """## The runs
-
-"One flush" is the median of writing and flushing a page of 4 KiB before the run.
-"""

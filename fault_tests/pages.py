@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fault_tests.report import TITLES, Row
+from fault_tests.report import Row
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "docs" / "explanation" / "reliability.json"
 PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 BEGIN = "<!-- what follows is made by `python -m fault_tests.pages` -->\n"
+TITLES = ("fault", "store", "rounds", "acknowledged", "lost", "applied twice", "p99", "measured", "")
 OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
 """Machine properties that differ between runs."""
 Runs = list[dict[str, Any]]
@@ -30,7 +30,7 @@ def load() -> Runs:
 
 def page(before: str, runs: Runs) -> str:
     """Render the page; everything after `BEGIN` comes from these runs."""
-    return before.partition(BEGIN)[0] + BEGIN + "\n".join(["", *_machine(runs), "", *_table(runs), "", *_commands(runs)]) + "\n"
+    return before.partition(BEGIN)[0] + BEGIN + "\n".join(["", *_machine(runs), "", *_table(runs)]) + "\n"
 
 
 def write() -> None:
@@ -64,15 +64,8 @@ def _postgres(runs: Runs) -> dict[str, str]:
 
 
 def _table(runs: Runs) -> list[str]:
-    rows = sorted((*cells[:-1], str(number), cells[-1]) for number, run in enumerate(runs, 1) for cells in cells_of(run))
-    return [f"| {' | '.join((*TITLES[:-1], 'run', ''))} |", "|---" * (len(TITLES) + 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
-
-
-def _commands(runs: Runs) -> Iterator[str]:
-    yield from ("| run | command | measured | one flush |", "|---|---|---|---|")
-    for number, run in enumerate(runs, 1):
-        flush = re.search(r"takes (\d+ us)", run["machine"].get("disk", ""))
-        yield f"| {number} | `{run['command']}` | {run['machine'].get('measured', '')} | {flush[1] if flush else ''} |"
+    rows = sorted((*cells[:7], run["machine"].get("measured", "")[:10], cells[-1]) for run in runs for cells in cells_of(run))
+    return [f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 if __name__ == "__main__":
