@@ -180,6 +180,14 @@ def agent_tools() -> Iterator[Row]:
         yield f"`{tool.name}`", tool.described["description"], f"`{tool.scope}`" if tool.scope else "any key", arguments
 
 
+def proofs() -> Iterator[Row]:
+    """Yield the tools that sign their webhooks, or show their secret in a way of their own."""
+    yield "Tool", "Channel", "Proof"
+    for tool in catalogue():
+        if tool.proofs:
+            yield f"`{tool.tool}`", f"`{tool.channel}`", "; or ".join(tool.proofs)
+
+
 # The Python client: its methods and exceptions.
 
 _CLIENT_CALLS = {WriteCall: "`dry_run`", FileCall: "`stream`"}
@@ -357,6 +365,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "event-origins": _table(event_origins),
     "event-types": _table(event_types),
     "metrics": _table(metrics),
+    "proofs": _table(proofs),
     "routes": _table(routes),
     "search-fields": _table(search_fields),
     "server-errors": _table(server_errors),
