@@ -6,6 +6,7 @@ A line of a page that stands in braces is made from the code: `{routes Contacts}
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import shutil
 import sys
@@ -15,16 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
+import touchbase
 import touchbase_client
 from touchbase.adapters.catalogue import MARKS, Tool, catalogue
 from touchbase.cli import cli
+from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.config import Settings, environment_name
+from touchbase.connections.api.schemas import ConnectionSettingsBody
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.errors import meaning, response_errors
 from touchbase.event_log.models import EVENT_TYPES, ORIGINS
-from touchbase.http.openapi import DESCRIBED
+from touchbase.http.openapi import DESCRIBED, description
 from touchbase.http.query_parameters import Parameter
 from touchbase.mcp.conversation import WHOAMI
 from touchbase.mcp.tools import TOOLS
@@ -133,6 +138,19 @@ COMPARED = {
     FieldKind.TIME: "time, or a span until now",
 }
 LETTERS = "text, letter for letter"
+
+
+def body_settings(body: type[msgspec.Struct]) -> Callable[[], Iterator[Row]]:
+    """List the members of a body of settings, with default and description of the OpenAPI document."""
+
+    def settings() -> Iterator[Row]:
+        yield "Setting", "Default", "Meaning"
+        members = description(touchbase.__version__, keys_needed=True)["components"]["schemas"][body.__name__]["properties"]
+        for name, default in msgspec.to_builtins(body()).items():
+            about = members[name]["description"].partition(" Default: ")[0].replace("->", "▸")
+            yield f"`{name}`", f"`{json.dumps(default)}`", about
+
+    return settings
 
 
 def search_fields(record: str) -> Iterator[Row]:
@@ -359,6 +377,8 @@ def _tool(tool: Tool) -> Iterator[str]:
 PARTS: dict[str, Callable[..., str]] = {
     "agent-tools": _table(agent_tools),
     "client-errors": _table(client_errors),
+    "client-settings": _table(body_settings(SettingsBody)),
+    "connection-settings": _table(body_settings(ConnectionSettingsBody)),
     "client-methods": _table(client_methods),
     "commands": commands,
     "errors": _table(errors),

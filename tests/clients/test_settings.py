@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
-import msgspec
 import pytest
 from tests.asgi_client import ApiClient
 
-from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
 from touchbase.clients.sql.statements import set_client_settings
 from touchbase.sql.statement import Execute
@@ -183,16 +178,6 @@ async def test_transitions__over_the_limit_are_one_fault(sqlite_call: ApiClient)
         "detail": "must have at most 200 entries, and has 201",
     }
     assert (reply.status, reply.problem["errors"]) == (422, [fault])
-
-
-def test_client_settings__are_documented_with_their_defaults() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "clients.md").read_text(encoding="utf-8")
-    section = page.partition("\n## What a client decides\n")[2].partition("\n## ")[0]
-    rows = [re.findall(r"`([^`]+)`", " ".join(row.split("|")[1:3])) for row in section.splitlines() if row.startswith("| `")]
-
-    told = {name: json.loads(default) for *names, default in rows for name in names}
-
-    assert told == msgspec.to_builtins(SettingsBody())
 
 
 async def test_unknown_setting__is_refused_with_the_list_of_settings(sqlite_call: ApiClient) -> None:

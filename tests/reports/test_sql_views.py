@@ -21,7 +21,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "sql-views.md"
 def documented() -> dict[str, list[str]]:
     """The columns of each view, as its page lists them."""
     sections = re.split(r"^## (touchbase_\w+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
-    return {name: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for name, text in zip(sections[::2], sections[1::2], strict=True)}
+    lists = [re.search(r"^Columns: (.+)$", text, re.MULTILINE) for text in sections[1::2]]
+    return {name: re.findall(r"`(\w+)`", found[1]) for name, found in zip(sections[::2], lists, strict=True) if found}
 
 
 async def columns(execute_sql: ExecuteSql, engine_url: str, view: str) -> list[str]:

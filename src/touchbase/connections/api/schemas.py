@@ -39,20 +39,52 @@ Names = Annotated[dict[Name, Name], Meta(max_length=cn.MAX_ENTRIES)]
 class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     """A client's settings for one tool; omitted ones have their defaults."""
 
-    status_property: Annotated[Labels, Meta(description="CRM: kind of record -> the property with its status; null: it has none.")] = {}
-    status_labels: Annotated[Labels, Meta(description="The tool's label, case ignored -> the client's status; null: sets none.")] = {}
-    objects: Annotated[Names, Meta(description="CRM: id of a board, object or webhook -> contact, company, ignore, or an event.")] = {}
-    create_unknown: Annotated[bool | None, Meta(description="Whether unknown people are created; null: the client's setting.")] = None
+    status_property: Annotated[
+        Labels,
+        Meta(
+            description="CRM: kind of record (`contact`, `company`, or the CRM's word, such as `Lead`) -> the property that is its "
+            "status; null: none. A dot leads into an object. monday.com: a column's id, or `group`."
+        ),
+    ] = {}
+    status_labels: Annotated[
+        Labels,
+        Meta(
+            description="The tool's label, or Touchbase's word for it (`replied`) -> the client's status. Case and underscores do not "
+            "count. null: the label sets no status. Labels that are not listed stay as they are."
+        ),
+    ] = {}
+    objects: Annotated[
+        Names,
+        Meta(
+            description="CRM: id of a board (monday.com) or object (Attio, HubSpot), or a kind of object -> `contact`, `company` or "
+            "`ignore`; EspoCRM: a webhook's id -> its event, such as `Contact.update`."
+        ),
+    ] = {}
+    create_unknown: Annotated[
+        bool | None,
+        Meta(
+            description="Whether an event about an unknown person creates the record; null: campaign tools as the client's setting says, "
+            "CRMs do. If not, a CRM's delivery is parked and a campaign tool's ignored; replay it once the record exists."
+        ),
+    ] = None
     linkedin_reply_counts: Annotated[bool | None, Meta(description="Whether a LinkedIn reply counts; null: the client's setting.")] = None
-    deals_set_status: Annotated[bool, Meta(description="CRM: whether deals set the status of their person and company.")] = False
-    deal_labels: Annotated[Labels, Meta(description="Stage of a deal -> the client's status.")] = {}
+    deals_set_status: Annotated[
+        bool, Meta(description="Pipedrive, Close, GoHighLevel: whether a deal's stage sets the status of its person and company.")
+    ] = False
+    deal_labels: Annotated[Labels, Meta(description="Stage of a deal (name, number, `won`, `lost`) -> the client's status.")] = {}
     time_zone: Annotated[Zone | None, Meta(description="IANA time zone of times without a zone, such as Asia/Kolkata; null: UTC.")] = None
     fields: Annotated[Names, Meta(description="Tool `generic`: field -> its path in the body.")] = {}
     events: Annotated[Names, Meta(description="Campaign tool `generic`: the tool's name of an event -> Touchbase's event.")] = {}
-    api_base: Annotated[Address | None, Meta(description="CRM: base URL of its API; null: the tool's default.")] = None
+    api_base: Annotated[
+        Address | None, Meta(description="CRM: base URL of its API; null: the tool's default. A change needs the access token again.")
+    ] = None
     api_user: Annotated[Person | None, Meta(description="CRM: user of the access token, where the API needs it.")] = None
-    location_id: Annotated[Name | None, Meta(description="GoHighLevel: the only location whose signed webhooks are accepted.")] = None
-    allow_v1_signatures: Annotated[bool, Meta(description="HubSpot: whether a version 1 signature is accepted.")] = False
+    location_id: Annotated[
+        Name | None, Meta(description="GoHighLevel: the only location whose signed webhooks are accepted; needed with a public key.")
+    ] = None
+    allow_v1_signatures: Annotated[
+        bool, Meta(description="HubSpot: whether a version 1 signature, which covers neither address nor time, is accepted.")
+    ] = False
     signature_max_age: Annotated[Age | None, Meta(description="Greatest age of a signature in seconds; null: the tool's own window.")] = (
         None
     )
