@@ -52,10 +52,16 @@ def page(runs: Runs) -> str:
     lines = [INTRODUCTION, *machine, *filter(None, [postgres]), *([f"- measured: {days[0]} to {days[-1]}"] if days else []), ""]
     for section, about in SECTIONS.items():
         here = {name: run for name, run in runs.items() if name.partition("-")[0] == section}
-        table = _growth(here) if section == "growth" else markdown_table(TITLES, [row for run in here.values() for row in run["rows"]])
+        table = _growth(here) if section == "growth" else _table([row for run in here.values() for row in run["rows"]])
         notes = [f"- {note}" for run in here.values() for note in run["notes"]]
         lines += [about, *(table if here else ["Not measured yet."]), "", *notes, *([""] if notes else [])]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    """Return the rows without columns that say nothing: no limit, no verdict."""
+    wanted = [place for place in range(len(TITLES)) if {row[place] for row in rows} - {"-", "no limit"}]
+    return markdown_table([TITLES[place] for place in wanted], [[row[place] for place in wanted] for row in rows])
 
 
 def _growth(runs: Runs) -> list[str]:

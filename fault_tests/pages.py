@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "docs" / "explanation" / "reliability.json"
 PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 BEGIN = "<!-- what follows is made by `python -m fault_tests.pages` -->\n"
-TITLES = ("fault", "store", "rounds", "acknowledged", "lost", "applied twice", "p99", "measured", "")
+TITLES = ("fault", "store", "rounds", "acknowledged", "lost", "applied twice", "p99", "")
 OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
 """Machine properties that differ between runs."""
 Runs = list[dict[str, Any]]
@@ -55,7 +55,9 @@ def cells_of(run: dict[str, Any]) -> Iterator[list[str]]:
 
 def _machine(runs: Runs) -> list[str]:
     properties: dict[str, str] = {**(runs[0]["machine"] if runs else {}), **_postgres(runs)}
-    return [f"- {name}: {value}" for name, value in properties.items() if name == "PostgreSQL" or name not in OF_A_RUN]
+    lines = [f"- {name}: {value}" for name, value in properties.items() if name == "PostgreSQL" or name not in OF_A_RUN]
+    days = sorted(run["machine"].get("measured", "")[:10] for run in runs)
+    return [*lines, *([f"- measured: {days[0]} to {days[-1]}"] if days else [])]
 
 
 def _postgres(runs: Runs) -> dict[str, str]:
@@ -64,7 +66,7 @@ def _postgres(runs: Runs) -> dict[str, str]:
 
 
 def _table(runs: Runs) -> list[str]:
-    rows = sorted((*cells[:7], run["machine"].get("measured", "")[:10], cells[-1]) for run in runs for cells in cells_of(run))
+    rows = sorted((*cells[:7], cells[-1]) for run in runs for cells in cells_of(run))
     return [f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
 
 

@@ -50,7 +50,6 @@ def test_page__replaces_an_earlier_run_with_a_run_with_a_loss(tmp_path: Path, mo
     shown = page("Prose.\n", load())
 
     assert shown.startswith("Prose.\n")
-    assert [line for line in shown.splitlines() if line.startswith("| kill")] == [
-        "| kill | SQLite | 1 | 9 | 1 | 0 | - | 2026-11-22 | FAILED |"
-    ]
+    assert [line for line in shown.splitlines() if line.startswith("| kill")] == ["| kill | SQLite | 1 | 9 | 1 | 0 | - | FAILED |"]
+    assert "- measured: 2026-11-22 to 2026-11-22" in shown
     assert page(shown, load()) == shown
