@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def write(folder: Path) -> None:
             shutil.copyfile(source, target)
 
 
+@cache
 def render(page: str) -> str:
     """Return a page with the parts that are made from the code."""
     return _PART.sub(lambda match: PARTS[match[1]](*match[2].split()), _NOTE.sub("", page))

@@ -13,6 +13,8 @@ from tests.asgi_client import ApiClient
 
 from touchbase.http import docs_text
 
+FOLDER = docs_text.folder
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -81,3 +83,12 @@ async def test_index_for_agents__names_every_page_of_the_index_by_an_address_tha
 @pytest.mark.parametrize("path", ["how-to/nothing.md", "../README.md", "%2e%2e/README.md", "how-to/..%2fREADME.md", "nothing.md", "README"])
 async def test_other_addresses__are_not_found(sqlite_call: ApiClient, path: str) -> None:
     assert (await sqlite_call.get(f"/docs/{path}")).status == 404
+
+
+def test_folder_of_a_source_tree__is_what_make_docs_built_else_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs_text, "__file__", str(tmp_path / "src" / "touchbase" / "http" / "docs_text.py"))
+    assert FOLDER() == tmp_path / "docs"
+
+    (tmp_path / "build" / "docs").mkdir(parents=True)
+
+    assert FOLDER() == tmp_path / "build" / "docs"
