@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs import build
 from tests.server.conftest import RawConnection, Start, dispatched
 
 from touchbase.clients.commands import EnsureClient
@@ -52,7 +53,7 @@ async def test_metrics__are_those_that_the_page_lists(start: Start, operations: 
     _, _, text = await get(caller, "/metrics")
 
     shown = {(line.split()[2], line.split()[3]) for line in text.splitlines() if line.startswith("# TYPE")}
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text()
+    page = build.render((build.DOCS / "reference" / "metrics.md").read_text(encoding="utf-8"))
     assert shown == set(re.findall(r"^\| `(\w+)`[^|]*\| (\w+) \|", page, re.MULTILINE))
 
 
