@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.common import field_limits as limits
 from touchbase.connections.models import CHANNELS
 from touchbase.deliveries.delivery import STATES
 from touchbase.history.problems import described
@@ -33,8 +32,6 @@ def example(of: type[Struct], value: dict[str, Any]) -> None:
     EXAMPLES[of.__name__] = value
 
 
-Name = Annotated[str, Meta(max_length=limits.NAME, description="White space around it is removed; blank means unset.")]
-RecordId = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 Time = Annotated[str, Meta(description="RFC 3339, UTC.", examples=["2026-11-20T09:30:00Z"], extra_json_schema={"format": "date-time"})]
 MaybeTime = Time | None
 ChannelOut = Annotated[str, Meta(extra_json_schema=named_enum("Channel", "The kind of tool.", CHANNELS))]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from dataclasses import fields as attributes
 from typing import Generic, TypeVar, overload
 
 from touchbase.clients.models import ClientSettings, FieldType, StatusSet
 from touchbase.common.normalize import email_text, is_nothing
 from touchbase.errors import Fault
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records import validation
+from touchbase.records import fields, validation
 from touchbase.records.commands import (
     CreateCompany,
     CreateContact,
@@ -28,22 +29,10 @@ from touchbase.records.commands import (
     UpsertContact,
     UpsertRecord,
 )
+from touchbase.records.fields import Field, stamped
 from touchbase.records.models import Company, Contact
 
 R_co = TypeVar("R_co", Contact, Company, covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field that requests set and that carries a stamp: JSON member and column have its name."""
-
-    name: str
-    key: str = ""
-    """Column that is unique within a client: the normal form, or the value itself; empty where the field identifies no record."""
-    link: str = ""
-    """`object_type` of the identity link from a former value to the record; empty where webhooks do not find records by the field."""
-    normalize: Callable[[str | None, str, list[Fault]], str | None] | None = None
-    """Value, JSON pointer, faults -> `key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,10 @@ class RecordType(Generic[R_co]):
     plural: str
     model: Callable[..., R_co]
     """The dataclass; its fields are the columns of the table."""
+    members: tuple[Field, ...]
+    """All fields (`records/fields.py`)."""
     fields: tuple[Field, ...]
+    """The fields that requests set and that carry a stamp."""
     times: tuple[str, ...]
     """Columns of times that are projected from the history and that responses show."""
     custom_fields: str
@@ -73,6 +65,12 @@ class RecordType(Generic[R_co]):
     """The declared custom fields."""
     field_names: Callable[[ClientSettings], Mapping[str, str]]
     """Former names of custom fields -> present ones."""
+
+    def __post_init__(self) -> None:
+        columns = {attribute.name for attribute in attributes(self.model)}  # type: ignore[arg-type]
+        for field in self.members:
+            if field.kind != fields.CUSTOM and not {field.column, field.key or field.column} <= columns:
+                raise TypeError(f"records/models.py has no attribute for the column {field.column} of a {self.name} (records/fields.py)")
 
     @property
     def status(self) -> str:
@@ -112,22 +110,14 @@ class RecordType(Generic[R_co]):
         return statuses.transitions if statuses else None
 
 
-EXTERNAL_ID = Field("external_id", "external_id")
 CONTACT_TYPE: RecordType[Contact] = RecordType(
     kind=CONTACT,
     name="contact",
     plural="contacts",
     model=Contact,
-    fields=(
-        Field("email", "email_key", "email", validation.email),
-        Field("linkedin_url", "linkedin_key", "linkedin", validation.linkedin),
-        Field("first_name"),
-        Field("last_name"),
-        Field("company_id"),
-        Field("origin"),
-        EXTERNAL_ID,
-    ),
-    times=("first_sent_us", "last_sent_us", "last_reply_us"),
+    members=fields.CONTACT,
+    fields=stamped(fields.CONTACT),
+    times=tuple(field.column for field in fields.DATES),
     custom_fields="contact_custom_fields_input",
     get=GetContact,
     create=CreateContact,
@@ -142,7 +132,8 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     name="company",
     plural="companies",
     model=Company,
-    fields=(Field("domain", "domain", "domain", validation.domain), Field("name"), EXTERNAL_ID),
+    members=fields.COMPANY,
+    fields=stamped(fields.COMPANY),
     times=(),
     custom_fields="company_custom_fields",
     get=GetCompany,

@@ -42,8 +42,8 @@ from touchbase.records.api.match_schemas import (
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.serializers import to_text
 from touchbase.records.api.upsert import match_fields
+from touchbase.records.fields import Field
 from touchbase.records.match import Key, Match
-from touchbase.records.record_type import Field
 from touchbase.records.sql import lookup as sql_lookup
 from touchbase.records.sql.lookup import match_records
 from touchbase.sql.store import Store

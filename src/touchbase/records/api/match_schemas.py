@@ -7,7 +7,8 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.http.schemas import MaybeTime, example
-from touchbase.records.api.schemas import Domain, Email, ExternalId, Url
+from touchbase.records.api.schemas import identified
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 MAX_ITEMS = 1_000
 """Items of one request."""
@@ -19,19 +20,14 @@ _SUPPRESSED = Meta(
 )
 
 
+@identified(CONTACT_TYPE)
 class ContactMatchItem(Struct):
     """A person: an e-mail address, a LinkedIn address, your own id, or several of them."""
 
-    email: Email | UnsetType | None = UNSET
-    linkedin_url: Url | UnsetType | None = UNSET
-    external_id: ExternalId | UnsetType | None = UNSET
 
-
+@identified(COMPANY_TYPE)
 class CompanyMatchItem(Struct):
     """A company: its domain, or an address that contains it, or your own id."""
-
-    domain: Domain | UnsetType | None = UNSET
-    external_id: ExternalId | UnsetType | None = UNSET
 
 
 class ContactMatchRequest(Struct):

@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
-from touchbase.http.schemas import MaybeTime, Name, ProblemOut, RecordId, Time, example
+from touchbase.http.schemas import ProblemOut, Time, example
 from touchbase.records import validation
+from touchbase.records.fields import BLANK, CUSTOM, NULL, NUMBER, TEXT, TIME, Field, shown
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 
-Email = Annotated[
-    str, Meta(max_length=limits.EMAIL, description="Checked for its syntax only; blank means unset.", examples=["jane@example.com"])
-]
-Url = Annotated[
-    str,
-    Meta(
-        max_length=limits.URL,
-        description="The address of a person's profile, compared in a normal form; another page is refused. Blank and `N/A` mean unset.",
-        examples=["https://www.linkedin.com/in/jane-doe"],
-    ),
-]
-Domain = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=limits.URL,
-        description="A domain, or an address that contains one; stored in lower case without `www.`, port and path.",
-        examples=["example.com"],
-    ),
-]
-ExternalId = Annotated[
-    str,
-    Meta(
-        max_length=limits.EXTERNAL_ID,
-        description="Your own id of the record, such as its key in your database. At most one record of its kind has it; letters' case "
-        "counts. Blank means unset.",
-        examples=["crm-4711"],
-    ),
-]
-Status = Annotated[str, Meta(max_length=limits.STATUS, description="Any text, unless the client has defined its set. Blank means unset.")]
+S = TypeVar("S", bound=Struct)
+_Member = tuple[str, Any] | tuple[str, Any, Any]
+"""Name, type and default of a member."""
+
+
 Value = Annotated[str, Meta(max_length=limits.VALUE)]
 FieldName = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 
@@ -56,18 +35,12 @@ class CustomFieldInput(Struct):
 example(CustomFieldInput, {"field_name": "Industry", "field_value": "Software"})
 
 CustomFieldsInput = Annotated[list[CustomFieldInput], Meta(max_length=limits.CUSTOM_FIELDS)]
-CONTACT_FIELDS = "contact_custom_fields_input"
-COMPANY_FIELDS = "company_custom_fields"
+CONTACT_FIELDS, COMPANY_FIELDS = CONTACT_TYPE.custom_fields, COMPANY_TYPE.custom_fields
 OTHER_NAMES = {CONTACT_FIELDS: "contact_custom_fields", COMPANY_FIELDS: "company_custom_fields_input"}
 """The second name of the custom fields in requests: a contact's in responses, and a company's by analogy. API clients of other
 products use both."""
 _ALSO = "The same as `{}`. Both may be given only if they are equal."
-_ALSO_CONTACT, _ALSO_COMPANY = Meta(description=_ALSO.format(CONTACT_FIELDS)), Meta(description=_ALSO.format(COMPANY_FIELDS))
 _BOTH = "differs from {}: send one of the two, or the same in both"
-CompanyId = Annotated[
-    str,
-    Meta(max_length=limits.URL, description="The domain of a company that exists. Blank means unset.", examples=["example.com"]),
-]
 
 
 class _RecordFields(Struct):
@@ -102,44 +75,6 @@ class _RecordFields(Struct):
         return (getattr(self, self.CUSTOM[1]) if given is UNSET else given) or []
 
 
-class ContactRequest(_RecordFields):
-    """A new contact (interface 2.1). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
-
-    CUSTOM = (CONTACT_FIELDS, OTHER_NAMES[CONTACT_FIELDS])
-    email: Email | None = None
-    linkedin_url: Url | None = None
-    first_name: Name = ""
-    last_name: Name = ""
-    company_id: RecordId | CompanyId | None = None
-    contact_custom_fields_input: CustomFieldsInput | UnsetType = UNSET
-    contact_custom_fields: Annotated[CustomFieldsInput, _ALSO_CONTACT] | UnsetType = UNSET
-    origin: Name = ""
-    contact_status: Status = ""
-    external_id: ExternalId | None = None
-
-
-class CompanyRequest(_RecordFields):
-    """A new company (interface 2.3). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
-
-    CUSTOM = (COMPANY_FIELDS, OTHER_NAMES[COMPANY_FIELDS])
-    domain: Domain
-    name: Name = ""
-    company_status: Status = ""
-    external_id: ExternalId | None = None
-    company_custom_fields: CustomFieldsInput | UnsetType = UNSET
-    company_custom_fields_input: Annotated[CustomFieldsInput, _ALSO_COMPANY] | UnsetType = UNSET
-
-    @property
-    def custom_pointer(self) -> str:
-        """Where the custom fields stand in the body."""
-        return "/company_custom_fields"
-
-    @property
-    def custom_faults(self) -> list[Fault]:
-        """No faults, because a company's custom fields have one name."""
-        return []
-
-
 class CustomFieldChange(Struct):
     """One custom field in a change; a null value removes the field."""
 
@@ -156,32 +91,90 @@ CustomFieldChanges = Annotated[
 ]
 
 
+def _with(members: Iterable[_Member]) -> Callable[[type[S]], type[S]]:
+    """Add members to a struct, with their defaults."""
+    defined = list(members)
+    return lambda of: defstruct(of.__name__, defined, bases=(of,), module=of.__module__, namespace={"__doc__": of.__doc__})  # type: ignore[return-value]
+
+
+def _creation(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
+    """Add the members of a new record."""
+    return _with(chain.from_iterable(_created(kind, field) for field in kind.members))
+
+
+def _created(kind: RecordType[Any], field: Field) -> list[_Member]:
+    if field.kind == CUSTOM:
+        return _custom_members(kind, lambda value: value | UnsetType, CustomFieldsInput)
+    if field.value is None:
+        return []
+    if field.required:
+        return [(field.name, field.value)]
+    return [(field.name, field.value | None, None) if field.nullable else (field.name, field.value, "")]
+
+
+def _change(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
+    """Add the members of a merge patch."""
+    return _with(chain.from_iterable(_changed(kind, field) for field in kind.members))
+
+
+def _changed(kind: RecordType[Any], field: Field) -> list[_Member]:
+    if field.kind == CUSTOM:
+        return _custom_members(kind, lambda value: value | UnsetType | None, CustomFieldChanges)
+    if field.value is None:
+        return []
+    return [(field.name, field.value | UnsetType if field.required else field.value | UnsetType | None, UNSET)]
+
+
+def _custom_members(kind: RecordType[Any], optional: Callable[[Any], Any], value: Any) -> list[_Member]:
+    """Return the custom fields under both of their names."""
+    name = kind.custom_fields
+    also = Annotated[value, Meta(description=_ALSO.format(name))]
+    return [(name, optional(value), UNSET), (OTHER_NAMES[name], optional(also), UNSET)]
+
+
+def _response(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
+    """Add the members of a response."""
+    return _with(_responded(field) for field in shown(kind.members, f"{kind.name}_custom_fields"))
+
+
+def _responded(field: Field) -> _Member:
+    value: Any = {TEXT: str, NUMBER: int, TIME: Time, CUSTOM: CustomFieldsOut}[field.kind]
+    if field.kind == CUSTOM or field.unset == BLANK:
+        return field.name, value
+    return (field.name, value | None) if field.unset == NULL else (field.name, value | UnsetType, UNSET)
+
+
+def identified(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
+    """Add the members that identify a record."""
+    return _with((field.name, field.value | UnsetType | None, UNSET) for field in kind.keys)
+
+
+@_creation(CONTACT_TYPE)
+class ContactRequest(_RecordFields):
+    """A new contact (interface 2.1). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
+
+    CUSTOM = (CONTACT_FIELDS, OTHER_NAMES[CONTACT_FIELDS])
+
+
+@_creation(COMPANY_TYPE)
+class CompanyRequest(_RecordFields):
+    """A new company (interface 2.3). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
+
+    CUSTOM = (COMPANY_FIELDS, OTHER_NAMES[COMPANY_FIELDS])
+
+
+@_change(CONTACT_TYPE)
 class ContactChange(_RecordFields):
     """A JSON merge patch over a contact: an absent field stays, null or blank unsets it."""
 
     CUSTOM = (CONTACT_FIELDS, OTHER_NAMES[CONTACT_FIELDS])
-    email: Email | UnsetType | None = UNSET
-    linkedin_url: Url | UnsetType | None = UNSET
-    first_name: Name | UnsetType | None = UNSET
-    last_name: Name | UnsetType | None = UNSET
-    company_id: RecordId | CompanyId | UnsetType | None = UNSET
-    contact_custom_fields_input: CustomFieldChanges | UnsetType | None = UNSET
-    contact_custom_fields: Annotated[CustomFieldChanges, _ALSO_CONTACT] | UnsetType | None = UNSET
-    origin: Name | UnsetType | None = UNSET
-    contact_status: Status | UnsetType | None = UNSET
-    external_id: ExternalId | UnsetType | None = UNSET
 
 
+@_change(COMPANY_TYPE)
 class CompanyChange(_RecordFields):
     """A JSON merge patch over a company: an absent field stays, null or blank unsets it. The domain can only be replaced."""
 
     CUSTOM = (COMPANY_FIELDS, OTHER_NAMES[COMPANY_FIELDS])
-    domain: Domain | UnsetType = UNSET
-    name: Name | UnsetType | None = UNSET
-    company_status: Status | UnsetType | None = UNSET
-    external_id: ExternalId | UnsetType | None = UNSET
-    company_custom_fields: CustomFieldChanges | UnsetType | None = UNSET
-    company_custom_fields_input: Annotated[CustomFieldChanges, _ALSO_COMPANY] | UnsetType | None = UNSET
 
 
 class CustomFieldOut(Struct):
@@ -200,39 +193,14 @@ CustomFieldsOut = Annotated[
 ]
 
 
+@_response(CONTACT_TYPE)
 class ContactResponse(Struct):
     """A contact (interface 2.2)."""
 
-    id: int
-    updated_time: Time
-    first_name: str
-    last_name: str
-    origin: str
-    first_campaign_email_sent: MaybeTime
-    last_campaign_email_sent: MaybeTime
-    last_reply_received: MaybeTime
-    previous_status: str | None
-    status_changed_at: MaybeTime
-    contact_custom_fields: CustomFieldsOut
-    email: str | UnsetType = UNSET
-    linkedin_url: str | UnsetType = UNSET
-    company_id: int | UnsetType = UNSET
-    contact_status: str | UnsetType = UNSET
-    external_id: str | UnsetType = UNSET
 
-
+@_response(COMPANY_TYPE)
 class CompanyResponse(Struct):
     """A company (interface 2.4)."""
-
-    id: int
-    updated_time: Time
-    domain: str
-    previous_status: str | None
-    status_changed_at: MaybeTime
-    company_custom_fields: CustomFieldsOut
-    name: str | UnsetType = UNSET
-    company_status: str | UnsetType = UNSET
-    external_id: str | UnsetType = UNSET
 
 
 class ContactPage(Struct):

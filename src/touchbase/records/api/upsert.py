@@ -24,8 +24,8 @@ from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactRequest, CustomFieldChange
 from touchbase.records.commands import CreateContact, Created, UpsertRecord
 from touchbase.records.create import create_command
+from touchbase.records.fields import Field
 from touchbase.records.models import Company, Contact
-from touchbase.records.record_type import Field
 from touchbase.records.update import update_command
 
 A = TypeVar("A", ContactRequest, CompanyRequest)

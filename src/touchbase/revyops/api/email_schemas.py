@@ -10,10 +10,11 @@ from msgspec import Meta, Struct
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid
-from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
+from touchbase.http.schemas import MaybeTime, Time, example, named_enum
 from touchbase.messages.api.schemas import Long, NewMessage, Short, Text
 from touchbase.messages.models import MOST_CUSTOM_FIELDS, RECEIVED, SENT, Message
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut, Value
+from touchbase.records.fields import RecordId
 
 REPLY = "reply"
 _TYPES = {SENT: SENT, RECEIVED: REPLY}
