@@ -16,7 +16,9 @@ from touchbase.deliveries.work import DryRunDelivery, DryRunResult, TooManyEvent
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
 from touchbase.projection.apply import ANY_STATE, apply_batch, apply_needs
 from touchbase.projection.inbox_batch import InboxBatch
+from touchbase.records.fields import ID, UPDATED
 from touchbase.records.models import Company, Contact, Record
+from touchbase.records.record_type import type_of
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields
@@ -31,20 +33,7 @@ Target = tuple[int, int]
 """Record kind and id."""
 Snapshot = dict[Target, dict[str, object]]
 """The values of records as the API shows them."""
-
-_SHOWN = {
-    "contact": {
-        "email": "email", "linkedin_url": "linkedin_url", "first_name": "first_name", "last_name": "last_name",
-        "company_id": "company_id", "origin": "origin", "external_id": "external_id",
-        "status": "contact_status", "previous_status": "previous_status",
-        "status_changed_us": "status_changed_at", "first_sent_us": "first_campaign_email_sent",
-        "last_sent_us": "last_campaign_email_sent", "last_reply_us": "last_reply_received",
-    },
-    "company": {
-        "domain": "domain", "name": "name", "external_id": "external_id", "status": "company_status", "previous_status": "previous_status",
-        "status_changed_us": "status_changed_at",
-    },
-}  # fmt: skip
+_HIDDEN = (ID, UPDATED)
 
 
 @dataclass(slots=True)
@@ -101,8 +90,8 @@ def snapshot(client: int, targets: Iterable[Target]) -> Plan[Snapshot]:
 
 
 def _values(record: Record) -> dict[str, object]:
-    shown = _SHOWN["contact" if isinstance(record, Contact) else "company"]
-    values: dict[str, object] = {name: getattr(record, field) for field, name in shown.items()}
+    shown = (field for field in type_of(record).members if field not in _HIDDEN)
+    values: dict[str, object] = {field.name: getattr(record, field.column) for field in shown}
     custom = {f"custom field {custom_field.name}": custom_field.value for custom_field in record.custom_fields}
     return values | custom
 

@@ -105,11 +105,6 @@ class Field:
         object.__setattr__(self, "column", self.column or self.name)
 
     @property
-    def is_stamped(self) -> bool:
-        """Whether requests set it and it carries a stamp: member and column have one name. A status is projected from the history."""
-        return self.value is not None and self.column == self.name
-
-    @property
     def longest(self) -> int:
         """Characters of a value in requests."""
         metas = [meta for part in (self.value, *get_args(self.value)) for meta in getattr(part, "__metadata__", ())]
@@ -234,13 +229,22 @@ COMPANY = (
 )  # fmt: skip
 
 
-def stamped(fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Return the fields that requests set and that carry a stamp."""
-    return tuple(field for field in fields if field.is_stamped)
+def members(table: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields of a table, without the place of the custom fields."""
+    return tuple(field for field in table if field.kind != CUSTOM)
 
 
-def shown(fields: tuple[Field, ...], custom_fields: str) -> tuple[Field, ...]:
+def body(table: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields that requests set, with the place of the custom fields."""
+    return tuple(field for field in table if field.value is not None or field.kind == CUSTOM)
+
+
+def stamped(table: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields that requests set and that carry a stamp: not the status, which is projected from the history."""
+    return tuple(field for field in table if field.value is not None and field.column == field.name)
+
+
+def shown(table: tuple[Field, ...], custom_fields: str) -> tuple[Field, ...]:
     """Return the members of a response in their order: the ones that are always there, the custom fields, the ones that may be absent."""
-    members = [field for field in fields if field.kind != CUSTOM]
-    always = [field for field in members if field.unset != ABSENT]
-    return (*always, Field(custom_fields, kind=CUSTOM), *(field for field in members if field.unset == ABSENT))
+    always = [field for field in members(table) if field.unset != ABSENT]
+    return (*always, Field(custom_fields, kind=CUSTOM), *(field for field in members(table) if field.unset == ABSENT))

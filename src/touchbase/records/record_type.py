@@ -29,7 +29,7 @@ from touchbase.records.commands import (
     UpsertContact,
     UpsertRecord,
 )
-from touchbase.records.fields import Field, stamped
+from touchbase.records.fields import Field, body, members, stamped
 from touchbase.records.models import Company, Contact
 
 R_co = TypeVar("R_co", Contact, Company, covariant=True)
@@ -48,6 +48,8 @@ class RecordType(Generic[R_co]):
     """The dataclass; its fields are the columns of the table."""
     members: tuple[Field, ...]
     """All fields (`records/fields.py`)."""
+    body: tuple[Field, ...]
+    """The fields of requests, with the place of the custom fields among them."""
     fields: tuple[Field, ...]
     """The fields that requests set and that carry a stamp."""
     times: tuple[str, ...]
@@ -69,7 +71,7 @@ class RecordType(Generic[R_co]):
     def __post_init__(self) -> None:
         columns = {attribute.name for attribute in attributes(self.model)}  # type: ignore[arg-type]
         for field in self.members:
-            if field.kind != fields.CUSTOM and not {field.column, field.key or field.column} <= columns:
+            if not {field.column, field.key or field.column} <= columns:
                 raise TypeError(f"records/models.py has no attribute for the column {field.column} of a {self.name} (records/fields.py)")
 
     @property
@@ -100,6 +102,11 @@ class RecordType(Generic[R_co]):
         return tuple(field for field in self.fields if field.key)
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """The columns whose words are in the full-text index, besides custom fields."""
+        return tuple(field.key or field.column for field in self.members if field.has_words)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the fields."""
         return tuple(field.name for field in self.fields)
@@ -115,7 +122,8 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
     name="contact",
     plural="contacts",
     model=Contact,
-    members=fields.CONTACT,
+    members=members(fields.CONTACT),
+    body=body(fields.CONTACT),
     fields=stamped(fields.CONTACT),
     times=tuple(field.column for field in fields.DATES),
     custom_fields="contact_custom_fields_input",
@@ -132,7 +140,8 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     name="company",
     plural="companies",
     model=Company,
-    members=fields.COMPANY,
+    members=members(fields.COMPANY),
+    body=body(fields.COMPANY),
     fields=stamped(fields.COMPANY),
     times=(),
     custom_fields="company_custom_fields",

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from dataclasses import fields as dataclass_fields
 from enum import Enum
 from typing import Any
 
 from touchbase.clients.models import ClientSettings
-from touchbase.common import normalize
 from touchbase.common.field_limits import NAME
 from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.do_not_contact.sql import conditions
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.models import Company, Contact
+from touchbase.records.fields import ID, NUMBER, TEXT, TIME, UPDATED, Field
 from touchbase.records.record_type import COMPANY_TYPE, RECORD_TYPES, RecordType
 
 CUSTOM = "cf."
@@ -74,30 +72,19 @@ class SearchField:
         return self.kind is FieldKind.CUSTOM
 
 
-_TIMES = {
-    "status_changed_at": "status_changed_us",
-    "first_campaign_email_sent": "first_sent_us",
-    "last_campaign_email_sent": "last_sent_us",
-    "last_reply_received": "last_reply_us",
-}
-"""Member -> column of the dates that are projected from events."""
+_KINDS = {TEXT: FieldKind.TEXT, NUMBER: FieldKind.NUMBER, TIME: FieldKind.TIME}
 
 
 def _own_fields(kind: RecordType[Any]) -> dict[str, SearchField]:
-    columns = {dataclass_field.name for dataclass_field in dataclass_fields(Contact if kind.kind == CONTACT else Company)}
-    made = [
-        SearchField("id", FieldKind.NUMBER, "id", nullable=False),
-        SearchField("created_time", FieldKind.TIME, "created_us", nullable=False),
-        SearchField("updated_time", FieldKind.TIME, "updated_us", nullable=False),
-    ]
-    for field in kind.fields:
-        if field.key:
-            made.append(SearchField(field.name, FieldKind.KEY, field.key, nullable=field.name != "domain"))
-        else:
-            made.append(SearchField(field.name, FieldKind.NUMBER if field.name == "company_id" else FieldKind.TEXT, field.name))
-    made += [SearchField(kind.status, FieldKind.TEXT, "status"), SearchField("previous_status", FieldKind.TEXT, "previous_status")]
-    made += [SearchField(name, FieldKind.TIME, column) for name, column in _TIMES.items() if column in columns]
-    return {each.name: replace(each, record_kind=kind.kind) for each in made}
+    created = SearchField("created_time", FieldKind.TIME, "created_us", nullable=False, record_kind=kind.kind)
+    own = [_own_field(kind.kind, field) for field in kind.members]
+    return {field.name: field for field in (own[0], created, *own[1:])}
+
+
+def _own_field(kind: int, field: Field) -> SearchField:
+    is_set = field in (ID, UPDATED) or field.required
+    compared, column = (FieldKind.KEY, field.key) if field.key else (_KINDS[field.kind], field.column)
+    return SearchField(field.name, compared, column, nullable=not is_set, record_kind=kind)
 
 
 OWN_FIELDS: Mapping[int, Mapping[str, SearchField]] = {number: _own_fields(kind) for number, kind in RECORD_TYPES.items()}
@@ -112,9 +99,7 @@ INDEXED_TIMES = {
 """By kind of record, the columns of times with an index."""
 
 SEARCH_KEYS: Mapping[str, Callable[[str], str]] = {
-    "email": normalize.email_key,
-    "linkedin_url": normalize.linkedin_search_key,
-    "domain": normalize.company_domain,
+    field.name: field.search_key for kind in RECORD_TYPES.values() for field in kind.members if field.search_key is not None
 }
 """By field, the function that returns the normal form to look for; it raises `InvalidText` for text that has none."""
 

@@ -14,6 +14,7 @@ from zlib import crc32
 
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.models import Contact, Record
+from touchbase.records.sql.search_pending import searched
 
 LONGEST = 40
 """Characters of a word; longer ones are cut, in searches too."""
@@ -62,9 +63,8 @@ def field_mark(client: int, kind: int, name: str) -> str:
 
 
 def texts_of(record: Record) -> Iterator[str]:
-    """Yield the texts of a record that are searched: names, e-mail address, domain, values of custom fields."""
-    own = (record.first_name, record.last_name, record.email_key) if isinstance(record, Contact) else (record.name, record.domain)
-    yield from (text for text in own if text)
+    """Yield the texts of a record that are searched: names, e-mail address, domain (`records/fields.py`), values of custom fields."""
+    yield from (text for text in searched(record) if text)
     yield from (custom_field.value for custom_field in record.custom_fields if custom_field.value)
 
 

@@ -99,14 +99,12 @@ def _with(members: Iterable[_Member]) -> Callable[[type[S]], type[S]]:
 
 def _creation(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
     """Add the members of a new record."""
-    return _with(chain.from_iterable(_created(kind, field) for field in kind.members))
+    return _with(chain.from_iterable(_created(kind, field) for field in kind.body))
 
 
 def _created(kind: RecordType[Any], field: Field) -> list[_Member]:
     if field.kind == CUSTOM:
         return _custom_members(kind, lambda value: value | UnsetType, CustomFieldsInput)
-    if field.value is None:
-        return []
     if field.required:
         return [(field.name, field.value)]
     return [(field.name, field.value | None, None) if field.nullable else (field.name, field.value, "")]
@@ -114,14 +112,12 @@ def _created(kind: RecordType[Any], field: Field) -> list[_Member]:
 
 def _change(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
     """Add the members of a merge patch."""
-    return _with(chain.from_iterable(_changed(kind, field) for field in kind.members))
+    return _with(chain.from_iterable(_changed(kind, field) for field in kind.body))
 
 
 def _changed(kind: RecordType[Any], field: Field) -> list[_Member]:
     if field.kind == CUSTOM:
         return _custom_members(kind, lambda value: value | UnsetType | None, CustomFieldChanges)
-    if field.value is None:
-        return []
     return [(field.name, field.value | UnsetType if field.required else field.value | UnsetType | None, UNSET)]
 
 

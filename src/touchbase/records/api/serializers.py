@@ -9,7 +9,7 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import TypeVar
 
-from msgspec import UNSET, Struct, structs
+from msgspec import UNSET, Struct
 
 from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common.compiled import compiled
@@ -25,6 +25,7 @@ from touchbase.records.api.schemas import (
     FlatCustomFields,
     TimelineEvent,
 )
+from touchbase.records.fields import BLANK, ID, NULL, TIME
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.timelines import TimelineEntry
@@ -52,27 +53,19 @@ def custom_fields_out(
     return [CustomFieldOut(field.id, to_text(field.updated_us), field.name, field.value or "") for field in present]
 
 
-_TIMES = {
-    "updated_time": "updated_us",
-    "status_changed_at": "status_changed_us",
-    "first_campaign_email_sent": "first_sent_us",
-    "last_campaign_email_sent": "last_sent_us",
-    "last_reply_received": "last_reply_us",
-}
-"""Columns of times, by their members in responses."""
-
-
 # Compiled, because a generic mapping takes twice as long and every response needs it.
 def _serializer(kind: RecordType[R], response: type[T]) -> Callable[[R, bool, ClientSettings], T]:
     """Return the function that serializes a record: required texts are never null, optional members without a value are left out."""
-    values = {"id": "record.id", "previous_status": "record.previous_status", kind.status: "record.status or UNSET"}
+    values: dict[str, str] = {}
+    for field in kind.members:
+        value = f"record.{field.column}"
+        if field.kind == TIME:
+            values[field.name] = f"None if {value} is None else to_text({value})"
+        elif field.unset == NULL or field is ID:
+            values[field.name] = value
+        else:
+            values[field.name] = f"{value} or {'blank' if field.unset == BLANK else 'UNSET'}"
     values[f"{kind.name}_custom_fields"] = "custom_fields_out(record.custom_fields, flat, types(settings))"
-    for field in structs.fields(response):
-        if field.name in _TIMES:
-            time = f"record.{_TIMES[field.name]}"
-            values[field.name] = f"None if {time} is None else to_text({time})"
-        elif field.name in kind.names:
-            values[field.name] = f"record.{field.name} or {'blank' if field.required else 'UNSET'}"
     members = ", ".join(values[name] for name in response.__struct_fields__)
     names: dict[str, object] = {"response": response, "to_text": to_text, "custom_fields_out": custom_fields_out}
     names |= {"types": kind.field_types, "blank": "", "UNSET": UNSET}

@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 
 from touchbase.history.events import CONTACT
 from touchbase.records.models import Contact, Record
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.sql.builders import RECORD
@@ -25,10 +26,7 @@ NOTE_FOR_SEARCH = Statement(
     "ON CONFLICT (client, record_kind, record_id) DO UPDATE SET record_id = excluded.record_id",
 )
 
-_CONTACT = ("email_key", "first_name", "last_name")
-_COMPANY = ("domain", "name")
-"""The columns whose words are in the index."""
-_of_contact, _of_company = attrgetter(*_CONTACT), attrgetter(*_COMPANY)
+_of_contact, _of_company = attrgetter(*CONTACT_TYPE.words), attrgetter(*COMPANY_TYPE.words)
 
 
 def _in_row(columns: Columns, some: tuple[str, ...]) -> Callable[[Row], Row]:
@@ -37,7 +35,7 @@ def _in_row(columns: Columns, some: tuple[str, ...]) -> Callable[[Row], Row]:
     return picked
 
 
-_of_contact_row, _of_company_row = _in_row(CONTACT_COLUMNS, _CONTACT), _in_row(COMPANY_COLUMNS, _COMPANY)
+_of_contact_row, _of_company_row = _in_row(CONTACT_COLUMNS, CONTACT_TYPE.words), _in_row(COMPANY_COLUMNS, COMPANY_TYPE.words)
 
 
 def searched(record: Record) -> Row:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
@@ -36,7 +37,9 @@ COMMON = 5
 _MATCHES = "s.words @@ CAST(replace(replace(replace(replace(?, ' AND ', '&'), ' OR ', '|'), ' ', '&'), '*', ':*') AS tsquery)"
 SORTED_KEYS = frozenset({"email_key", "domain"})
 """Normal forms whose index is in the order of their characters."""
-IN_INDEX = {CONTACT: frozenset({"first_name", "last_name"}), COMPANY: frozenset({"name"})}
+IN_INDEX = {
+    number: frozenset(field.column for field in kind.members if field.has_words and not field.key) for number, kind in RECORD_TYPES.items()
+}
 """Text columns whose words are in the full-text index."""
 TABLES = {CONTACT: "contact", COMPANY: "company"}
 
