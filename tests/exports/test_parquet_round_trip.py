@@ -21,10 +21,13 @@ from tests.house import NOON, House
 from touchbase.clients.models import ClientSettings
 from touchbase.exports import parquet_file
 from touchbase.exports.parquet_file import ParquetWriter
+from touchbase.exports.sql import COLUMNS
 from touchbase.exports.writer import ExportFormat, encoder, parquet_columns
 from touchbase.imports.job import KINDS
 from touchbase.imports.reading import read_table
 from touchbase.jobs.worker import JobWorker
+from touchbase.records import fields
+from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
 
 _NUMBERS = itertools.count(1)
@@ -106,14 +109,16 @@ def packed(custom: dict[str, str]) -> str:
 MAYBE = some.none() | TEXT
 TIME = some.integers(-62_135_596_800_000_000, 253_402_300_799_999_999)
 ID = some.integers(1, 2**53)
-_TEXTS = [MAYBE] * 4
+OF_KIND = {fields.TEXT: MAYBE, fields.NUMBER: some.none() | ID, fields.TIME: some.none() | TIME}
+OF_COLUMN = {"id": ID, "created_us": ID, "updated_us": TIME}
+KIND_OF = {field.column: field.kind for field in CONTACT_TYPE.members}
 ROWS = some.lists(
     some.tuples(
-        ID, ID, TIME, *_TEXTS, some.none() | ID, *_TEXTS, *[some.none() | TIME] * 4,
+        *(OF_COLUMN[column] if column in OF_COLUMN else OF_KIND[KIND_OF[column]] for column in COLUMNS[CONTACT_TYPE.kind]),
         some.dictionaries(some.sampled_from(["A", "b.c", "Größe"]), TEXT).map(packed),
     ),
     max_size=8,
-)  # fmt: skip
+)
 """Rows as the statement of exports returns them."""
 
 
@@ -144,7 +149,8 @@ def test_parquet_writer__needs_no_more_memory_for_more_records(monkeypatch: pyte
         tracemalloc.start()
         before = pa.total_allocated_bytes()
         for start in range(0, count, 500):
-            people = [(at, at, at, f"p{at}@x.co", *[None] * 12, f"1:A{len(str(at))}:{at}") for at in range(start, start + 500)]
+            blank = [None] * (len(COLUMNS[CONTACT_TYPE.kind]) - 4)
+            people = [(at, at, at, f"p{at}@x.co", *blank, f"1:A{len(str(at))}:{at}") for at in range(start, start + 500)]
             writer.add(columns.encode(people, ()), is_last=False)
             top = max(top, pa.total_allocated_bytes() - before)
         top += tracemalloc.get_traced_memory()[1]

@@ -12,7 +12,9 @@ from typing import Any
 from touchbase.common.parquet import load_arrow
 from touchbase.errors import Fault, Invalid
 from touchbase.exports.encoders import CUSTOM, SUPPRESSED
-from touchbase.exports.sql import COMPANY_COLUMNS, CONTACT_COLUMNS, unpacked
+from touchbase.exports.sql import COLUMNS, unpacked
+from touchbase.records.fields import NUMBER, TEXT, TIME
+from touchbase.records.record_type import RecordType
 
 Rows = Sequence[tuple[Any, ...]]
 Reasons = Sequence[str | None]
@@ -20,21 +22,6 @@ GROUP_ROWS = 20_000
 """Records of a row group: each has its own dictionaries and an entry in the footer, so small ones make large files."""
 GROUP_BYTES = 16 * 1024 * 1024
 """Bytes after which a row group ends earlier, which bound the memory."""
-TEXT, NUMBER, TIME = "text", "number", "time"
-_CONTACT = {
-    "id": ("id", NUMBER), "updated_time": ("updated_us", TIME), "first_name": ("first_name", TEXT), "last_name": ("last_name", TEXT),
-    "origin": ("origin", TEXT), "first_campaign_email_sent": ("first_sent_us", TIME), "last_campaign_email_sent": ("last_sent_us", TIME),
-    "last_reply_received": ("last_reply_us", TIME), "previous_status": ("previous_status", TEXT),
-    "status_changed_at": ("status_changed_us", TIME), "email": ("email", TEXT), "linkedin_url": ("linkedin_url", TEXT),
-    "company_id": ("company_id", NUMBER), "contact_status": ("status", TEXT), "external_id": ("external_id", TEXT),
-}  # fmt: skip
-_COMPANY = {
-    "id": ("id", NUMBER), "updated_time": ("updated_us", TIME), "domain": ("domain", TEXT), "previous_status": ("previous_status", TEXT),
-    "status_changed_at": ("status_changed_us", TIME), "name": ("name", TEXT), "company_status": ("status", TEXT),
-    "external_id": ("external_id", TEXT),
-}  # fmt: skip
-SOURCES = {"contact": (_CONTACT, CONTACT_COLUMNS), "company": (_COMPANY, COMPANY_COLUMNS)}
-"""Member -> the column of `exports.sql` that it shows, and its type."""
 
 
 def not_installed(detail: str) -> Exception:
@@ -45,15 +32,15 @@ def not_installed(detail: str) -> Exception:
 class Columns:
     """The columns of a file: members of the records, then custom fields as texts."""
 
-    def __init__(self, record: str, members: Sequence[str], custom_fields: Sequence[str]) -> None:
+    def __init__(self, kind: RecordType[Any], members: Sequence[str], custom_fields: Sequence[str]) -> None:
         arrow, _ = load_arrow(not_installed)
-        sources, columns = SOURCES[record]
+        sources = {field.name: (field.column, field.kind) for field in kind.members}
         types = {TEXT: arrow.string(), NUMBER: arrow.int64(), TIME: arrow.timestamp("us", tz="UTC")}
         self._members = [(name, *sources.get(name, ("", TEXT))) for name in members]
-        self._at = {name: index for index, name in enumerate(columns)}
+        self._at = {name: index for index, name in enumerate(COLUMNS[kind.kind])}
         self._custom = custom_fields
         self._arrow = arrow
-        fields = [arrow.field(name, types[kind], nullable=name != "id") for name, _, kind in self._members]
+        fields = [arrow.field(name, types[of], nullable=name != "id") for name, _, of in self._members]
         self.schema: Any = arrow.schema([*fields, *(arrow.field(f"{CUSTOM}{name}", arrow.string()) for name in custom_fields)])
 
     def encode(self, rows: Rows, reasons: Reasons) -> bytes:
@@ -62,9 +49,9 @@ class Columns:
             return b""
         columns = list(zip(*rows, strict=True))
         found: list[Sequence[Any]] = []
-        for name, source, kind in self._members:
+        for name, source, of in self._members:
             values = reasons if name == SUPPRESSED else columns[self._at[source]]
-            found.append([value or None for value in values] if kind == TEXT else values)
+            found.append([value or None for value in values] if of == TEXT else values)
         if self._custom:
             custom = [unpacked(packed) for packed in columns[-1]]
             found += [[each.get(name) for each in custom] for name in self._custom]

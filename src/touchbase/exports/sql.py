@@ -12,20 +12,18 @@ from touchbase.do_not_contact.sql.marking import mark_records
 from touchbase.exports.commands import EncodedPage, ExportRecords
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import ListContacts
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import executes, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Plan, Row, Select
 
-CONTACT_COLUMNS = (
-    "id", "created_us", "updated_us", "email", "linkedin_url", "first_name", "last_name", "company_id", "origin", "external_id", "status",
-    "previous_status", "status_changed_us", "first_sent_us", "last_sent_us", "last_reply_us",
-)  # fmt: skip
-COMPANY_COLUMNS = ("id", "created_us", "updated_us", "domain", "name", "external_id", "status", "previous_status", "status_changed_us")
+COLUMNS = {kind: ("created_us", *(field.column for field in record_type.members)) for kind, record_type in RECORD_TYPES.items()}
+"""The columns of a row, which ends with the custom fields."""
 # Each name and value with its length before it: both engines can do that, and it is unpacked faster than rows are joined.
 _PACKED = "string_agg(length(f.name) || ':' || f.name || length(f.value) || ':' || f.value, '')"
-_UPDATED = CONTACT_COLUMNS.index("updated_us")
+_CREATED, _ID, _UPDATED = (COLUMNS[CONTACT].index(column) for column in ("created_us", "id", "updated_us"))
 _KEYS = {CONTACT: ("email_key", "linkedin_key", "company_id"), COMPANY: ("domain",)}
 """The columns by which suppressions are looked up."""
 
@@ -46,9 +44,8 @@ class _Addresses:
 def export_records(query: ExportRecords) -> Plan[EncodedPage]:
     """Return a page of records, encoded."""
     listing = query.listing
-    kind, table, columns = (
-        (CONTACT, "contact", CONTACT_COLUMNS) if isinstance(listing, ListContacts) else (COMPANY, "company", COMPANY_COLUMNS)
-    )
+    kind = CONTACT if isinstance(listing, ListContacts) else COMPANY
+    table, columns = RECORD_TYPES[kind].name, COLUMNS[kind]
     where = Where("client = ?", listing.client)
     for column, value in listing.filters():
         where.equal(column, value)
@@ -87,7 +84,7 @@ def _reasons(client: int, keys: Sequence[str], rows: Sequence[Row], at: Micros) 
 
 
 def _place(row: Row, by_update: bool) -> tuple[int, int]:
-    return row[_UPDATED if by_update else _UPDATED - 1], row[0]
+    return row[_UPDATED if by_update else _CREATED], row[_ID]
 
 
 def unpacked(packed: str | None) -> dict[str, str]:

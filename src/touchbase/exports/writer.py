@@ -8,13 +8,16 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, defstruct
 
 from touchbase.clients.models import ClientSettings, FieldType
+from touchbase.common.compiled import compiled
 from touchbase.common.timestamps import Micros
 from touchbase.exports.encoders import SUPPRESSED, CsvFormat, csv_page
 from touchbase.exports.parquet_file import Columns
-from touchbase.exports.sql import unpacked
+from touchbase.exports.sql import COLUMNS, unpacked
+from touchbase.records.fields import ABSENT, CUSTOM, as_shown, shown
+from touchbase.records.record_type import RECORD_TYPES, RecordType
 from touchbase.records.validation import json_value
 
 Rows = Sequence[tuple[Any, ...]]
@@ -28,74 +31,27 @@ _lines = msgspec.json.Encoder().encode_lines
 Custom = dict[str, Any]
 
 
-class ExportedContact(Struct, gc=False):
-    """A contact: the members of the API's response with `structure=FLAT`, in its order."""
-
-    id: int
-    updated_time: str
-    first_name: str
-    last_name: str
-    origin: str
-    first_campaign_email_sent: str | None
-    last_campaign_email_sent: str | None
-    last_reply_received: str | None
-    previous_status: str | None
-    status_changed_at: str | None
-    contact_custom_fields: Custom
-    email: str | UnsetType = UNSET
-    linkedin_url: str | UnsetType = UNSET
-    company_id: int | UnsetType = UNSET
-    contact_status: str | UnsetType = UNSET
-    external_id: str | UnsetType = UNSET
-    suppressed: str | UnsetType | None = UNSET
-    """Only on request: why it must not be contacted."""
-
-
-class ExportedCompany(Struct, gc=False):
-    """A company: the members of the API's response with `structure=FLAT`, in its order."""
-
-    id: int
-    updated_time: str
-    domain: str
-    previous_status: str | None
-    status_changed_at: str | None
-    company_custom_fields: Custom
-    name: str | UnsetType = UNSET
-    company_status: str | UnsetType = UNSET
-    external_id: str | UnsetType = UNSET
-    suppressed: str | UnsetType | None = UNSET
-    """As in `ExportedContact`."""
-
-
 def _text(at: Micros) -> str:
     return f"{(_EPOCH + timedelta(0, 0, at)).isoformat()}Z"
 
 
-def _maybe(at: Micros | None) -> str | None:
-    return None if at is None else f"{(_EPOCH + timedelta(0, 0, at)).isoformat()}Z"
+class _Exported:
+    """Records of one type as exports write them: the members of the API's response with `structure=FLAT`, in its order."""
+
+    def __init__(self, kind: RecordType[Any]) -> None:
+        self.kind, self.custom = kind, f"{kind.name}_custom_fields"
+        fields = shown(kind.members, self.custom)
+        members = [(field.name, Any, UNSET) if field.unset == ABSENT and field.kind != CUSTOM else (field.name, Any) for field in fields]
+        exported = defstruct(f"Exported{kind.name.title()}", [*members, (SUPPRESSED, Any, UNSET)], gc=False)
+        self.members = exported.__struct_fields__
+        values = ", ".join("custom(packed)" if field.kind == CUSTOM else as_shown(field, field.column) for field in fields)
+        names: dict[str, object] = {"exported": exported, "text": _text, "blank": "", "UNSET": UNSET}
+        expression = f"[exported({values}) for {', '.join(COLUMNS[kind.kind])}, packed in rows]"
+        self.records: Callable[[Rows, Callable[[str | None], Custom]], list[Any]] = compiled("rows, custom", expression, **names)
+        """Rows of `exports.sql`, and the function that unpacks custom fields -> records."""
 
 
-def _contacts(rows: Rows, custom: Callable[[str | None], Custom]) -> list[ExportedContact]:
-    return [
-        ExportedContact(
-            number, _text(updated), first or "", last or "", origin or "", _maybe(sent), _maybe(last_sent), _maybe(reply), previous,
-            _maybe(changed), custom(packed), email or UNSET, linkedin or UNSET, company or UNSET, status or UNSET,
-            external or UNSET,
-        )
-        for (
-            number, _, updated, email, linkedin, first, last, company, origin, external, status, previous, changed, sent, last_sent, reply,
-            packed,
-        ) in rows
-    ]  # fmt: skip
-
-
-def _companies(rows: Rows, custom: Callable[[str | None], Custom]) -> list[ExportedCompany]:
-    return [
-        ExportedCompany(
-            number, _text(updated), domain, previous, _maybe(changed), custom(packed), name or UNSET, status or UNSET, external or UNSET
-        )
-        for number, _, updated, domain, name, external, status, previous, changed, packed in rows
-    ]  # fmt: skip
+_TYPES = {kind.name: _Exported(kind) for kind in RECORD_TYPES.values()}
 
 
 class ExportFormat(Struct, frozen=True):
@@ -110,7 +66,7 @@ class ExportFormat(Struct, frozen=True):
 
 def members(record: str) -> tuple[str, ...]:
     """Return the members that an exported record can have, in their order."""
-    return (ExportedContact if record == "contact" else ExportedCompany).__struct_fields__
+    return _TYPES[record].members
 
 
 def encoder(
@@ -119,29 +75,28 @@ def encoder(
     """Return the function that encodes a page; the first page of CSV has the header."""
     if form.format == PARQUET:
         return parquet_columns(record, form, custom_fields).encode
-    is_contact = record == "contact"
-    typed = settings.contact_fields if is_contact else settings.company_fields
-    typed = {name: field for name, field in typed.items() if field.type in ("number", "boolean")}
+    exported = _TYPES[record]
+    typed = {name: field for name, field in exported.kind.field_types(settings).items() if field.type in ("number", "boolean")}
     custom: Callable[[str | None], Custom] = partial(_typed, typed) if typed else unpacked
-    shown = _shown(record, form)
+    chosen = _shown(record, form)
 
     def made(rows: Rows, reasons: Reasons) -> Sequence[Any]:
-        records: Sequence[Any] = (_contacts if is_contact else _companies)(rows, custom)
+        records: Sequence[Any] = exported.records(rows, custom)
         if SUPPRESSED in form.fields:
             for each, reason in zip(records, reasons, strict=True):
                 each.suppressed = reason
         return records
 
     if form.format == NDJSON:
-        return lambda rows, reasons: _lines(_chosen(made(rows, reasons), shown) if form.fields else made(rows, reasons))
+        return lambda rows, reasons: _lines(_chosen(made(rows, reasons), chosen) if form.fields else made(rows, reasons))
     fields, names = _columns(record, form, custom_fields)
-    columns = CsvFormat(fields, f"{record}_custom_fields" if names else "", names, form.formulas)
+    columns = CsvFormat(fields, exported.custom if names else "", names, form.formulas)
     return lambda rows, reasons: csv_page(made(rows, reasons), columns, with_header=with_header)
 
 
 def parquet_columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> Columns:
     """Return the columns of an export as Parquet, which are those of CSV."""
-    return Columns(record, *_columns(record, form, custom_fields))
+    return Columns(_TYPES[record].kind, *_columns(record, form, custom_fields))
 
 
 def _shown(record: str, form: ExportFormat) -> list[str]:
@@ -150,13 +105,13 @@ def _shown(record: str, form: ExportFormat) -> list[str]:
 
 def _columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> tuple[list[str], Sequence[str]]:
     """Return the members that are columns, and the custom fields that are."""
-    shown, member = _shown(record, form), f"{record}_custom_fields"
-    return [name for name in shown if name != member], custom_fields if member in shown else ()
+    chosen, member = _shown(record, form), _TYPES[record].custom
+    return [name for name in chosen if name != member], custom_fields if member in chosen else ()
 
 
-def _chosen(records: Sequence[Any], shown: Sequence[str]) -> list[dict[str, Any]]:
+def _chosen(records: Sequence[Any], members: Sequence[str]) -> list[dict[str, Any]]:
     """Return the chosen members of records that have a value or null."""
-    return [{name: value for name in shown if (value := getattr(record, name)) is not UNSET} for record in records]
+    return [{name: value for name in members if (value := getattr(record, name)) is not UNSET} for record in records]
 
 
 def _typed(typed: dict[str, FieldType], packed: str | None) -> Custom:

@@ -59,8 +59,6 @@ TEXT, NUMBER, TIME, CUSTOM = "text", "number", "time", "custom"
 """Kinds of values; a time is microseconds in the store. CUSTOM marks where the custom fields are in requests."""
 ABSENT, BLANK, NULL = "absent", "blank", "null"
 """How a response shows that there is no value: the member is left out, `""` or null."""
-FULL_NAME = "full_name"
-"""First and last name in one column of a file: a target of imports, no field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,3 +246,15 @@ def shown(table: tuple[Field, ...], custom_fields: str) -> tuple[Field, ...]:
     """Return the members of a response in their order: the ones that are always there, the custom fields, the ones that may be absent."""
     always = [field for field in members(table) if field.unset != ABSENT]
     return (*always, Field(custom_fields, kind=CUSTOM), *(field for field in members(table) if field.unset == ABSENT))
+
+
+def as_shown(field: Field, value: str) -> str:
+    """Return the expression of a member in responses from that of its column, for a function that is compiled.
+
+    It uses the names `text`, which writes a time, `blank` and `UNSET`.
+    """
+    if field.kind == TIME:
+        return f"None if {value} is None else text({value})"
+    if field.unset == NULL or field is ID:
+        return value
+    return f"{value} or {'blank' if field.unset == BLANK else 'UNSET'}"

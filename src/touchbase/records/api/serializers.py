@@ -25,7 +25,7 @@ from touchbase.records.api.schemas import (
     FlatCustomFields,
     TimelineEvent,
 )
-from touchbase.records.fields import BLANK, ID, NULL, TIME
+from touchbase.records.fields import as_shown
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.timelines import TimelineEntry
@@ -56,18 +56,10 @@ def custom_fields_out(
 # Compiled, because a generic mapping takes twice as long and every response needs it.
 def _serializer(kind: RecordType[R], response: type[T]) -> Callable[[R, bool, ClientSettings], T]:
     """Return the function that serializes a record: required texts are never null, optional members without a value are left out."""
-    values: dict[str, str] = {}
-    for field in kind.members:
-        value = f"record.{field.column}"
-        if field.kind == TIME:
-            values[field.name] = f"None if {value} is None else to_text({value})"
-        elif field.unset == NULL or field is ID:
-            values[field.name] = value
-        else:
-            values[field.name] = f"{value} or {'blank' if field.unset == BLANK else 'UNSET'}"
+    values = {field.name: as_shown(field, f"record.{field.column}") for field in kind.members}
     values[f"{kind.name}_custom_fields"] = "custom_fields_out(record.custom_fields, flat, types(settings))"
     members = ", ".join(values[name] for name in response.__struct_fields__)
-    names: dict[str, object] = {"response": response, "to_text": to_text, "custom_fields_out": custom_fields_out}
+    names: dict[str, object] = {"response": response, "text": to_text, "custom_fields_out": custom_fields_out}
     names |= {"types": kind.field_types, "blank": "", "UNSET": UNSET}
     made: Callable[[R, bool, ClientSettings], T] = compiled("record, flat, settings", f"response({members})", **names)
     return made
