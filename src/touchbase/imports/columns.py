@@ -15,16 +15,17 @@ import msgspec
 from touchbase.common import field_limits
 from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault, Invalid
+from touchbase.records import fields
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 CUSTOM, COMPANY = "cf.", "company."
 """Prefixes of targets."""
 FULL_NAME = "full_name"
 """First and last name in one column."""
-FIRST_SENT, LAST_SENT, LAST_REPLY = DATES = ("first_campaign_email_sent", "last_campaign_email_sent", "last_reply_received")
+FIRST_SENT, LAST_SENT, LAST_REPLY = DATES = tuple(field.name for field in fields.DATES)
 """Dates of a contact; they become events of its history."""
-COMPANY_FIELDS = (*(field.name for field in COMPANY_TYPE.fields), COMPANY_TYPE.status)
-CONTACT_FIELDS = (*(field.name for field in CONTACT_TYPE.fields), CONTACT_TYPE.status)
+COMPANY_FIELDS = (*COMPANY_TYPE.names, COMPANY_TYPE.status)
+CONTACT_FIELDS = (*CONTACT_TYPE.names, CONTACT_TYPE.status)
 COMPANY_TARGETS = COMPANY_FIELDS
 CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS if name != "external_id"))
 MATCHES = {each.name: tuple(field.name for field in each.keys) for each in (CONTACT_TYPE, COMPANY_TYPE)}

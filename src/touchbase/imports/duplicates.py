@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable
 
 from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.record_type import type_of
 
 _START = 4_096
 _NO_ROW = 0
@@ -71,15 +72,6 @@ class SeenKeys:
 
 def keys_of(command: CreateContact | CreateCompany) -> list[str]:
     """Return the keys that identify a command's record: normal forms with the name of their field."""
-    if isinstance(command, CreateCompany):
-        keys = [f"domain:{command.record.domain}"]
-        if command.record.external_id is not None:
-            keys.append(f"external_id:{command.record.external_id}")
-        return keys
     record = command.record
-    keys = [] if record.email_key is None else [f"email:{record.email_key}"]
-    if record.external_id is not None:
-        keys.append(f"external_id:{record.external_id}")
-    if record.linkedin_key is not None:
-        keys.append(f"linkedin_url:{record.linkedin_key}")
-    return keys
+    keys = ((field.name, getattr(record, field.key)) for field in type_of(record).keys)
+    return [f"{name}:{key}" for name, key in keys if key is not None]

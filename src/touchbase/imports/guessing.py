@@ -18,14 +18,12 @@ from touchbase.imports.columns import (
     CONTACT_TARGETS,
     CUSTOM,
     DATES,
-    FIRST_SENT,
     FULL_NAME,
-    LAST_REPLY,
-    LAST_SENT,
     Mapping,
 )
 from touchbase.imports.dates import DAY_FIRST, BadDate, day_order_of, parse_date
 from touchbase.imports.report import is_of_bad_rows
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
@@ -59,58 +57,24 @@ _NO_STATUS = {
 _READ_ONLY = {"id", "company id", "updated time", "previous status", "status changed at", "created time", "suppressed"}
 """Columns of records of RevyOps and Touchbase that no import can set, and the company's id, which may be of another installation."""
 
-_EXTERNAL_ID = ("external id", "external key", "external reference")
-_DOMAIN = (
-    "company domain", "domain", "company domain name", "account domain", "organization domain", "website domain", "company website domain",
-    "company website", "website", "website url", "company url", "company website url", "organization website", "url",
-)  # fmt: skip
-_COMPANY_NAME = (
-    "company name", "company", "account name", "account", "organization", "organization name", "organisation", "employer",
-    "company name for emails", "associated company", "current company", "business name",
-)  # fmt: skip
+_FULL_NAME = ("full name", "fullname", "name", "contact name", "lead name", "person name", "contact", "person", "prospect name")
+
+
+def _words_of_contacts() -> dict[str, tuple[str, ...]]:
+    words = {field.name: field.headers for field in CONTACT_TYPE.members if field.headers} | {FULL_NAME: _FULL_NAME}
+    own = {word for headers in words.values() for word in headers}
+    for field in COMPANY_TYPE.members:
+        if field.of_contacts:
+            words[f"{COMPANY}{field.name}"] = tuple(word for word in field.headers if word not in own)
+    return words
+
+
 _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "contact": {
-        "email": (
-            "email", "email address", "work email", "e mail", "e mail address", "mail", "business email", "professional email",
-            "primary email", "contact email", "lead email", "prospect email", "final email", "find work email", "personal email",
-        ),
-        "linkedin_url": (
-            "linkedin url", "person linkedin url", "linkedin", "linkedin profile", "linkedin profile url", "linkedin link", "linkedin bio",
-            "contact linkedin url", "lead linkedin url", "profile url", "personal linkedin", "person linkedin", "linkedin address",
-        ),
-        "first_name": ("first name", "firstname", "given name", "forename", "contact first name", "lead first name"),
-        "last_name": ("last name", "lastname", "surname", "family name", "contact last name", "lead last name"),
-        FULL_NAME: ("full name", "fullname", "name", "contact name", "lead name", "person name", "contact", "person", "prospect name"),
-        "external_id": _EXTERNAL_ID,
-        "origin": ("origin", "lead source", "contact source", "source", "original source"),
-        "contact_status": (
-            "contact status", "lead status", "interest status", "lead category", "category", "contact stage", "stage", "status",
-            "lifecycle stage",
-        ),
-        FIRST_SENT: (
-            "first campaign email sent", "first email sent", "first emailed", "first mailed", "first email date", "first sent",
-            "first marketing email send date", "first sent at",
-        ),
-        LAST_SENT: (
-            "last campaign email sent", "last email sent", "last emailed", "last mailed", "last email date", "last sent", "last sent at",
-            "last marketing email send date", "timestamp last contact", "last email send date",
-        ),
-        LAST_REPLY: (
-            "last reply received", "last reply", "last replied", "last replied at", "last reply at", "last reply date", "reply date",
-            "replied at", "timestamp last reply", "last marketing email reply date", "recent sales email replied date", "date replied",
-        ),
-        f"{COMPANY}domain": _DOMAIN,
-        f"{COMPANY}name": _COMPANY_NAME,
-    },
-    "company": {
-        "domain": _DOMAIN,
-        "name": (*_COMPANY_NAME[:2], "name", *_COMPANY_NAME[2:]),
-        "external_id": _EXTERNAL_ID,
-        "company_status": ("company status", "account status", "account stage", "status", "stage", "lifecycle stage"),
-    },
-}  # fmt: skip
+    "contact": _words_of_contacts(),
+    "company": {field.name: field.headers for field in COMPANY_TYPE.members if field.headers},
+}
 """Target -> headers, the best first: if a file has several of them, the others become custom fields."""
-_IN_ADDRESS = {"email": "@", "linkedin_url": "linkedin.com/in/"}
+_IN_ADDRESS = {field.name: field.mark for field in CONTACT_TYPE.members if field.mark}
 """What each value of a column contains if they are addresses."""
 _CUSTOM_PREFIXES = (CUSTOM, "contact_custom_fields.", "company_custom_fields.", "contact_custom_fields_input.", "custom_fields.")
 _LONGEST = NAME - 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -28,10 +28,12 @@ from touchbase.imports.columns import (
     resolve,
 )
 from touchbase.imports.dates import BadDate, parse_date
+from touchbase.imports.duplicates import keys_of
 from touchbase.imports.table import Row, is_encodable
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.create import create_command
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.fields import NUMBER, TEXT
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 
 NAME_WITHOUT_DOMAIN = "company_without_domain"
 """Notice: the row names a company and not its domain, so no company is made or linked."""
@@ -39,15 +41,11 @@ LINKEDIN_OF_NOBODY = "linkedin_of_nobody"
 """Notice: the cell of `linkedin_url` is no person's profile, such as a company's page; it became a custom field named by its column."""
 _COMPANIES = 5_000
 """Companies of recent rows, which are checked once."""
-_LENGTHS = {
-    "email": limits.EMAIL,
-    "linkedin_url": limits.URL,
-    "domain": limits.URL,
-    "contact_status": limits.STATUS,
-    "company_status": limits.STATUS,
-    FULL_NAME: 2 * limits.NAME + 1,
-}
-"""The API's limits by target, in characters; others have NAME, custom fields VALUE."""
+_FIELDS = [field for kind in (CONTACT_TYPE, COMPANY_TYPE) for field in kind.members if field.value is not None]
+_NUMBERS = frozenset(field.name for field in _FIELDS if field.kind == NUMBER)
+_LENGTHS = {field.name: field.longest for field in _FIELDS if field.kind == TEXT}
+_LENGTHS[FULL_NAME] = 2 * limits.NAME + 1
+"""The API's limits by target, in characters; dates and numbers have NAME, custom fields VALUE."""
 
 
 class RowFault(NamedTuple):
@@ -69,48 +67,23 @@ class CustomCell(NamedTuple):
     field_value: str
 
 
-class ContactCells(msgspec.Struct, gc=False):
-    """The request for a contact that a row makes (`records.create.NewRecord`)."""
+class _Cells(msgspec.Struct, gc=False):
+    """The request for a record that a row makes (`records.create.NewRecord`)."""
 
-    email: str = ""
-    linkedin_url: str = ""
-    first_name: str = ""
-    last_name: str = ""
-    company_id: int | None = None
-    origin: str = ""
-    external_id: str = ""
-    contact_status: str = ""
+    custom_pointer: ClassVar[str]
+    """Where faults say that the custom fields are."""
+    body_faults: ClassVar[tuple[Fault, ...]] = ()
+    """None: a row has them once."""
     custom_fields: list[CustomCell] = []
 
-    @property
-    def custom_pointer(self) -> str:
-        """Where faults say that the custom fields are."""
-        return f"/{CONTACT_TYPE.custom_fields}"
 
-    @property
-    def body_faults(self) -> Sequence[Fault]:
-        """None: a row has them once."""
-        return ()
+def _cells(kind: RecordType[Any]) -> Any:
+    members = [(field.name, Any, "" if field.kind == TEXT else None) for field in kind.members if field.value is not None]
+    pointer = {"custom_pointer": f"/{kind.custom_fields}"}
+    return msgspec.defstruct(f"{kind.name.title()}Cells", members, bases=(_Cells,), namespace=pointer, gc=False)
 
 
-class CompanyCells(msgspec.Struct, gc=False):
-    """The request for a company that a row makes (`records.create.NewRecord`)."""
-
-    domain: str = ""
-    name: str = ""
-    external_id: str = ""
-    company_status: str = ""
-    custom_fields: list[CustomCell] = []
-
-    @property
-    def custom_pointer(self) -> str:
-        """Where faults say that the custom fields are."""
-        return f"/{COMPANY_TYPE.custom_fields}"
-
-    @property
-    def body_faults(self) -> Sequence[Fault]:
-        """None: a row has them once."""
-        return ()
+ContactCells, CompanyCells = _cells(CONTACT_TYPE), _cells(COMPANY_TYPE)
 
 
 @packs_by_position
@@ -239,10 +212,7 @@ class RowChecker:
     def _contact(self, row: Row, cells: list[str], at: Micros, faults: list[RowFault]) -> ValidRow | None:
         asked = ContactCells()
         for name, index in self._own.fields.items():
-            if name == "company_id":
-                asked.company_id = self._integer(cells, index, faults)
-            else:
-                setattr(asked, name, cells[index])
+            setattr(asked, name, self._integer(cells, index, faults) if name in _NUMBERS else cells[index])
         if self._full_name is not None:
             asked.first_name, asked.last_name = parts = split_name(cells[self._full_name])
             if max(map(len, parts)) > limits.NAME:
@@ -255,9 +225,7 @@ class RowChecker:
         company, of_company = self._company_of(cells, at, faults) if self._company.fields else (None, "")
         if command is None:
             return None
-        record = command.record
-        keys = (record.email_key, record.linkedin_key, record.external_id)
-        if not any(keys) and not self._mapping.without_key and not faults:
+        if not keys_of(command) and not self._mapping.without_key and not faults:
             detail = "has no e-mail or LinkedIn address and no external_id, which identify a contact: importing it twice would create two"
             faults.append(RowFault("", "no_key", detail))
         return ValidRow(row, command, company, dates, notice or of_company)
