@@ -18,9 +18,8 @@ from touchbase.history.status_words import StatusWords
 from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
 from touchbase.records.models import Contact, CustomField, Record
 from touchbase.records.projection import current_stamp, refold_status
-from touchbase.records.record_type import RECORD_TYPES, stamped_fields
+from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields, type_of
 
-IDENTITIES = ("email", "linkedin_url", "domain")
 Value = str | int | None
 
 
@@ -59,7 +58,7 @@ def merged(
         setattr(outcome.record, name, chosen.value)
         outcome.fields.append(MergedField(name, chosen.value, chosen.source, getattr(survivor, name)))
         is_decided = policy.survivorship != NEWEST or name in policy.from_ids
-        is_identity = name in IDENTITIES and is_decided and (chosen.value is not None or newest.value is not None)
+        is_identity = name in IDENTITY_FIELDS and is_decided and (chosen.value is not None or newest.value is not None)
         if chosen.value != newest.value or is_identity:
             outcome.writes[name] = chosen.value
     _set_keys(outcome.record, records)
@@ -102,10 +101,11 @@ def _chosen(values: Sequence[_Candidate], policy: Policy, name: str, survivor: i
 
 def _set_keys(record: Record, records: Sequence[Record]) -> None:
     """Set the normal forms of the addresses that were chosen."""
-    if isinstance(record, Contact):
-        others = [record for record in records if isinstance(record, Contact)]
-        record.email_key = next((other.email_key for other in others if record.email and other.email == record.email), None)
-        record.linkedin_key = next((other.linkedin_key for other in others if record.linkedin_url == other.linkedin_url), None)
+    for key_field in type_of(record).keys:
+        if key_field.key != key_field.name:
+            value = getattr(record, key_field.name)
+            same = (merged for merged in records if getattr(merged, key_field.name) == value)
+            setattr(record, key_field.key, next((getattr(merged, key_field.key) for merged in same), None))
 
 
 def _merge_custom(outcome: Outcome, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:

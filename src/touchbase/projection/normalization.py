@@ -34,6 +34,7 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.problems import FIELDS_LEFT_OUT, HTML_UNREAD, STATUS_REFUSED, TIME_AHEAD, Problems, add_problem
 from touchbase.identity.event_subject import EventSubject
 from touchbase.projection.custom_field_names import note_misfits, with_present_names
+from touchbase.records.record_type import RECORD_TYPES
 
 _MAX_UNZONED_AHEAD: Micros = 120 * SECOND
 """How far a time without a zone may lie after the receipt; a longer time is in a zone other than UTC, and not a wrong clock."""
@@ -43,6 +44,8 @@ TEXT_PER_EVENT = 16 * 1024
 """Characters of values and messages that count as one more event where a transaction is bounded."""
 FIELDS_PER_EVENT = 16
 """Custom fields that count as one more event there: each is a row."""
+_FROM_TOOLS = {number: {field.name: field.longest for field in kind.members if field.from_tools} for number, kind in RECORD_TYPES.items()}
+"""By kind of record, the fields that events of CRMs set, and the characters of their values."""
 
 
 @packs_by_position
@@ -327,9 +330,10 @@ def _add_carried(event: Event, detail: Detail) -> None:
 def _add_values(event: Event, detail: Detail) -> None:
     named = (("name", event.name),) if event.about == COMPANY else (("first_name", event.first_name), ("last_name", event.last_name))
     given: dict[str, str | None] = {name: value for name, value in named if value}
-    given |= {name: event.fields[name] for name, _ in named if name in event.fields}
+    settable = _FROM_TOOLS[COMPANY if event.about == COMPANY else CONTACT]
+    given |= {name: event.fields[name] for name in settable if name in event.fields}
     if given:
-        detail["fields"] = {name: storable(value, NAME) for name, value in given.items()}
+        detail["fields"] = {name: storable(value, settable[name]) for name, value in given.items()}
     if event.custom:
         named_values = [(storable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
         custom = {name: storable(value, VALUE) for name, value in named_values if name.strip()}

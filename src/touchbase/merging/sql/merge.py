@@ -25,7 +25,7 @@ from touchbase.identity.rekey import assign, release
 from touchbase.merging.commands import MergeRecords
 from touchbase.merging.models import Merge, Part, Policy, content_text
 from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
-from touchbase.merging.survivorship import IDENTITIES, Outcome, is_creation, merged, own_creation
+from touchbase.merging.survivorship import Outcome, is_creation, merged, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import Batch
 from touchbase.projection.save import unite_records
@@ -34,7 +34,7 @@ from touchbase.records.field_projection import MERGE
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, primary_key
 from touchbase.records.projection import Folded
-from touchbase.records.record_type import RECORD_TYPES, stamped_fields
+from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.sql.ids import Ids
@@ -203,7 +203,7 @@ def _set_own_creation(client: int, kind: int, record: Record) -> Plan[None]:
 def _take_addresses(batch: Batch, kind: int, survivor: Record, outcome: Outcome, stamp: Stamp) -> None:
     """Give the survivor the addresses and the company that the policy chose."""
     resolver = batch.resolvers[kind]
-    for name in IDENTITIES:
+    for name in IDENTITY_FIELDS:
         if name not in outcome.writes:
             continue
         value, old = outcome.writes[name], _key_of(survivor, name)
@@ -218,5 +218,5 @@ def _take_addresses(batch: Batch, kind: int, survivor: Record, outcome: Outcome,
 
 
 def _key_of(record: Record, name: str) -> str | None:
-    key: str | None = getattr(record, "linkedin_key" if name == "linkedin_url" else "email_key" if name == "email" else "domain")
+    key: str | None = getattr(record, IDENTITY_FIELDS[name].key)
     return key
