@@ -8,6 +8,14 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2] ?? join(here, '../src/touchbase/console/static');
 const assets = join(out, 'assets');
 
+/** The texts that requests set, by kind of record, as the API describes them. */
+async function texts() {
+  const { components: { schemas } } = JSON.parse(await readFile(join(here, '../openapi.json'), 'utf8'));
+  const isText = ([name, of]) => !name.endsWith('_status') && (of.anyOf ?? [of]).every(({ type }) => type === 'string' || type === 'null');
+  const textsOf = (name) => Object.entries(schemas[name].properties).filter(isText).map(([member]) => member);
+  return { contact: textsOf('ContactChange'), company: textsOf('CompanyChange') };
+}
+
 await rm(out, { recursive: true, force: true });
 await mkdir(assets, { recursive: true });
 const made = await build({
@@ -23,6 +31,7 @@ const made = await build({
   charset: 'utf8',
   entryNames: '[name]-[hash]',
   outdir: assets,
+  define: { API_TEXTS: JSON.stringify(await texts()) },
   metafile: true,
   logLevel: 'warning',
 });

@@ -1,5 +1,6 @@
 /** What a column of a file can become. */
 import { memberName } from '../kinds/kind';
+import { textsBut } from '../kinds/texts';
 
 export type Many = 'contacts' | 'companies';
 
@@ -13,9 +14,11 @@ export interface Group {
   targets: Target[];
 }
 
+const OF_CONTACTS = ['email', 'linkedin_url', 'full_name', 'first_name', 'last_name', 'contact_status'];
+const OF_COMPANIES = ['domain', 'name', 'company_status'];
 const FIELDS: Record<Many, readonly string[]> = {
-  contacts: ['email', 'linkedin_url', 'full_name', 'first_name', 'last_name', 'contact_status', 'origin', 'external_id', 'company_id'],
-  companies: ['domain', 'name', 'company_status', 'external_id'],
+  contacts: [...OF_CONTACTS, ...textsBut('contact', OF_CONTACTS), 'company_id'],
+  companies: [...OF_COMPANIES, ...textsBut('company', OF_COMPANIES)],
 };
 const DATES = ['first_campaign_email_sent', 'last_campaign_email_sent', 'last_reply_received'];
 const OF_COMPANY = ['company.domain', 'company.name', 'company.company_status'];

@@ -31,6 +31,11 @@ export function textColumn<R extends AnyRecord>(key: Member<R, MaybeText>, width
   return { key, name: memberName(key), width, sort: key, show: (of) => (text(of) ? <span title={text(of)}>{text(of)}</span> : null) };
 }
 
+/** Columns of texts that `R` need not name. */
+export function textColumns<R extends AnyRecord>(keys: readonly string[]): Column<R>[] {
+  return keys.map((key) => textColumn<R>(key as Member<R, MaybeText>, 140));
+}
+
 export function statusColumn<R extends AnyRecord>(key: string, statusOf: (of: R) => MaybeText, absent: boolean): Column<R> {
   const mark = (of: R) => (absent || statusOf(of) ? <StatusMark status={statusOf(of)} /> : null);
   return { key, name: memberName(key), width: 148, sort: key, show: mark };

@@ -1,8 +1,12 @@
 /** Companies. */
 import type { Company } from '../types';
-import { idColumn, nameColumn, statusColumn, textColumn, timeColumn } from './columns';
+import { idColumn, nameColumn, statusColumn, textColumn, textColumns, timeColumn } from './columns';
 import { companyName, nameCompanies } from './companies';
 import type { Kind } from './kind';
+import { textsBut } from './texts';
+
+const NAMES = ['name', 'domain'];
+const TEXTS = textsBut('company', NAMES);
 
 export const COMPANIES: Kind<Company> = {
   one: 'company',
@@ -25,13 +29,13 @@ export const COMPANIES: Kind<Company> = {
     statusColumn<Company>('company_status', (of) => of.company_status, true),
     timeColumn<Company>('status_changed_at'),
     statusColumn<Company>('previous_status', (of) => of.previous_status, false),
-    textColumn<Company>('external_id', 140),
+    ...textColumns<Company>(TEXTS),
     timeColumn<Company>('updated_time'),
     idColumn<Company>(),
   ],
   usual: ['name', 'domain', 'company_status', 'status_changed_at', 'updated_time'],
   times: ['status_changed_at', 'updated_time', 'created_time'],
-  texts: ['name', 'domain', 'external_id', 'company_status', 'previous_status'],
+  texts: [...NAMES, ...TEXTS, 'company_status', 'previous_status'],
   views: [
     { name: 'All companies', query: {} },
     { name: 'Status changed in the last 7 days', query: { 'status_changed_at[gte]': '7d', sort: '-status_changed_at' } },
@@ -41,8 +45,8 @@ export const COMPANIES: Kind<Company> = {
   ],
   searches: 'Search names, domains, fields',
   prepare: (rows) => Promise.resolve(nameCompanies(rows)),
-  members: ['name', 'domain', 'external_id'],
-  editable: ['name', 'domain', 'external_id'],
+  members: [...NAMES, ...TEXTS],
+  editable: [...NAMES, ...TEXTS],
   show: (_, __, value) => value,
   twins: (of) => (of.name ? { name: of.name } : null),
 };

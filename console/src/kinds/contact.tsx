@@ -3,10 +3,13 @@ import { href } from '../route';
 import type { Contact } from '../types';
 import { Time } from '../ui/basic';
 import { personName } from '../words';
-import { idColumn, nameColumn, statusColumn, textColumn, timeColumn } from './columns';
+import { idColumn, nameColumn, statusColumn, textColumn, textColumns, timeColumn } from './columns';
 import { companies, companyName, loadCompanies } from './companies';
 import type { Kind } from './kind';
+import { textsBut } from './texts';
 
+const NAMES = ['first_name', 'last_name', 'email', 'linkedin_url'];
+const TEXTS = textsBut('contact', NAMES);
 const SENT_TIMES = ['first_campaign_email_sent', 'last_campaign_email_sent', 'last_reply_received'];
 
 function companyOf(of: Contact): string {
@@ -42,15 +45,14 @@ export const CONTACTS: Kind<Contact> = {
     timeColumn<Contact>('first_campaign_email_sent'),
     timeColumn<Contact>('status_changed_at'),
     statusColumn<Contact>('previous_status', (of) => of.previous_status, false),
-    textColumn<Contact>('origin', 120),
     textColumn<Contact>('linkedin_url', 240),
-    textColumn<Contact>('external_id', 140),
+    ...textColumns<Contact>(TEXTS),
     timeColumn<Contact>('updated_time'),
     idColumn<Contact>(),
   ],
   usual: ['name', 'email', 'contact_status', 'company', 'last_reply_received', 'last_campaign_email_sent', 'origin'],
   times: ['last_reply_received', 'last_campaign_email_sent', 'first_campaign_email_sent', 'status_changed_at', 'updated_time', 'created_time'],
-  texts: ['email', 'first_name', 'last_name', 'origin', 'linkedin_url', 'external_id', 'contact_status', 'previous_status', 'company.name', 'company.domain', 'company.company_status'],
+  texts: [...NAMES, ...TEXTS, 'contact_status', 'previous_status', 'company.name', 'company.domain', 'company.company_status'],
   views: [
     { name: 'All contacts', query: {} },
     { name: 'Replied in the last 7 days', query: { 'last_reply_received[gte]': '7d', sort: '-last_reply_received' } },
@@ -61,8 +63,8 @@ export const CONTACTS: Kind<Contact> = {
   ],
   searches: 'Search names, addresses, companies',
   prepare: loadCompanies,
-  members: ['first_name', 'last_name', 'email', 'linkedin_url', 'company_id', ...SENT_TIMES, 'origin', 'external_id'],
-  editable: ['first_name', 'last_name', 'email', 'linkedin_url', 'origin', 'external_id'],
+  members: [...NAMES, 'company_id', ...SENT_TIMES, ...TEXTS],
+  editable: [...NAMES, ...TEXTS],
   show: (of, member, value) => {
     if (SENT_TIMES.includes(member)) return <Time at={value} />;
     if (member === 'company_id') return <a href={href(`/companies/${value}`)}>{companyOf(of) || `Company ${value}`}</a>;
