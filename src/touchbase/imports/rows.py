@@ -230,7 +230,7 @@ class RowChecker:
             faults.append(RowFault("", "no_key", detail))
         return ValidRow(row, command, company, dates, notice or of_company)
 
-    def _set_aside_linkedin(self, asked: ContactCells) -> str:
+    def _set_aside_linkedin(self, asked: Any) -> str:
         """Move a LinkedIn address that identifies nobody to a custom field named by its column; return the notice, blank for none."""
         text = asked.linkedin_url.strip()
         if not text or linkedin_key(text) is not None or is_nothing(text):

@@ -86,6 +86,8 @@ class Field:
     """`object_type` of the identity link from a former value to the record; empty where webhooks do not find records by the field."""
     normalize: Callable[[str | None, str, list[Fault]], str | None] | None = None
     """Value, JSON pointer, faults -> `key`."""
+    clean: Callable[[str], str | None] | None = None
+    """The text as it is stored, from a text without white space around it; None: none."""
     search_key: Callable[[str], str] | None = None
     """The normal form that searches look for; it raises `InvalidText` for text that has none."""
     has_words: bool = False
@@ -157,7 +159,7 @@ CONTACT = (
     UPDATED,
     Field(
         "email", Email, "The person's e-mail address; absent or null: none.", key="email_key", link="email", normalize=validation.email,
-        search_key=normalize.email_key, has_words=True, mark="@",
+        clean=normalize.email_text, search_key=normalize.email_key, has_words=True, mark="@",
         headers=(
             "email", "email address", "work email", "e mail", "e mail address", "mail", "business email", "professional email",
             "primary email", "contact email", "lead email", "prospect email", "final email", "find work email", "personal email",
@@ -165,7 +167,8 @@ CONTACT = (
     ),
     Field(
         "linkedin_url", Url, "The person's LinkedIn address; absent or null: none.", key="linkedin_key", link="linkedin",
-        normalize=validation.linkedin, search_key=normalize.linkedin_search_key, mark="linkedin.com/in/",
+        normalize=validation.linkedin, clean=lambda text: None if normalize.is_nothing(text) else text,
+        search_key=normalize.linkedin_search_key, mark="linkedin.com/in/",
         headers=(
             "linkedin url", "person linkedin url", "linkedin", "linkedin profile", "linkedin profile url", "linkedin link", "linkedin bio",
             "contact linkedin url", "lead linkedin url", "profile url", "personal linkedin", "person linkedin", "linkedin address",

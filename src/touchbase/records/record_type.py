@@ -11,7 +11,6 @@ from dataclasses import fields as attributes
 from typing import Generic, TypeVar, overload
 
 from touchbase.clients.models import ClientSettings, FieldType, StatusSet
-from touchbase.common.normalize import email_text, is_nothing
 from touchbase.errors import Fault
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records import fields, validation
@@ -88,10 +87,8 @@ class RecordType(Generic[R_co]):
                 value = given[name]
                 if field.normalize is not None:
                     text = validation.text_or_none(value)
-                    if text is not None and name == "linkedin_url" and is_nothing(text):
-                        text = None
-                    columns[name] = email_text(text) if text is not None and name == "email" else text
-                    columns[field.key] = field.normalize(text, f"/{name}", faults)
+                    columns[name] = stored = text if text is None or field.clean is None else field.clean(text)
+                    columns[field.key] = field.normalize(None if stored is None else text, f"/{name}", faults)
                 else:
                     columns[name] = value.strip() or None if isinstance(value, str) else value
         return columns
