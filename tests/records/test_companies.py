@@ -60,6 +60,15 @@ async def test_post_company__refuses_a_missing_or_invalid_domain(sqlite_call: Ap
     assert [(fault["pointer"], fault["detail"]) for fault in reply.problem["errors"]] == [("/domain", detail)]
 
 
+@pytest.mark.parametrize("member", ["company_custom_fields", "company_custom_fields_input"])
+async def test_post_company__names_the_custom_fields_as_the_request_does(sqlite_call: ApiClient, member: str) -> None:
+    body = {"domain": "example.com", member: [{"field_name": " ", "field_value": "40"}]}
+
+    reply = await sqlite_call.post("/public/v2/companies", body)
+
+    assert [fault["pointer"] for fault in reply.problem["errors"]] == [f"/{member}/0/field_name"]
+
+
 async def test_get_company__returns_404_for_an_unknown_id(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="theirs")
 
