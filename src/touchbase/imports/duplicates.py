@@ -11,10 +11,13 @@ from array import array
 from collections.abc import Iterable
 
 from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.record_type import type_of
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 _START = 4_096
 _NO_ROW = 0
+_KEYS: dict[object, tuple[tuple[str, str], ...]] = {
+    kind.model: tuple((f"{field.name}:", field.key) for field in kind.keys) for kind in (CONTACT_TYPE, COMPANY_TYPE)
+}
 
 
 class SeenKeys:
@@ -73,5 +76,4 @@ class SeenKeys:
 def keys_of(command: CreateContact | CreateCompany) -> list[str]:
     """Return the keys that identify a command's record: normal forms with the name of their field."""
     record = command.record
-    keys = ((field.name, getattr(record, field.key)) for field in type_of(record).keys)
-    return [f"{name}:{key}" for name, key in keys if key is not None]
+    return [prefix + key for prefix, column in _KEYS[type(record)] if (key := getattr(record, column)) is not None]
