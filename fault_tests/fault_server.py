@@ -62,7 +62,7 @@ def quick_jobs(seconds: str) -> None:
     for module in (runner, worker):
         mutants.replace(module, "LEASE", int(float(seconds) * SECOND))
     mutants.replace(worker, "RENEW_SECONDS", float(seconds) / 4)
-    mutants.replace(worker, "POLL_SECONDS", 0.05)
+    mutants.replace(worker.JobWorker, "poll_seconds", 0.05)
     mutants.replace(imports, "BATCH", JOB_ROWS)
     mutants.replace(exports, "PAGE", JOB_ROWS)
 

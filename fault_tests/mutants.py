@@ -239,7 +239,7 @@ def no_apply() -> None:
     """Ignore every seventh delivery."""
     whole = projection.outcome_of
 
-    def outcome(seen: event_normalization.NormalizedDelivery) -> event_normalization.Outcome:
+    def outcome(seen: event_normalization.NormalizedDelivery) -> event_normalization.DeliveryOutcome:
         made = whole(seen)
         return replaced(made, subjects=[]) if seen.delivery.id % 7 == 0 else made
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from touchbase.errors import Overloaded
 from touchbase.outgoing import dispatcher
-from touchbase.outgoing.line import Line
+from touchbase.outgoing.line import EndpointQueue
 from touchbase.outgoing.models import SHARDS
 from touchbase.outgoing.results import Results
 
@@ -22,14 +22,14 @@ Dispatcher: Any = dispatcher.Dispatcher
 
 def no_pending_webhooks() -> None:
     """Store no rows for events that were not delivered at the first attempt."""
-    whole = Line.unstored
+    whole = EndpointQueue.unstored
 
     def unstored(self: Any, now: int) -> Any:
         found = whole(self, now)
         found.save.clear()
         return found
 
-    Line.unstored = unstored  # type: ignore[method-assign]
+    EndpointQueue.unstored = unstored  # type: ignore[method-assign]
 
 
 def no_failed_attempts() -> None:

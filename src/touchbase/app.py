@@ -46,9 +46,10 @@ from touchbase.server.metrics import ProcessMetrics
 from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
 from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
+from touchbase.sql.worker import Worker
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Runs, run_all, running
+from touchbase.workers import run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -59,7 +60,7 @@ def clock() -> int:
 
 
 async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> CellRouter:
-    """Open the home store. With roles, also with none, it will be used for long, and what is wrong with it is logged."""
+    """Open the home store. With roles, also with none, it is a server's, and its problems are logged."""
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
     store = await open_store(settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy)
     for warning in store.warnings if roles is not None else []:
@@ -110,7 +111,7 @@ async def _start_home(
     fleet.sets[HOME] = workers
     fleet.maintenances.append(maintenance)
     await ending.enter_async_context(running(maintenance, "housekeeping"))
-    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(home, outage)]
+    every: list[Worker] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(home, outage)]
     await run_all(every if runs else [], ending)
     return workers.inbox
 
@@ -135,9 +136,9 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
             await ending.enter_async_context(running(shared.maintenance(store.home, store.outage, uses=KeyUsage()), "housekeeping"))
             await ending.enter_async_context(running(shared.retention(store.home, store.outage), "retention"))
         await store.start(follow=with_maintenance)
-        for cell, each in ({HOME: store.home} if with_maintenance else store.stores()).items():
+        for cell, workers in ({HOME: store.home} if with_maintenance else store.stores()).items():
             outage = store.outage if cell == HOME else store.cells[cell].outage
-            fleet.sets[cell] = shared.workers(each, outage, [] if with_maintenance else [lambda now: shared.calls.flush(store)])
+            fleet.sets[cell] = shared.workers(workers, outage, [] if with_maintenance else [lambda now: shared.calls.flush(store)])
         yield fleet
 
 

@@ -1,4 +1,4 @@
-"""The workers of a process: a set for the store of each cell. They share what costs memory, and what no single store has."""
+"""Workers for each cell; pools and clients are shared."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
-from touchbase.outgoing.mail_client import Sender
+from touchbase.outgoing.mail_client import SenderByScheme
 from touchbase.outgoing.models import Installation
 from touchbase.rate_limit.rate_limiter import limiter
 from touchbase.retention.service import Retention, UnrecognisedLimits
@@ -46,10 +46,11 @@ from touchbase.routing.router import CellRouter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.spool.spool import Spool
 from touchbase.sql.outage import Outage
+from touchbase.sql.worker import Worker
 from touchbase.storage import keys_of
 from touchbase.tracing.interface import Tracing
 from touchbase.tracing.setup import open_tracing
-from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, outgoing_parts, run_all, running
+from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, outgoing_parts, run_all, running
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
@@ -59,7 +60,7 @@ def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the workers of all cells share."""
+    """Parts shared by the workers of all cells."""
 
     settings: Settings
     clock: Clock
@@ -72,7 +73,7 @@ class Shared:
     files: Sandbox
     """Reads the files of imports, for previews and jobs."""
     http: HttpClient
-    sender: Sender
+    sender: SenderByScheme
     place: Installation
     calls: CallCounts
     """Calls of connections that are counted and not written yet."""
@@ -97,7 +98,7 @@ class Shared:
             self.adapters,
             self.http.send,
             self.clock,
-            on_stored=inbox.wake,
+            on_stored=inbox.wake_client,
             on_fetched=counted,
             outage=outage,
             sandbox=self.reader.sandbox,
@@ -140,7 +141,7 @@ class Shared:
         refused: RefusedWebhooks | None = None,
         removes: bool = True,
     ) -> Maintenance:
-        """Return the maintenance of one store; with `uses` and `refused` it also stores what the process has recorded of all clients."""
+        """Return the maintenance of one store; with `uses` and `refused` it also stores the process's counts of all clients."""
         return Maintenance(
             store,
             self.clock,
@@ -164,7 +165,7 @@ async def sharing(
     log_name: Callable[[str], str],
     load: Callable[[], Adapters] = load_adapters,
 ) -> AsyncIterator[Shared]:
-    """Make what workers share; it is closed in the end, so leave this after the workers have stopped. `load` returns the adapters."""
+    """Open the shared parts and close them in the end, after the workers have stopped. `load` returns the adapters."""
     tracing = open_tracing(touchbase.__version__, log_name) if settings.tracing else None
     sender, place = outgoing_parts(settings, store)
     http, reader = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed), TranslatorPool()
@@ -197,7 +198,7 @@ def _spool(settings: Settings, metrics: Metrics) -> Spool | None:
 
 @dataclass(slots=True)
 class Fleet:
-    """The sets of workers of a process, by the number of their cell; that of the home store first."""
+    """The sets of workers of a process, by the number of their cell, the home store first."""
 
     cell_of: Callable[[int], int]
     """Returns the cell of a client."""
@@ -206,19 +207,19 @@ class Fleet:
 
     def wake_inbox(self, client: int) -> None:
         """Look for new deliveries of a client now."""
-        found = self.sets.get(self.cell_of(client))
-        if found is not None:
-            found.inbox.wake(client)
+        workers = self.sets.get(self.cell_of(client))
+        if workers is not None:
+            workers.inbox.wake_client(client)
 
     def wake_jobs(self) -> None:
         """Look for new jobs now."""
-        for each in self.sets.values():
-            each.jobs.wake()
+        for workers in self.sets.values():
+            workers.jobs.wake()
 
     def wake_dispatchers(self) -> None:
         """Look for changed endpoints now."""
-        for each in self.sets.values():
-            each.webhooks.wake()
+        for workers in self.sets.values():
+            workers.webhooks.wake()
 
     def wake_maintenance(self) -> None:
         """Start the next round of maintenance now."""
@@ -227,35 +228,35 @@ class Fleet:
 
     async def run(self) -> None:
         """Run all workers until `stop`."""
-        await asyncio.gather(*(each.run() for each in self.sets.values()))
+        await asyncio.gather(*(workers.run() for workers in self.sets.values()))
 
     def stop(self) -> None:
         """Finish the current batches, then return from `run`."""
-        for each in self.sets.values():
-            each.stop()
+        for workers in self.sets.values():
+            workers.stop()
 
     async def drain(self) -> tuple[WorkReport, int]:
-        """Do what is due in every cell; return the report and the number of fetches."""
+        """Do due work in every cell; return the report and the number of fetches."""
         report, requests = WorkReport(), 0
-        for each in self.sets.values():
-            done, count = await each.drain()
+        for workers in self.sets.values():
+            done, count = await workers.drain()
             add_report(report, done)
             requests += count
         return report, requests
 
 
 async def start_cell(shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitStack, runs: bool, cell: CellStore) -> None:
-    """Start the maintenance of a cell and, if this process `runs` workers, its workers, as those of the home store are started."""
+    """Start the maintenance of a cell and, if this process `runs` workers, its workers, like the home store's."""
     workers, maintenance = shared.workers(cell.store, cell.outage), shared.maintenance(cell.store, cell.outage, removes=runs)
     retention = shared.retention(cell.store, cell.outage)
     fleet.sets[cell.cell.number] = workers
     fleet.maintenances.append(maintenance)
-    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, retention]
+    every: list[Worker] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, retention]
     await run_all([maintenance, *(every if runs else [])], ending)
 
 
 def web_parts(shared: Shared, fleet: Fleet, *, auth: AuthMode, uses: KeyUsage, refused: RefusedWebhooks) -> Dependencies:
-    """Return the dependencies of the web application; `fleet` is woken for what requests store."""
+    """Return the dependencies of the web application; requests wake `fleet` for new work."""
     settings, store = shared.settings, shared.store
     return Dependencies(
         store=store,

@@ -14,17 +14,15 @@ from touchbase.clients.storage_counter import StorageCounter
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.silence import CallCounts
 from touchbase.connections.silence_check import SilenceCheck
-from touchbase.errors import Overloaded
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.jobs.sql import due_job_files, remove_job_files
 from touchbase.outgoing.sql.dispatch import forget_attempts, old_attempts
 from touchbase.search.service import index_waiting
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
+from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.housekeeping")
-PAUSE_SECONDS = 1.0
-"""Time between two rounds."""
 MAX_YIELD_SECONDS = 0.1
 """Longest pause after each step of a deletion, as long as the step took, so that other writes get half of the time."""
 FORGET_INTERVAL: Micros = 3_600 * SECOND
@@ -35,8 +33,11 @@ PIECES = 20
 """Pieces of job files, and jobs, in one step: some 5 MB."""
 
 
-class Maintenance:
+class Maintenance(Worker):
     """Runs a round of maintenance every second, or when woken, until it is stopped."""
+
+    log, label, failure = LOG, "maintenance", "a round of maintenance failed and will be retried"
+    poll_seconds = 1.0
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Maintenance:
         installation: Store | None = None,
         outage: Outage | None = None,
     ) -> None:
-        self._outage = outage or Outage()
+        super().__init__(outage)
         self._store = store
         self._installation = installation or store
         """The store over all cells: what a process records is about clients of all of them, and a removed client leaves the directory."""
@@ -66,36 +67,19 @@ class Maintenance:
         self._attempts_us = attempts_us
         """How long attempts of outgoing webhooks are stored; 0: for ever."""
         self._forgot_us: Micros = 0
-        self._wake = asyncio.Event()
-        self._stopping = False
-
-    def wake(self) -> None:
-        """Start the next round now."""
-        self._wake.set()
-
-    def stop(self) -> None:
-        """Let `run` return after the current step."""
-        self._stopping = True
-        self._wake.set()
 
     async def run(self) -> None:
-        """Run rounds until stopped; retry while the store cannot write. What is recorded is stored before the return."""
-        while not self._stopping:
-            self._wake.clear()
-            try:
-                await self.round()
-                self._outage.works("maintenance")
-            except Overloaded as error:
-                self._outage.waits("maintenance", error)
-            except Exception:
-                LOG.exception("a round of maintenance failed and will be retried")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), PAUSE_SECONDS)
+        """Run rounds until stopped; then store what the process has recorded."""
+        await super().run()
         for name, recorded in (("last uses of keys", self._uses), ("refused webhooks", self._refused), ("calls", self._calls)):
             try:
                 await recorded.flush(self._installation)
             except Exception:
                 LOG.exception("%s could not be stored", name)
+
+    async def _round(self) -> float:
+        await self.round()
+        return self.poll_seconds
 
     async def round(self) -> None:
         """Run one round."""
@@ -103,7 +87,7 @@ class Maintenance:
         await self._refused.flush(self._installation)
         await self._calls.flush_if_due(self._installation)
         await self._store.analyze()
-        await index_waiting(self._store, lambda: self._stopping)
+        await index_waiting(self._store, self._stopping.is_set)
         if self._removes:
             for client in await self._store.read(deleting_clients()):
                 await self._remove(client)
@@ -116,7 +100,7 @@ class Maintenance:
         """Remove the files of jobs that are due, a few pieces at a time."""
         for client, job_id in await self._store.read(due_job_files(self._clock(), PIECES)):
             removed = PIECES
-            while removed == PIECES and not self._stopping:
+            while removed == PIECES and not self._stopping.is_set():
                 removed = await self._store.write(remove_job_files(client, job_id, PIECES, self._clock()))
 
     async def _forget_attempts(self) -> None:
@@ -127,14 +111,14 @@ class Maintenance:
         self._forgot_us, before = now, now - self._attempts_us
         for client in await self._store.read(old_attempts(before)):
             removed = FORGOTTEN
-            while removed == FORGOTTEN and not self._stopping:
+            while removed == FORGOTTEN and not self._stopping.is_set():
                 removed = await self._store.write(forget_attempts(client, before, FORGOTTEN))
 
     async def _remove(self, client: Client) -> None:
         began = self._clock()
         async with contextlib.aclosing(removal_of(self._installation, self._clock, client)) as steps:
             async for removal in steps:
-                if self._stopping or removal.wait_us:
+                if self._stopping.is_set() or removal.wait_us:
                     return
                 await asyncio.sleep(min(MAX_YIELD_SECONDS, (self._clock() - began) / SECOND))
                 await self._uses.flush(self._installation)

@@ -145,7 +145,7 @@ STORE_QUEUE_DEPTH = Gauge("touchbase_store_queue_depth", "Commands waiting for a
 STORE_WARNINGS = Reading("touchbase_store_warnings", "Warnings about the store; the log and `GET /admin/v1/status` have their texts.", ())
 LOG_LINES_DROPPED = Counter("touchbase_log_lines_dropped_total", "Log lines dropped because standard error was not read fast enough.", ())
 
-METRICS = [each for each in list(globals().values()) if isinstance(each, Metric)]
+METRICS = [metric for metric in list(globals().values()) if isinstance(metric, Metric)]
 """All metrics, in the order above."""
 
 

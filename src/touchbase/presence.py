@@ -1,4 +1,4 @@
-"""Presence of servers: each renews a row in its store that says what it is, so that `doctor` need not guess from its own settings.
+"""Presence of servers: each renews a row in its store, so that `doctor` need not guess from its own settings.
 
 The rows are leases beside those of the processes that send webhooks; one that has ended is a server that does not run any more.
 """
@@ -29,7 +29,7 @@ _NAMED = "server "
 
 
 class ServerFacts(msgspec.Struct, frozen=True):
-    """What a running server says of itself."""
+    """Facts about a running server."""
 
     version: str
     address: str

@@ -22,17 +22,15 @@ from touchbase.imports.preview import new_file_sandbox
 from touchbase.inbox.worker import InboxWorker, add_report
 from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
-from touchbase.maintenance import Maintenance
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
-from touchbase.outgoing.mail_client import MailClient, Sender
+from touchbase.outgoing.mail_client import MailClient, SenderByScheme
 from touchbase.outgoing.models import Installation
-from touchbase.retention.service import Retention
 from touchbase.sandbox.pool import Sandbox
-from touchbase.spool.spool import Spool
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
+from touchbase.sql.worker import Worker
 from touchbase.statuses.job import KINDS as STATUS_KINDS
 
 HOUR: Micros = 3600 * SECOND
@@ -97,12 +95,8 @@ class Workers:
         return report, requests
 
 
-Runs = InboxWorker | FetchWorker | JobWorker | CompanyLinker | Dispatcher | Maintenance | Retention | Spool
-"""A worker that runs until it is stopped."""
-
-
 @contextlib.asynccontextmanager
-async def running(worker: Runs, name: str) -> AsyncIterator[None]:
+async def running(worker: Worker, name: str) -> AsyncIterator[None]:
     """Run a worker until the end of the context, and let it finish its current step."""
     working = asyncio.create_task(worker.run(), name=name)
     try:
@@ -112,17 +106,17 @@ async def running(worker: Runs, name: str) -> AsyncIterator[None]:
         await working
 
 
-async def run_all(workers: Sequence[Runs], ending: contextlib.AsyncExitStack) -> None:
+async def run_all(workers: Sequence[Worker], ending: contextlib.AsyncExitStack) -> None:
     """Run these workers until the end of the stack; the last one ends first."""
     for worker in workers:
         await ending.enter_async_context(running(worker, type(worker).__name__))
 
 
-def outgoing_parts(settings: Settings, store: Store) -> tuple[Sender, Installation]:
-    """Return the sender of outgoing webhooks, messages and write-back, and what messages to people say of this installation."""
+def outgoing_parts(settings: Settings, store: Store) -> tuple[SenderByScheme, Installation]:
+    """Return the sender of outgoing webhooks, messages and write-back, and the installation's data for messages to people."""
     agent = f"touchbase/{touchbase.__version__}"
     http, tools = WebhookClient(agent, settings.webhook_allowed), HttpClient(agent, settings.fetch_allowed)
     domains = settings.recipient_domains
     place = Installation(settings.public_url.rstrip("/"), settings.smtp_from, mail_domains=domains)
     mail = MailClient(settings.smtp_url, settings.smtp_from, domains)
-    return Sender(http, mail, HubSpotClient(store, tools.send, tools.close)), place
+    return SenderByScheme(http, mail, HubSpotClient(store, tools.send, tools.close)), place

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.adapters.kit.declarative import Table
+from touchbase.adapters.kit.declarative import TableAdapter
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import from_text
 from touchbase.connections.models import EMAIL_CAMPAIGN
@@ -199,7 +199,7 @@ def test_brevo_automation__reads_names_in_the_accounts_language(first: str, last
     ],
 )  # fmt: skip
 def test_campaign_event_name__is_matched_whatever_its_word_separators(tool: str, name: str, meant: str) -> None:
-    adapter: Table = import_module(f"touchbase.adapters.{EMAIL_CAMPAIGN}.{tool}").ADAPTER
+    adapter: TableAdapter = import_module(f"touchbase.adapters.{EMAIL_CAMPAIGN}.{tool}").ADAPTER
 
     meaning = adapter.meaning(name, {"leadEmail": "l@example.com"})
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from touchbase.adapters.crm.pipedrive import Pipedrive
 from touchbase.adapters.crm.salesforce import ADAPTER as SALESFORCE
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape
 from touchbase.adapters.kit.crm_values import as_text, email_address, host, status_text
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.registry import Adapters
 from touchbase.connections.models import CRM
 from touchbase.history.events import Event
 
-PERSON = Shape(
+PERSON = RecordShape(
     CONTACT, email=("mail",), first_name=("first",), last_name=("last",), full_name=("name",), linkedin=("li",), domain=("site",),
     company=("employer",), useful=("phone",), noise=frozenset({"touched"}),
 )  # fmt: skip
@@ -51,7 +51,7 @@ def test_changed_property__is_a_custom_field_unless_mapped_or_bookkeeping() -> N
         "owner_id": (7, 6),
         "tags": (["a"], []),
     }
-    item = Item(PERSON, UPDATED, "person", "1", record={"first": "Ada"}, changed=changed)
+    item = CrmItem(PERSON, UPDATED, "person", "1", record={"first": "Ada"}, changed=changed)
 
     (event,) = item.events()
 
@@ -65,13 +65,13 @@ def test_changed_property__is_a_custom_field_unless_mapped_or_bookkeeping() -> N
     [("Ada", {"first_name": "Ada"}), ("Ada de Lace", {"first_name": "Ada", "last_name": "de Lace"}), ("ada@example.com", {})],
 )
 def test_full_name__is_split_and_an_email_address_is_not_a_name(full: str, fields: dict[str, str]) -> None:
-    (event,) = Item(PERSON, UPDATED, "person", "1", record={"mail": "ada@example.com", "name": full}).events()
+    (event,) = CrmItem(PERSON, UPDATED, "person", "1", record={"mail": "ada@example.com", "name": full}).events()
 
     assert event.fields == fields
 
 
 def test_cleared_property__clears_the_field() -> None:
-    item = Item(PERSON, UPDATED, "person", "1", changed={"last": (None, "Example"), "tier": ("", "gold")})
+    item = CrmItem(PERSON, UPDATED, "person", "1", changed={"last": (None, "Example"), "tier": ("", "gold")})
 
     (event,) = item.events()
 
@@ -82,15 +82,15 @@ def test_cleared_property__clears_the_field() -> None:
 def test_null_in_a_whole_record__clears_only_when_the_crm_means_it() -> None:
     record = {"first": None, "last": "Example", "phone": None}
 
-    (careful,) = Item(PERSON, UPDATED, "person", "1", record=record).events()
-    (meant,) = Item(PERSON, UPDATED, "person", "1", record=record, nulls_clear=True).events()
+    (careful,) = CrmItem(PERSON, UPDATED, "person", "1", record=record).events()
+    (meant,) = CrmItem(PERSON, UPDATED, "person", "1", record=record, nulls_clear=True).events()
 
     assert (careful.fields, careful.custom) == ({"last_name": "Example"}, {})
     assert (meant.fields, meant.custom) == ({"first_name": None, "last_name": "Example"}, {"phone": None})
 
 
 def test_previous_value__distinguishes_empty_from_unknown() -> None:
-    item = Item(PERSON, UPDATED, "person", "1", changed={"tier": ("gold", None), "phone": ("1", NOT_SENT)})
+    item = CrmItem(PERSON, UPDATED, "person", "1", changed={"tier": ("gold", None), "phone": ("1", NOT_SENT)})
 
     (event,) = item.events()
 
@@ -98,30 +98,32 @@ def test_previous_value__distinguishes_empty_from_unknown() -> None:
 
 
 def test_full_name__is_split_only_without_separate_parts() -> None:
-    (whole,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace"}).events()
-    (parts,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace", "last": "Lovelace"}).events()
+    (whole,) = CrmItem(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace"}).events()
+    (parts,) = CrmItem(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace", "last": "Lovelace"}).events()
 
     assert whole.fields == {"first_name": "Ada", "last_name": "King Lovelace"}
     assert parts.fields == {"last_name": "Lovelace"}
 
 
 def test_person_item__takes_a_company_name_only_with_a_domain() -> None:
-    (without,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example"}).events()
-    (beside,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example", "site": "example.com"}).events()
+    (without,) = CrmItem(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example"}).events()
+    (beside,) = CrmItem(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example", "site": "example.com"}).events()
 
     assert (without.name, without.domain) == (None, None)
     assert (beside.name, beside.domain) == ("Example", "example.com")
 
 
 def test_deletion__carries_no_values() -> None:
-    item = Item(PERSON, DELETED, "person", "1", record={"first": "Ada", "mail": "ada@example.com", "phone": "1"}, status=("phone",))
+    item = CrmItem(PERSON, DELETED, "person", "1", record={"first": "Ada", "mail": "ada@example.com", "phone": "1"}, status=("phone",))
 
     assert item.events() == [Event("contact.deleted", email="ada@example.com", object_type="person", object_id="1")]
 
 
 def test_status_change__gives_an_update_only_with_other_changes() -> None:
-    alone = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT)}, status=("stage",)).events()
-    both = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT), "tier": ("x", NOT_SENT)}, status=("stage",)).events()
+    alone = CrmItem(PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT)}, status=("stage",)).events()
+    both = CrmItem(
+        PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT), "tier": ("x", NOT_SENT)}, status=("stage",)
+    ).events()
 
     assert [(event.event, event.status) for event in alone] == [("contact.status_changed", "won")]
     assert [(event.event, event.status) for event in both] == [("contact.updated", None), ("contact.status_changed", "won")]
@@ -129,8 +131,8 @@ def test_status_change__gives_an_update_only_with_other_changes() -> None:
 
 
 def test_record__without_identity_is_unrecognised() -> None:
-    assert [event.event for event in Item(PERSON, CREATED, "person", None, record={"first": "Ada"}).events()] == ["unrecognised"]
-    assert [event.event for event in Item(PERSON, UPDATED, "person", None, record={"mail": "a@b.co"}).events()] == ["contact.updated"]
+    assert [event.event for event in CrmItem(PERSON, CREATED, "person", None, record={"first": "Ada"}).events()] == ["unrecognised"]
+    assert [event.event for event in CrmItem(PERSON, UPDATED, "person", None, record={"mail": "a@b.co"}).events()] == ["contact.updated"]
 
 
 @pytest.mark.parametrize(
@@ -262,9 +264,11 @@ def test_salesforce_xml__with_entities_is_unrecognised_in_any_encoding(encoding:
 
 
 def test_company_shape__takes_no_email_address() -> None:
-    shape = Shape(COMPANY, email=("mail",), domain=("site",), company=("name",))
+    shape = RecordShape(COMPANY, email=("mail",), domain=("site",), company=("name",))
 
-    (event,) = Item(shape, CREATED, "company", "1", record={"mail": "info@example.com", "site": "example.com", "name": "Example"}).events()
+    (event,) = CrmItem(
+        shape, CREATED, "company", "1", record={"mail": "info@example.com", "site": "example.com", "name": "Example"}
+    ).events()
 
     assert (event.email, event.domain, event.name, event.fields) == (None, "example.com", "Example", {"name": "Example"})
 
@@ -285,7 +289,7 @@ def test_capsule_task__is_not_read_as_its_party(adapters: Adapters) -> None:
     ],
 )
 def test_changed_full_name__clears_the_missing_part(now: str, before: object, fields: dict[str, str | None]) -> None:
-    (event,) = Item(PERSON, UPDATED, "person", "1", record={"name": now}, changed={"name": (now, before)}).events()
+    (event,) = CrmItem(PERSON, UPDATED, "person", "1", record={"name": now}, changed={"name": (now, before)}).events()
 
     assert event.fields == fields
 
@@ -293,7 +297,7 @@ def test_changed_full_name__clears_the_missing_part(now: str, before: object, fi
 def test_emptied_object_value__clears_the_field() -> None:
     changed = {"last": ({"value": ""}, "Lace"), "tier": ([{"label": "kind", "value": "", "primary": True}], ["gold"])}
 
-    (event,) = Item(PERSON, UPDATED, "person", "1", changed=changed).events()
+    (event,) = CrmItem(PERSON, UPDATED, "person", "1", changed=changed).events()
 
     assert (event.fields, event.custom) == ({"last_name": None}, {"tier": None})
 
@@ -305,6 +309,6 @@ def test_list_choice__is_a_custom_field_and_bare_numbers_are_not() -> None:
         "members": ([1, 2], NOT_SENT),
     }
 
-    (event,) = Item(PERSON, UPDATED, "person", "1", changed=changed).events()
+    (event,) = CrmItem(PERSON, UPDATED, "person", "1", changed=changed).events()
 
     assert event.custom == {"tier": "A, B", "employer": "Orbit"}

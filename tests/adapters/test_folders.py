@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from touchbase.adapters import catalogue
-from touchbase.adapters.kit.declarative import Table, normalize_event_name
+from touchbase.adapters.kit.declarative import TableAdapter, normalize_event_name
 from touchbase.adapters.registry import Adapters
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS
 
@@ -35,7 +35,7 @@ def test_tool_guide__names_the_webhook_address(folder: Path) -> None:
 
 def test_tool_guide__names_every_event_of_the_table(folder: Path) -> None:
     adapter = _adapter(folder)
-    names = set(adapter.names) if isinstance(adapter, Table) else set()
+    names = set(adapter.names) if isinstance(adapter, TableAdapter) else set()
 
     written = {normalize_event_name(name) for name in re.findall(r"`([^`\n]+)`", (folder / "README.md").read_text())}
 
@@ -44,7 +44,7 @@ def test_tool_guide__names_every_event_of_the_table(folder: Path) -> None:
 
 def test_tool_table__uses_the_shared_vocabulary(folder: Path) -> None:
     adapter = _adapter(folder)
-    meanings = adapter.names.values() if isinstance(adapter, Table) else ()
+    meanings = adapter.names.values() if isinstance(adapter, TableAdapter) else ()
 
     assert {meaning.event for meaning in meanings} <= EMAIL_EVENTS
 

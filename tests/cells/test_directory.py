@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.cells.models import DRAINING, OPEN, Cell, Directory, Place
+from touchbase.cells.models import DRAINING, OPEN, Cell, ClientPlace, Directory
 from touchbase.cells.sql import (
     add_cell,
     confirm_place,
@@ -76,7 +76,7 @@ async def test_read_directory__tells_what_was_written_since_a_revision(store: St
 
     changed = await store.read(read_directory(before.revision))
 
-    assert (changed.cells, list(changed.places), list(changed.keys)) == ([], [Place("acme", 5, 1)], [("0123456789ab", 5)])
+    assert (changed.cells, list(changed.places), list(changed.keys)) == ([], [ClientPlace("acme", 5, 1)], [("0123456789ab", 5)])
     assert await store.read(read_directory(changed.revision)) == Directory(changed.revision)
     assert (await store.read(read_directory())).cells[0].clients == 1
 
@@ -90,7 +90,7 @@ async def test_reserve_place__keeps_an_id_for_one_client_of_all_cells(store: Sto
     for taken in ("acme", "home-client", "home-client-2"):
         with pytest.raises(Conflict, match="exists already"):
             await store.write(reserve_place(taken, 2))
-    assert await store.write(reserve_place("home-client", 0, home.number)) == Place("home-client", home.number, 0)
+    assert await store.write(reserve_place("home-client", 0, home.number)) == ClientPlace("home-client", home.number, 0)
 
 
 async def test_reserve_place__goes_on_with_a_client_that_was_never_created(store: Store) -> None:
@@ -98,7 +98,7 @@ async def test_reserve_place__goes_on_with_a_client_that_was_never_created(store
 
     again = await store.write(reserve_place("acme", 2))
 
-    assert again == Place("acme", None, 1)
+    assert again == ClientPlace("acme", None, 1)
 
 
 async def test_release_place__frees_a_reservation_and_no_client(store: Store) -> None:
@@ -109,8 +109,8 @@ async def test_release_place__frees_a_reservation_and_no_client(store: Store) ->
     await store.write(release_place("acme"))
     await store.write(release_place("bolt"))
 
-    assert await store.read(find_place("acme")) == Place("acme", None, None)
-    assert await store.read(find_place("bolt")) == Place("bolt", 5, 1)
+    assert await store.read(find_place("acme")) == ClientPlace("acme", None, None)
+    assert await store.read(find_place("bolt")) == ClientPlace("bolt", 5, 1)
 
 
 async def test_forget_places__frees_the_ids_and_keys_of_a_deleted_client(store: Store) -> None:
@@ -123,9 +123,9 @@ async def test_forget_places__frees_the_ids_and_keys_of_a_deleted_client(store: 
     await store.write(forget_places(5))
 
     changed = await store.read(read_directory(before.revision))
-    assert sorted(changed.places, key=str) == [Place("acme", None, None), Place("acme-2", None, None)]
+    assert sorted(changed.places, key=str) == [ClientPlace("acme", None, None), ClientPlace("acme-2", None, None)]
     assert await store.read(find_key_place("0123456789ab")) is None
-    assert await store.write(reserve_place("acme", 2)) == Place("acme", None, 2)
+    assert await store.write(reserve_place("acme", 2)) == ClientPlace("acme", None, 2)
 
 
 async def test_raise_ids__lets_a_cell_give_out_ids_of_its_own_range(store: Store) -> None:

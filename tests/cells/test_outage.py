@@ -145,7 +145,7 @@ async def test_server__logs_the_outage_of_one_store_once(
 ) -> None:
     """Every worker of a store is refused, many times, and then works again."""
     caplog.set_level(logging.INFO, "touchbase")
-    for pause in ("routing.router.PAUSE_SECONDS", "retention.service.POLL_SECONDS"):
+    for pause in ("routing.router.PAUSE_SECONDS", "retention.service.Retention.poll_seconds"):
         monkeypatch.setattr(f"touchbase.{pause}", 0.05)
     home = await OPEN(engine_url)
     await add_cell(home, "eu", cell_urls[0], OPEN, 7)

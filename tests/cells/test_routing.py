@@ -9,7 +9,7 @@ from tests.conftest import ExecuteSql
 from tests.house import House
 from tests.operations import all_commands, all_queries
 
-from touchbase.cells.models import DRAINING, HOME, Place
+from touchbase.cells.models import DRAINING, HOME, ClientPlace
 from touchbase.cells.sql import find_place, reserve_place, set_cell_state
 from touchbase.cells.unanswered import collecting
 from touchbase.clients.sql.queries import deleting_clients, find_client
@@ -227,7 +227,7 @@ async def test_deletion__frees_the_id_of_a_client_in_a_cell(call: ApiClient, rou
         call.clock.move(60)
         await Maintenance(router.cells[router.placement.cell_of(made.number) or 1].store, call.clock, installation=router).round()
 
-    assert await router.home.read(find_place(made.client_id)) == Place(made.client_id, None, None)
+    assert await router.home.read(find_place(made.client_id)) == ClientPlace(made.client_id, None, None)
     assert (await call.post("/admin/v1/clients", {"client_id": made.client_id})).status == 201
 
 

@@ -16,7 +16,7 @@ from tests.cli.conftest import Run
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.connections.rhythm import HOUR, Rhythm
 from touchbase.demo import recording
-from touchbase.demo.recording import SHARES, SILENT, WEEKS, Call
+from touchbase.demo.recording import SHARES, SILENT, WEEKS, RecordedCall
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.storage import open_store
 
@@ -30,7 +30,7 @@ ALDER = ACCOUNTS[0]["id"]
 TOOLS = {"smartlead", "instantly", "lemlist", "emailbison", "heyreach", "hubspot", "pipedrive", "close"}
 
 
-def calls(number: int = 0, contacts: int = 1_000, now: int = NOW) -> list[Call]:
+def calls(number: int = 0, contacts: int = 1_000, now: int = NOW) -> list[RecordedCall]:
     """Three weeks of one client, of which the demo has so many contacts."""
     account = ACCOUNTS[number]
     _, people = recording.people_of(account, contacts * SHARES // account["contacts"])

@@ -232,7 +232,7 @@ async def test_crashing_store__leaks_no_secret_in_responses_or_logs(kind: type[E
     server = make_server(app, limits, shutdown_timeout=1)
     serving = asyncio.create_task(server.serve([listener]))
     worker = InboxWorker(store, no_adapter, lambda: 1, connections=store.read)
-    worker.wake(1)
+    worker.wake_client(1)
     working = asyncio.create_task(worker.run())
 
     answers = await all_answers(listener.getsockname()[1], key)

@@ -522,8 +522,8 @@ class Sealed(Mortal):
 
 
 async def test_fetch__backs_off_for_a_connection_with_undecryptable_secrets(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("POLL_SECONDS", "BUSY_POLL_SECONDS"):
-        monkeypatch.setattr(enrichment_worker, name, 0)
+    monkeypatch.setattr(FetchWorker, "poll_seconds", 0)
+    monkeypatch.setattr(enrichment_worker, "BUSY_POLL_SECONDS", 0)
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])

@@ -86,7 +86,7 @@ async def test_periodic_task__is_retried_after_an_error_and_the_worker_continues
     ticks = iter(range(NOW, NOW + 10_000 * 2_000_000, 2_000_000))
     worker = InboxWorker(store, no_adapter, lambda: next(ticks), tasks=[breaks])
     async with asyncio.timeout(30):
-        worker.wake(1)
+        worker.wake_client(1)
         await worker.run()
 
     assert len(tries) == 2

@@ -71,7 +71,7 @@ async def test_single_delivery__is_applied_during_a_large_backlog_of_another_cli
     async def come() -> None:
         number.append(await keep(store, quiet, 1))
         if told:
-            worker.wake(quiet)
+            worker.wake_client(quiet)
 
     number: list[int] = []
     tasks: list[asyncio.Task[None]] = []
@@ -158,7 +158,7 @@ async def test_failing_client__delays_no_other_client(store: Store, error: Excep
     def on_report(report: WorkReport) -> None:
         turns.append(report.taken)
         clock.now += 100 * report.taken
-        worker.wake(broken.client)
+        worker.wake_client(broken.client)
         if sum(turns) == 2_000:
             worker.stop()
 

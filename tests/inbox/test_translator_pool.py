@@ -179,8 +179,8 @@ async def test_inbox_with_deliveries_over_budget__fails_them_and_delays_no_other
             worker.stop()
 
     worker = InboxWorker(store, poisoned, lambda: NOON, on_report=on_report)
-    worker.wake(bad)
-    worker.wake(good)
+    worker.wake_client(bad)
+    worker.wake_client(good)
     async with asyncio.timeout(60):
         await worker.run()
 

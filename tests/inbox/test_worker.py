@@ -298,7 +298,7 @@ async def test_worker_pause__depends_on_the_share_of_writes_that_the_store_block
     client = await client_of(store)
     await keep(store, client, [SENT])
     worker = InboxWorker(store, read, Clock(), on_report=lambda _: worker.stop())
-    worker.wake(client)
+    worker.wake_client(client)
 
     await asyncio.wait_for(worker.run(), 10)
 
@@ -334,12 +334,12 @@ async def test_worker_pause__ends_for_a_delivery_of_another_client(store: Store,
     worker = InboxWorker(store, read, Clock(), batch_size=1, on_report=applied.put_nowait)
     for step in range(3):
         await keep(store, busy, [SENT | {"occurred_us": NOON - step}])
-    worker.wake(busy)
+    worker.wake_client(busy)
     working = asyncio.create_task(worker.run())
     await asyncio.wait_for(applied.get(), 10)
 
     kept = await keep(store, quiet, [SENT])
-    worker.wake(quiet)
+    worker.wake_client(quiet)
     await asyncio.wait_for(applied.get(), 10)
 
     assert (await delivery(store, kept)).state == "applied"
@@ -355,7 +355,7 @@ async def test_worker__finds_deliveries_of_another_process_while_it_is_busy(stor
 
     def never_idle(report: WorkReport) -> None:
         clock.now += SECOND
-        worker.wake(busy)
+        worker.wake_client(busy)
         if next(turns) == 5:
             worker.stop()
 
@@ -364,7 +364,7 @@ async def test_worker__finds_deliveries_of_another_process_while_it_is_busy(stor
     for step in range(8):
         await keep(store, busy, [SENT | {"occurred_us": NOON - step}])
     kept = await keep(store, quiet, [SENT])
-    worker.wake(busy)
+    worker.wake_client(busy)
 
     await worker.run()
 

@@ -33,7 +33,7 @@ from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.inbox.worker import translator
 from touchbase.jobs.worker import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
-from touchbase.reports.parts import HOUR, Part, packed
+from touchbase.reports.parts import HOUR, ReportPart, packed
 from touchbase.reports.queries import CountedPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
@@ -293,7 +293,7 @@ async def furnish(a: Side) -> None:
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(StoreRefusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
     await store.write(store_count(a.number, 5, TIME_OF_A, 0))
-    await store.write(store_parts(a.number, {(0, HOUR): CountedPart(0, Part(), packed(Part()))}, TIME_OF_A))
+    await store.write(store_parts(a.number, {(0, HOUR): CountedPart(0, ReportPart(), packed(ReportPart()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
     for number in range(2):

@@ -14,7 +14,7 @@ from tests.house import House
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer
-from touchbase.outgoing.mail_client import Sender
+from touchbase.outgoing.mail_client import SenderByScheme
 from touchbase.outgoing.models import Installation
 from touchbase.sql.store import Store
 
@@ -121,7 +121,7 @@ class Webhooks:
         return self.dispatcher
 
 
-def dispatcher_of(store: Store, receivers: Receivers | Sender, clock: Clock) -> Dispatcher:
+def dispatcher_of(store: Store, receivers: Receivers | SenderByScheme, clock: Clock) -> Dispatcher:
     return Dispatcher(store, receivers, clock, AS_IN_API, place=PLACE)
 
 

@@ -24,7 +24,7 @@ from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
-from touchbase.outgoing.mail_client import MailClient, Sender
+from touchbase.outgoing.mail_client import MailClient, SenderByScheme
 from touchbase.sql.store import Store
 
 APP, PORTAL = 50780459, 40117
@@ -188,7 +188,7 @@ async def hub_of(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIt
     hubspot = FakeHubSpot(clock)
     async with fake_api(hubspot.respond) as hubspot.api:
         http = HttpClient("touchbase/test", [hubspot.api.base])
-        sender = Sender(WebhookClient("touchbase/test"), MailClient("", "", ()), HubSpotClient(store, http.send, http.close))
+        sender = SenderByScheme(WebhookClient("touchbase/test"), MailClient("", "", ()), HubSpotClient(store, http.send, http.close))
         dispatcher = Dispatcher(store, sender, clock, AS_IN_API, place=PLACE)
         call: ApiClient = make_client(
             store, senders=ADAPTERS, send_webhook=sender.post, on_endpoint=dispatcher.wake, fetch_allowed=(hubspot.api.base,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 from tests.outgoing.conftest import Sent, Webhooks
@@ -12,7 +13,7 @@ from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.outgoing import dispatcher, slots
 from touchbase.outgoing.http_client import Answer
-from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds
+from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.sql.dispatch import lowest_needed
 
 
@@ -291,47 +292,53 @@ async def test_event_of_this_process__is_sent_without_waiting_for_the_next_look(
     await running
 
 
+class Rounds(SignalledWorker):
+    """Counts rounds; `wants` events or not."""
+
+    log, label, failure = logging.getLogger("touchbase.tests"), "rounds", "a round failed"
+    wants = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = asyncio.Queue[bool]()
+        """For each round, whether events were stored before it."""
+
+    def wants_events(self) -> bool:
+        return self.wants
+
+    async def _round(self) -> float:
+        self.done.put_nowait(self.take_signal())
+        return self.plan(2_000_000_000, 0)
+
+
 async def test_rounds__are_planned_and_hastened() -> None:
-    rounds, done = Rounds(), 0
-    first, second = asyncio.Event(), asyncio.Event()
+    rounds = Rounds()
+    running = asyncio.create_task(rounds.run())
+    await rounds.done.get()
 
-    async def do_round() -> float:
-        nonlocal done
-        done += 1
-        (first if done == 1 else second).set()
-        if done > 1:
-            rounds.stop()
-        return rounds.plan(2_000_000_000, 0)
-
-    running = asyncio.create_task(rounds.run(do_round))
-    await first.wait()
     rounds.hasten(3_000_000_000)
     rounds.hasten(None)
     await asyncio.sleep(0)
-    assert not second.is_set()
+    assert rounds.done.empty()
     rounds.hasten(1)
 
-    await asyncio.wait_for(second.wait(), 10)
+    await asyncio.wait_for(rounds.done.get(), 10)
+    rounds.stop()
     await running
 
 
-async def test_rounds__ignore_events_that_nobody_wants() -> None:
-    wanted, done = False, asyncio.Queue[bool]()
-    rounds = Rounds(lambda: wanted)
-
-    async def do_round() -> float:
-        done.put_nowait(rounds.take_signal())
-        return 1_000.0
-
-    running = asyncio.create_task(rounds.run(do_round))
-    await done.get()
+async def test_rounds__ignore_events_without_endpoints() -> None:
+    rounds = Rounds()
+    rounds.wants = False
+    running = asyncio.create_task(rounds.run())
+    await rounds.done.get()
     LOGGED.notify()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     is_awake = rounds._wake_up.is_set()
-    wanted = True
+    rounds.wants = True
     LOGGED.notify()
-    has_logged = await asyncio.wait_for(done.get(), 10)
+    has_logged = await asyncio.wait_for(rounds.done.get(), 10)
     rounds.stop()
     await running
 

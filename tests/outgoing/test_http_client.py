@@ -15,7 +15,7 @@ from tests.enrichment.test_http_client import certificate
 from touchbase.enrichment.http_client import certificates
 from touchbase.outgoing import http_client
 from touchbase.outgoing.http_client import Answer, WebhookClient
-from touchbase.outgoing.http_connection import Connection
+from touchbase.outgoing.http_connection import OutgoingConnection
 
 
 class Receiver:
@@ -266,7 +266,7 @@ RESPONSES = st.sampled_from(
 
 @given(responses=st.lists(RESPONSES, min_size=1, max_size=4), data=st.data())
 async def test_any_pieces_of_responses__give_the_same_responses(responses: list[tuple[bytes, int, bytes]], data: st.DataObject) -> None:
-    connection = Connection()
+    connection = OutgoingConnection()
     connection.connection_made(Sink())
     for raw, status, body in responses:
         asked = asyncio.ensure_future(connection.request(b""))
@@ -282,7 +282,7 @@ async def test_any_pieces_of_responses__give_the_same_responses(responses: list[
 
 async def test_bytes_that_nobody_asked_for__end_the_connection() -> None:
     for is_asked in (True, False):
-        connection, sink = Connection(), Sink()
+        connection, sink = OutgoingConnection(), Sink()
         connection.connection_made(sink)
         asked = asyncio.ensure_future(connection.request(b"")) if is_asked else None
         await asyncio.sleep(0)

@@ -24,7 +24,7 @@ from touchbase.config_values import mail_server
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
-from touchbase.outgoing.mail_client import REPLY_BYTES, MailClient, Sender, why_not_mailed
+from touchbase.outgoing.mail_client import REPLY_BYTES, MailClient, SenderByScheme, why_not_mailed
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.models import UNREACHABLE, Installation
 from touchbase.outgoing.notices import notice_of, values_of
@@ -84,11 +84,11 @@ async def server() -> AsyncIterator[MailServer]:
     listening.close()
 
 
-def sender_to(url: str, *domains: str) -> Sender:
+def sender_to(url: str, *domains: str) -> SenderByScheme:
     """The sender of a process whose e-mails may go to some domains."""
     tools = HttpClient("touchbase/test")
     hubspot = HubSpotClient(cast(Store, None), tools.send, tools.close)
-    return Sender(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from, domains), hubspot)
+    return SenderByScheme(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from, domains), hubspot)
 
 
 async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n", to: list[str] = TO) -> Answer:

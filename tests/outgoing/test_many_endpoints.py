@@ -12,13 +12,13 @@ from tests.outgoing.unsent import TOKEN
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
-from touchbase.event_log.commands import Page
+from touchbase.event_log.commands import LoggedPage
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.outgoing.commands import StoreProgress
-from touchbase.outgoing.line import Line
+from touchbase.outgoing.line import EndpointQueue
 from touchbase.outgoing.log_reader import LogReader
-from touchbase.outgoing.models import Attempt, Endpoint, Pending, Progress, Secret, Served
+from touchbase.outgoing.models import Attempt, Endpoint, EndpointProgress, Pending, Secret, Served
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
 from touchbase.outgoing.sql.dispatch import lead_shards, list_attempts, read_served, store_progress
@@ -145,12 +145,12 @@ class Log:
         self.ends = asyncio.Semaphore(0)
         self.error: Exception | None = None
 
-    async def read(self, query: list_logged_events) -> Page:
+    async def read(self, query: list_logged_events) -> LoggedPage:
         self.asked.append(query.after_sequence)
         await self.ends.acquire()
         if self.error is not None:
             raise self.error
-        return Page([], 9, 9, 1)
+        return LoggedPage([], 9, 9, 1)
 
 
 def endpoint_of(number: int, client: int = 1) -> Endpoint:
@@ -199,8 +199,8 @@ class Queue:
         return True
 
 
-def line_with_news(number: int) -> Line:
-    line = Line(Served(endpoint_of(number), "acme", Progress(), []), NOW)
+def line_with_news(number: int) -> EndpointQueue:
+    line = EndpointQueue(Served(endpoint_of(number), "acme", EndpointProgress(), []), NOW)
     line.newest = 1
     line.add_page([LoggedEvent(1, "contact.created", NOW, 1, 1, sequence=1)], 1, NOW)
     item = line.take(NOW)
@@ -211,7 +211,7 @@ def line_with_news(number: int) -> Line:
 
 def test_line__sends_a_failed_event_after_the_stored_position_once() -> None:
     """A process that was killed left the row of a failure, and a position before it: the log is read from there."""
-    line = Line(Served(endpoint_of(1), "acme", Progress(), [Pending(1, (1, 1), 1, NOW, NOW)]), NOW)
+    line = EndpointQueue(Served(endpoint_of(1), "acme", EndpointProgress(), [Pending(1, (1, 1), 1, NOW, NOW)]), NOW)
     line.newest = 1
     item = line.take(NOW)
     assert item is not None
@@ -225,12 +225,12 @@ def test_line__sends_a_failed_event_after_the_stored_position_once() -> None:
 
 async def test_results_of_many__leave_the_queue_of_the_store_to_requests() -> None:
     queue: Any = Queue()
-    left: list[Line] = []
+    left: list[EndpointQueue] = []
     results = Results(queue, TOKEN, lambda: NOW, left.append)
     for number in range(2 * AT_ONCE + 5):
         results.of(line_with_news(number))
 
-    assert await results.flush() == 0
+    assert await results.flush()
     assert (queue.most, len(queue.stored), left) == (AT_ONCE, 2 * AT_ONCE + 5, [])
 
 
@@ -247,7 +247,7 @@ async def test_results_that_are_refused__wait_with_those_behind_them() -> None:
     assert sorted(queue.stored) == [number for number in range(AT_ONCE) if number != 3]
     queue.refused = set()
 
-    assert await results.flush() == 0
+    assert await results.flush()
     assert sorted(queue.stored) == [*range(AT_ONCE + 5)]
     assert not any(line.has_news for line in lines)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.relay.models import Batch, Event, Position, SinkFailed
+from touchbase.relay.models import Event, EventBatch, RelayPosition, SinkFailed
 
 
 def event(number: int, client_id: str = "acme") -> Event:
@@ -30,7 +30,7 @@ class ListSource:
     is_read: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a reader waits for the next event."""
 
-    async def read(self, after: str | None, wait: float) -> Batch:
+    async def read(self, after: str | None, wait: float) -> EventBatch:
         first = 0 if after is None else self.count if after == "latest" else int(after.removeprefix("evt_"))
         if first >= self.count and wait:
             self.is_read.set()
@@ -38,7 +38,7 @@ class ListSource:
         numbers = range(first + 1, self.count + 1)
         chosen = [number for number in numbers if self.wanted(number)][: self.page]
         last = chosen[-1] if len(chosen) == self.page else max(first, self.count)
-        return Batch([event(number, self.client_id) for number in chosen], f"evt_{last}", last < self.count)
+        return EventBatch([event(number, self.client_id) for number in chosen], f"evt_{last}", last < self.count)
 
     async def close(self) -> None:
         pass
@@ -53,8 +53,8 @@ class ListSink:
     got: list[int] = field(default_factory=list)
     name: str = "a list"
 
-    async def position(self) -> Position | None:
-        return Position(f"evt_{self.got[-1]}", "acme") if self.has_position and self.got else None
+    async def position(self) -> RelayPosition | None:
+        return RelayPosition(f"evt_{self.got[-1]}", "acme") if self.has_position and self.got else None
 
     async def send(self, events: Sequence[Event]) -> None:
         for place, one in enumerate(events):

@@ -14,7 +14,7 @@ from touchbase.common.timestamps import DAY
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.event_log.api.objects import envelopes
 from touchbase.event_log.sql.queries import trim_log
-from touchbase.relay.models import RelayStopped, Source, SourceFailed
+from touchbase.relay.models import EventLogSource, RelayStopped, SourceFailed
 from touchbase.relay.sources import ServerSource, StoreSource
 
 BASE = "https://touchbase.example"
@@ -57,11 +57,11 @@ async def stored(house: House) -> StoreSource:
 
 
 @pytest.fixture(params=["store", "server"])
-async def source(request: pytest.FixtureRequest, house: House, server: Server, stored: StoreSource) -> Source:
+async def source(request: pytest.FixtureRequest, house: House, server: Server, stored: StoreSource) -> EventLogSource:
     return stored if request.param == "store" else ServerSource(server, BASE, "", house.call.clock)
 
 
-async def test_read__returns_the_envelopes_of_the_feed(house: House, source: Source) -> None:
+async def test_read__returns_the_envelopes_of_the_feed(house: House, source: EventLogSource) -> None:
     await house.contact(email="ada@example.com")
     await house.contact(email="bob@example.com")
 
@@ -85,7 +85,7 @@ async def test_read__waits_for_the_next_event(house: House, stored: StoreSource,
     assert server.asked == ["/public/v2/events?limit=200&wait=20&after=evt_0"]
 
 
-async def test_trimmed_log__stops_the_relay_and_names_where_to_go_on(house: House, source: Source) -> None:
+async def test_trimmed_log__stops_the_relay_and_names_where_to_go_on(house: House, source: EventLogSource) -> None:
     for name in ("ada", "bob", "cy"):
         await house.contact(email=f"{name}@example.com")
     await house.call.parts.store.write(trim_log(house.number, house.call.clock() + DAY))

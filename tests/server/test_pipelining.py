@@ -18,7 +18,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from touchbase.server import server as server_server
 from touchbase.server.flow_control import PORTION, portions
-from touchbase.server.protocol import Connection
+from touchbase.server.protocol import ServerConnection
 from touchbase.server.server import MAX_CLOSED_PER_PASS, TCP_NOTSENT_LOWAT_BYTES
 
 HOST = b"Host: localhost\r\n"
@@ -27,8 +27,8 @@ FEW, MANY = 10, 1_000
 LARGE = 100_000
 
 
-def connections_of(running: Running) -> list[Connection]:
-    return [cast(Connection, each) for each in running.server.server_state.connections]
+def connections_of(running: Running) -> list[ServerConnection]:
+    return [cast(ServerConnection, each) for each in running.server.server_state.connections]
 
 
 async def test_pipelining__parses_a_few_requests_at_a_time_and_responds_to_all(start: Start) -> None:

@@ -71,7 +71,7 @@ class Load:
         worker = InboxWorker(self.store, load_adapters().translate, lambda: 10)
         working = asyncio.create_task(worker.run())
         while not self._stop:
-            worker.wake(self.client)
+            worker.wake_client(self.client)
             await asyncio.sleep(0.01)
         worker.stop()
         await working

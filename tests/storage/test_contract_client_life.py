@@ -56,7 +56,7 @@ from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
-from touchbase.reports.parts import Part
+from touchbase.reports.parts import ReportPart
 from touchbase.reports.queries import CountedPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
@@ -120,7 +120,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(DeleteRecord(number, CONTACT, made[0], 6, "deleted"))
     await store.write(MergeRecords(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
     await store.write(SaveEntries(number, [NewEntry("email", "listed@example.com")], 5))
-    await store.write(store_parts(number, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
+    await store.write(store_parts(number, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
     [contact] = await store.read(ListContacts(number, 1))
     await store.write(create_message(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
     return client

@@ -52,7 +52,7 @@ from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
-from touchbase.reports.parts import Part
+from touchbase.reports.parts import ReportPart
 from touchbase.reports.queries import CountedPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.queries import SearchCompanies
@@ -127,7 +127,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
         await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
         await store.write(store_count(n, 5, 5, 0))
-        await store.write(store_parts(n, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
+        await store.write(store_parts(n, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
         await store.write(
             create_message(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from touchbase.adapters.interface import Adapter
-from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.models import CHANNELS, EMAIL_CAMPAIGN
 
@@ -36,7 +36,7 @@ class EventRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class CatalogueTool:
     """One supported tool."""
 
     tool: str
@@ -62,18 +62,18 @@ class Tool:
         return " ".join(mark for mark in MARKS if re.search(rf"\b{mark}\b", self.sure))
 
 
-def catalogue() -> list[Tool]:
+def catalogue() -> list[CatalogueTool]:
     """Return every tool: campaign tools first, then by name."""
     adapters = load_adapters()
     return [_tool(channel, name) for channel in CHANNELS for name in adapters.tools(channel)]
 
 
-def _tool(channel: str, name: str) -> Tool:
+def _tool(channel: str, name: str) -> CatalogueTool:
     adapter: Adapter = import_module(f"touchbase.adapters.{channel}.{name}").ADAPTER
     readme = (Path(__file__).parent / channel / name / "README.md").read_text(encoding="utf-8")
     event_rows = list(_event_rows(readme))
     evidence = _EVIDENCE.search(readme)
-    return Tool(
+    return CatalogueTool(
         tool=name,
         title=readme.partition("\n")[0].removeprefix("# "),
         channel=channel,
@@ -87,27 +87,27 @@ def _tool(channel: str, name: str) -> Tool:
 
 
 def _detection(adapter: Adapter) -> list[str]:
-    if isinstance(adapter, Table):
+    if isinstance(adapter, TableAdapter):
         return list(dict.fromkeys(map(_describe_rule, adapter.shapes)))
     return sorted(adapter.detection_keys)
 
 
 def _messages(adapter: Adapter) -> str:
     """Describe the members of messages, from the adapter's paths; an adapter without a table reads them by their usual keys."""
-    if not isinstance(adapter, Table):
+    if not isinstance(adapter, TableAdapter):
         return "every member, by its usual keys"
-    known = [f"of a {kind}: {', '.join(members)}" for kind, members in _known_members(adapter) if members]
+    described = [f"of a {kind}: {', '.join(members)}" for kind, members in _known_members(adapter) if members]
     if adapter.usual_messages:
-        known.append("any other member by its usual keys" if known else "every member, by its usual keys")
-    return "; ".join(known) or "none"
+        described.append("any other member by its usual keys" if described else "every member, by its usual keys")
+    return "; ".join(described) or "none"
 
 
-def _known_members(adapter: Table) -> Iterator[tuple[str, list[str]]]:
+def _known_members(adapter: TableAdapter) -> Iterator[tuple[str, list[str]]]:
     yield "sent message", adapter.sent.members
     yield "reply", adapter.received.members
 
 
-def _describe_rule(shape: Shape) -> str:
+def _describe_rule(shape: DetectionRule) -> str:
     """Describe a detection rule: keys, header, and the required event name."""
     keys, header = shape.keys.replace(" ", " + "), f"header {shape.header}" if shape.header else ""
     begun = f"{shape.keys.split()[0]} beginning with {shape.starts}" if shape.starts else ""
@@ -121,5 +121,5 @@ def _event_rows(readme: str) -> Iterator[EventRow]:
     for line in lines[2:]:
         if not line.startswith("|"):
             return
-        theirs, ours, *rest = [cell.strip() for cell in line.strip("|").split("|")]
-        yield EventRow(theirs, ours, rest[0] if rest and set(rest[0].split()) <= MARKS.keys() else "")
+        theirs, ours, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        yield EventRow(theirs, ours, cells[0] if cells and set(cells[0].split()) <= MARKS.keys() else "")

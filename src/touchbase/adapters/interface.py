@@ -77,5 +77,5 @@ class ParsedWebhook:
     form: bool = False
     settings: ConnectionSettings = NO_SETTINGS
     """The client's settings for the tool that reads the webhook."""
-    found: dict[int, tuple[object, list[Any]]] = field(default_factory=dict, compare=False, repr=False)
+    subjects: dict[int, tuple[object, list[Any]]] = field(default_factory=dict, compare=False, repr=False)
     """Cache of what `recognise` found in a body, by `id(body)`; the body is stored with it, so that its id is not reused."""

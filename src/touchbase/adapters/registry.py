@@ -74,7 +74,7 @@ class Adapters(SignatureSchemes):
             return self._translate_as(webhook, named)
         if is_ping(webhook.data) or is_set_up(webhook.data):
             return Translation(GENERIC, [])
-        confidence, adapter, found = self._best(webhook)
+        confidence, adapter, best_webhook = self._best(webhook)
         if adapter is not None and adapter.tool in request.rejected_tools:
             raise UnrecognisedPayload(_unauthenticated_message(adapter.tool))
         if request.connections and confidence < HIGH_CONFIDENCE and (only := self._only_connected_tool(webhook, confidence)) is not None:
@@ -82,7 +82,7 @@ class Adapters(SignatureSchemes):
                 raise UnrecognisedPayload(_unauthenticated_message(only))
             with suppress(UnrecognisedPayload):
                 return self._translate_as(webhook, only)
-        translation = None if adapter is None else _translate(adapter, _with_settings(found, adapter.tool))
+        translation = None if adapter is None else _translate(adapter, _with_settings(best_webhook, adapter.tool))
         if translation is None or (translation.tool == GENERIC and all(event.about is None for event in translation.events)):
             self._reject_other_channel(request)
         if translation is None:
@@ -91,9 +91,9 @@ class Adapters(SignatureSchemes):
 
     def recognise(self, webhook: ParsedWebhook) -> list[tuple[int, str]]:
         """Return every adapter that recognises the webhook: confidence and tool, highest first."""
-        asked = (*self._candidates(webhook), *self._generic[webhook.request.channel])
-        found = [(confidence, adapter.tool) for adapter in asked if (confidence := adapter.recognise(webhook)) > 0]
-        return sorted(found, key=lambda one: (-one[0], one[1]))
+        adapters = (*self._candidates(webhook), *self._generic[webhook.request.channel])
+        candidates = [(confidence, adapter.tool) for adapter in adapters if (confidence := adapter.recognise(webhook)) > 0]
+        return sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1]))
 
     def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
         """Return the record kinds that `status_property` may name for a tool; None if the tool has no records."""
@@ -107,8 +107,8 @@ class Adapters(SignatureSchemes):
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:
         """Return the fetcher of a tool's records; None if the tool has none."""
-        found: Fetcher | None = getattr(self._by_name[channel].get(tool), "fetcher", None)
-        return found
+        fetcher: Fetcher | None = getattr(self._by_name[channel].get(tool), "fetcher", None)
+        return fetcher
 
     def protocol_answer(self, body: bytes) -> ProtocolResponse | None:
         """Return the response body that a CRM's protocol requires for this body; None except for two kinds of webhook."""
@@ -147,8 +147,8 @@ class Adapters(SignatureSchemes):
     def _translate_as(self, webhook: ParsedWebhook, tool: str) -> Translation:
         adapter = self._by_name[webhook.request.channel].get(tool)
         if adapter is None:
-            known = ", ".join(self.tools(webhook.request.channel))
-            raise UnrecognisedPayload(f"Unknown {webhook.request.channel} tool '{tool}'; known tools: {known}.")
+            tools = ", ".join(self.tools(webhook.request.channel))
+            raise UnrecognisedPayload(f"Unknown {webhook.request.channel} tool '{tool}'; known tools: {tools}.")
         if is_set_up(webhook.data):
             return Translation(tool, [])
         webhook = _with_settings(webhook, tool)
@@ -165,9 +165,9 @@ class Adapters(SignatureSchemes):
     def _most_confident(self, webhook: ParsedWebhook) -> tuple[int, Adapter | None]:
         if isinstance(webhook.data, list) and len(webhook.data) > 1:
             # A list's first object usually identifies the tool; the next few are checked only if it does not.
-            found = self._most_confident_of(replace(webhook, data=objects(webhook.data)[:1]))
-            if found[0] >= MIN_CONFIDENCE:
-                return found
+            best = self._most_confident_of(replace(webhook, data=objects(webhook.data)[:1]))
+            if best[0] >= MIN_CONFIDENCE:
+                return best
         return self._most_confident_of(webhook)
 
     def _most_confident_of(self, webhook: ParsedWebhook) -> tuple[int, Adapter | None]:
@@ -190,21 +190,21 @@ class Adapters(SignatureSchemes):
         if len(shown) != 1 or len(webhook.request.body) > _MAX_CACHED_BODY:
             return self._indexed(webhook, shown)
         names = (webhook.request.channel, tuple(shown[0]), tuple(webhook.headers))
-        found = self._candidate_cache.get(names)
-        if found is None:
+        candidates = self._candidate_cache.get(names)
+        if candidates is None:
             if len(self._candidate_cache) >= _MAX_CACHE_ENTRIES:
                 self._candidate_cache.clear()
-            found = self._candidate_cache[names] = self._indexed(webhook, shown)
-        return found
+            candidates = self._candidate_cache[names] = self._indexed(webhook, shown)
+        return candidates
 
     def _indexed(self, webhook: ParsedWebhook, shown: list[dict[str, object]]) -> list[Adapter]:
         index = self._by_detection_key[webhook.request.channel]
-        asked = {id(adapter): adapter for adapter in self._always[webhook.request.channel]}
+        candidates = {id(adapter): adapter for adapter in self._always[webhook.request.channel]}
         for names in (*shown, webhook.headers):
             for detection_key in index.keys() & names.keys():
                 for adapter in index[detection_key]:
-                    asked[id(adapter)] = adapter
-        return sorted(asked.values(), key=lambda adapter: (-_max_confidence_of(adapter), adapter.tool))
+                    candidates[id(adapter)] = adapter
+        return sorted(candidates.values(), key=lambda adapter: (-_max_confidence_of(adapter), adapter.tool))
 
     def _add(self, adapter: Adapter) -> None:
         self._by_name[adapter.channel][adapter.tool] = adapter

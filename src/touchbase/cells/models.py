@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClientPlace:
     """Where the client of one `client_id` lives."""
 
     client_id: str
@@ -48,11 +48,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """The directory, or what changed in it: all rows that were written since a revision."""
+    """The directory, or its changes: all rows that were written since a revision."""
 
     revision: int
     cells: Sequence[Cell] = ()
-    places: Sequence[Place] = ()
+    places: Sequence[ClientPlace] = ()
     keys: Sequence[tuple[str, int]] = ()
     """Keys and the numbers of their clients."""
     home_clients: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
+from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, ClientPlace, Directory
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
@@ -63,11 +63,11 @@ def _next_revision() -> Plan[int]:
 
 def _cells(cipher: Cipher, where: str, *params: object) -> Plan[list[Cell]]:
     rows = yield Select(f"{_CELLS} WHERE {where} ORDER BY number", params)
-    found = []
+    cells = []
     for row in rows:
         number, name, address, state, created_us, _ = decrypt_row(cipher, CELL_TABLE, CELL, row[:-1])
-        found.append(Cell(number, name, address, state, created_us, row[-1]))
-    return found
+        cells.append(Cell(number, name, address, state, created_us, row[-1]))
+    return cells
 
 
 def _write_cell(cipher: Cipher, cell: Cell, revision: int) -> Plan[None]:
@@ -91,18 +91,18 @@ def add_cell(cipher: Cipher, name: str, address: str, at: Micros) -> Plan[Cell |
 
 
 def _named(cipher: Cipher, name: str) -> Plan[Cell | NotFound]:
-    found = yield from _cells(cipher, "name = ? AND state <> ?", name, REMOVED)
-    return found[0] if found else NotFound(f"there is no cell {name!r}; `touchbase cells list` shows all")
+    cells = yield from _cells(cipher, "name = ? AND state <> ?", name, REMOVED)
+    return cells[0] if cells else NotFound(f"there is no cell {name!r}; `touchbase cells list` shows all")
 
 
 @command(cipher=True)
 def set_cell_state(cipher: Cipher, name: str, state: str) -> Plan[Cell | TouchbaseError]:
     """Open a cell for new clients, or close it. `NotFound`."""
     revision = yield from _next_revision()
-    found = yield from _named(cipher, name)
-    if isinstance(found, NotFound):
-        return found
-    cell = Cell(found.number, found.name, found.address, state, found.created_us, found.clients)
+    existing = yield from _named(cipher, name)
+    if isinstance(existing, NotFound):
+        return existing
+    cell = Cell(existing.number, existing.name, existing.address, state, existing.created_us, existing.clients)
     yield from _write_cell(cipher, cell, revision)
     return cell
 
@@ -111,18 +111,18 @@ def set_cell_state(cipher: Cipher, name: str, state: str) -> Plan[Cell | Touchba
 def remove_cell(cipher: Cipher, name: str) -> Plan[Cell | TouchbaseError]:
     """Forget a cell. `NotFound`, and `WrongState` while clients live in it. Its number is not used again."""
     revision = yield from _next_revision()
-    found = yield from _named(cipher, name)
-    if isinstance(found, NotFound):
-        return found
-    if found.clients:
+    existing = yield from _named(cipher, name)
+    if isinstance(existing, NotFound):
+        return existing
+    if existing.clients:
         return WrongState(f"clients live in {name!r}: delete them first; `touchbase cells list` counts them")
-    removed = Cell(found.number, f"{found.name}~{found.number}", "", REMOVED, found.created_us)
+    removed = Cell(existing.number, f"{existing.name}~{existing.number}", "", REMOVED, existing.created_us)
     yield from _write_cell(cipher, removed, revision)
     return removed
 
 
 @command(scope=CLIENT_LIST)
-def reserve_place(client_id: str, cell: int, number: int | None = None) -> Plan[Place | TouchbaseError]:
+def reserve_place(client_id: str, cell: int, number: int | None = None) -> Plan[ClientPlace | TouchbaseError]:
     """Reserve a `client_id` for a client of a cell, so that no other cell gives it to another client. `Conflict` when it is taken.
 
     A reservation for a client that was never created is returned as it is: the client is to be created in its cell. With `number` it is a
@@ -132,12 +132,12 @@ def reserve_place(client_id: str, cell: int, number: int | None = None) -> Plan[
     rows = yield Select("SELECT number, cell FROM client_place WHERE client_id = ?", (client_id,))
     current_number, current_cell = rows[0] if rows else (None, None)
     if current_cell is not None and current_number is None and number is None:
-        return Place(client_id, None, current_cell)
+        return ClientPlace(client_id, None, current_cell)
     owners = {row[0] for row in (yield Select(_TAKEN, (client_id, client_id)))} - {number}
     if owners or (current_cell is not None and current_number != number):
         return Conflict(f"client {client_id!r} exists already; choose another id")
     yield Execute(STORE_PLACE, [(client_id, number, cell, revision)])
-    return Place(client_id, number, cell)
+    return ClientPlace(client_id, number, cell)
 
 
 @command
@@ -181,7 +181,7 @@ def raise_ids(first: int) -> Plan[None]:
 
 @query(cipher=True, scope=CLIENT_LIST)
 def read_directory(cipher: Cipher, after: int = 0) -> Plan[Directory]:
-    """What was written since a revision; with 0 the whole directory."""
+    """Return the rows that were written since a revision; with 0 the complete directory."""
     rows = yield Select("SELECT next FROM id_block WHERE name = ?", (_REVISION,))
     revision: int = rows[0][0]
     if revision <= after:
@@ -190,24 +190,24 @@ def read_directory(cipher: Cipher, after: int = 0) -> Plan[Directory]:
     places = yield Select("SELECT client_id, number, cell FROM client_place WHERE revision > ?", (after,))
     keys = yield Select("SELECT key_id, number FROM key_place WHERE revision > ?", (after,))
     counted = yield Select("SELECT count(*) FROM client", ())
-    return Directory(revision, cells, [Place(*row) for row in places], [(row[0], row[1]) for row in keys], counted[0][0])
+    return Directory(revision, cells, [ClientPlace(*row) for row in places], [(row[0], row[1]) for row in keys], counted[0][0])
 
 
 @query
-def find_place(client_id: str) -> Plan[Place | None]:
+def find_place(client_id: str) -> Plan[ClientPlace | None]:
     """Where the client of this `client_id` lives; None if it has no place."""
     rows = yield Select("SELECT client_id, number, cell FROM client_place WHERE client_id = ?", (client_id,))
-    return Place(*rows[0]) if rows else None
+    return ClientPlace(*rows[0]) if rows else None
 
 
 @query
-def find_key_place(key_id: str) -> Plan[Place | None]:
-    """Where the client of this key lives; None if the key is not that of a client in a cell."""
+def find_key_place(key_id: str) -> Plan[ClientPlace | None]:
+    """Return the home of this key's client; None if the key is no client's in a cell."""
     rows = yield Select(
         "SELECT p.client_id, p.number, p.cell FROM key_place k JOIN client_place p ON p.number = k.number WHERE k.key_id = ? LIMIT 1",
         (key_id,),
     )
-    return Place(*rows[0]) if rows else None
+    return ClientPlace(*rows[0]) if rows else None
 
 
 @command

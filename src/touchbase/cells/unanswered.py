@@ -21,7 +21,7 @@ def collecting() -> Iterator[set[str]]:
 
 
 def is_missing(name: str) -> bool:
-    """Note that a cell did not answer; return whether somebody collects such notes."""
+    """Note that a cell did not answer; return whether such notes are collected."""
     names = _names.get()
     if names is None:
         return False

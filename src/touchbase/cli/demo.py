@@ -76,7 +76,7 @@ async def _is_filled(database: str) -> bool:
 
 async def _make(settings: Settings, contacts: int) -> Filled:
     from touchbase.app import assembled
-    from touchbase.demo.replay import DemoClock, MadeUpReceiver, Replay
+    from touchbase.demo.replay import DemoClock, MadeUpReceiver, RecordingReplay
     from touchbase.outgoing.api.objects import AS_IN_API
     from touchbase.outgoing.dispatcher import Dispatcher
     from touchbase.outgoing.models import Installation
@@ -88,7 +88,7 @@ async def _make(settings: Settings, contacts: int) -> Filled:
         sending = Dispatcher(store, receiver, clock, AS_IN_API, place=Installation("http://127.0.0.1:8000"))
         jobs = job_worker(settings, store, clock)
         has_secrets = settings.on_sqlite or bool(settings.encryption_key)
-        replay = Replay(application.app, store, clock, [application.worker, sending], jobs, application.calls, has_secrets)
+        replay = RecordingReplay(application.app, store, clock, [application.worker, sending], jobs, application.calls, has_secrets)
         return await replay.fill(contacts, _say)
 
 

@@ -11,7 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
-    from touchbase.cells.models import Cell, Place
+    from touchbase.cells.models import Cell, ClientPlace
     from touchbase.deliveries.work import ProcessingStore
     from touchbase.doctor import Finding
 
@@ -36,7 +36,7 @@ async def findings_of_cells(home: ProcessingStore, silent: Micros, mail_domains:
 
 
 async def _of_cell(
-    cell: Cell, store: ProcessingStore, places: Sequence[Place], silent: Micros, mail_domains: Sequence[str]
+    cell: Cell, store: ProcessingStore, places: Sequence[ClientPlace], silent: Micros, mail_domains: Sequence[str]
 ) -> AsyncIterator[Finding]:
     from touchbase.doctor import OK, PROBLEM, Finding, diagnose
     from touchbase.storage.schema_state import schema_state
@@ -57,7 +57,7 @@ async def _of_cell(
         yield each
 
 
-async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[Place]) -> list[tuple[str, str]]:
+async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[ClientPlace]) -> list[tuple[str, str]]:
     """Return what the directory and the cell do not agree about, each with the next step."""
     from touchbase.clients.sql.queries import list_clients
 

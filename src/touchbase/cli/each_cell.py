@@ -14,7 +14,7 @@ from touchbase.cli.store import opened, run
 from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
-    from touchbase.cells.models import Cell, Place
+    from touchbase.cells.models import Cell, ClientPlace
     from touchbase.deliveries.work import ProcessingStore
     from touchbase.encryption.keys import EncryptionKeys
     from touchbase.sql.store import Store
@@ -35,7 +35,7 @@ class Cells:
     stores: dict[str, tuple[Cell, ProcessingStore]] = field(default_factory=dict)
     down: dict[str, str] = field(default_factory=dict)
     """Why a cell cannot be used, by its name."""
-    places: Sequence[Place] = ()
+    places: Sequence[ClientPlace] = ()
     """Which clients live where."""
 
     def refuse_down(self, what: str) -> None:

@@ -98,7 +98,7 @@ class _JsonOutput(_TextOutput):
 
     def difference(self, client_id: str, found: Difference) -> None:
         """Print one difference."""
-        values = {"client_id": client_id, "subject": found.subject, "field": found.field, "found": found.found, "wanted": found.wanted}
+        values = {"client_id": client_id, "subject": found.subject, "field": found.field, "found": found.present, "wanted": found.wanted}
         click.echo(f"{self._before}\n{json.dumps(values, ensure_ascii=False)}", nl=False)
         self._before = ","
 

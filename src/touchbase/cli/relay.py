@@ -21,7 +21,7 @@ from touchbase.cli.store import find_client, now_us, opened, read_text, run_fast
 
 if TYPE_CHECKING:
     from touchbase.errors import Fault
-    from touchbase.relay.models import Sink, Source
+    from touchbase.relay.models import EventLogSource, Sink
 
 KEY, SECRET, TO = "TOUCHBASE_RELAY_KEY", "TOUCHBASE_RELAY_SECRET", "TOUCHBASE_RELAY_TO"
 PREFIX = "whsec_"
@@ -152,7 +152,7 @@ def _sink(given: _Given) -> Sink:
         raise click.BadParameter(str(error), param_hint="--to") from None
 
 
-async def _source(given: _Given, stack: AsyncExitStack) -> Source:
+async def _source(given: _Given, stack: AsyncExitStack) -> EventLogSource:
     from touchbase.enrichment.http_client import HttpClient
     from touchbase.event_log.api.objects import envelopes
     from touchbase.relay.sources import ServerSource, StoreSource

@@ -1,4 +1,4 @@
-"""ASGI: what the application and the server share about requests: peer address and request id."""
+"""ASGI: helpers of application and server about requests: peer address and request id."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def peer_at(address: Sequence[Any] | None) -> str:
 def _network_of(host: str) -> str:
     """Return an IPv4 address as it is; of an IPv6 address its /64, since one HTTP client usually has all addresses of a /64."""
     try:
-        found = ipaddress.ip_address(host.partition("%")[0])
+        ip = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return host
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Network((int(found) >> 64 << 64, 64)))
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(ip) >> 64 << 64, 64)))
 
 
-def is_valid_request_id(given: bytes) -> bool:
+def is_valid_request_id(request_id: bytes) -> bool:
     """Return whether an HTTP client's request id is safe in responses and log lines."""
-    return _REQUEST_ID.fullmatch(given) is not None
+    return _REQUEST_ID.fullmatch(request_id) is not None
 
 
 def client_request_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """Return the HTTP client's own request id if it is valid; header names are lower case."""
-    given = dict(headers).get(HEADER)
-    return given.decode("ascii") if given is not None and is_valid_request_id(given) else None
+    request_id = dict(headers).get(HEADER)
+    return request_id.decode("ascii") if request_id is not None and is_valid_request_id(request_id) else None
 
 
 def path_of(raw: str) -> str:

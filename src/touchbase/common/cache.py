@@ -85,14 +85,14 @@ class Cache(Generic[K, V]):
         now = self._clock()
         while True:
             changes = self._changes
-            found = await load()
+            value = await load()
             if changes == self._changes:
                 break
-        if found is None:
+        if value is None:
             self._entries.pop(key, None)
         else:
-            self.put(key, found, now)
-        return found
+            self.put(key, value, now)
+        return value
 
     def _finish(self, key: K, task: asyncio.Task[V | None]) -> None:
         del self._reads[key]

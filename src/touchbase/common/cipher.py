@@ -1,4 +1,4 @@
-"""Interface of what encrypts the store's secrets."""
+"""Interface of the encryption of the store's secrets."""
 
 from __future__ import annotations
 

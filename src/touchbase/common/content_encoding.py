@@ -32,14 +32,14 @@ def decoded(encoding: str, body: bytes, largest: int = LARGEST) -> bytes:
         return body
     if name not in ("gzip", "x-gzip", "deflate"):
         raise UnrecognisedPayload(f"the body is encoded with {name}, which is not supported; send it uncompressed or with gzip")
-    whole, rest = b"", body
+    decoded_body, compressed = b"", body
     for _ in range(MOST_PIECES):
-        piece, rest = _first_piece(name, rest, largest - len(whole))
-        whole += piece
-        if len(whole) > largest:
+        piece, compressed = _first_piece(name, compressed, largest - len(decoded_body))
+        decoded_body += piece
+        if len(decoded_body) > largest:
             raise UnrecognisedPayload(f"the body decompresses to more than {largest} bytes")
-        if not rest:
-            return whole
+        if not compressed:
+            return decoded_body
     raise UnrecognisedPayload(f"the body is {name} in more than {MOST_PIECES} members; compress it as one")
 
 
@@ -47,15 +47,15 @@ def decoded_size(encoding: str, body: bytes, most: int = LARGEST) -> int:
     """Return how many bytes the body has without its content encoding; counting ends above `most`, and where the body is broken."""
     if encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
         return len(body)
-    size, rest = 0, body
+    size, compressed = 0, body
     for _ in range(MOST_PIECES):
         inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
         with suppress(zlib.error):
-            while rest and not inflater.eof and size <= most:
-                size += len(inflater.decompress(rest, COUNTED_BYTES))
-                rest = inflater.unconsumed_tail
-        rest = inflater.unused_data.lstrip(b"\0")
-        if not rest or size > most:
+            while compressed and not inflater.eof and size <= most:
+                size += len(inflater.decompress(compressed, COUNTED_BYTES))
+                compressed = inflater.unconsumed_tail
+        compressed = inflater.unused_data.lstrip(b"\0")
+        if not compressed or size > most:
             break
     return size
 

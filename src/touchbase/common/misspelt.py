@@ -25,12 +25,12 @@ def squashed(name: str) -> str:
     return name.casefold().translate(_SEPARATORS)
 
 
-def suggest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def suggest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name that is most like this one; None if none is. It costs milliseconds: call it for faults that are listed."""
     cut = name[:LONGEST_COMPARED]
     parts = _parts(cut)
-    by_cut = {each[:LONGEST_COMPARED]: each for each in islice(known, MOST_KNOWN)}
-    alike = nlargest(MOST_COMPARED, by_cut, lambda each: len(parts & _parts(each)))
+    by_cut = {name[:LONGEST_COMPARED]: name for name in islice(names, MOST_KNOWN)}
+    alike = nlargest(MOST_COMPARED, by_cut, lambda name: len(parts & _parts(name)))
     near = get_close_matches(cut, alike, 1, cutoff)
     return by_cut[near[0]] if near else None
 
@@ -41,22 +41,24 @@ def _parts(name: str) -> frozenset[str]:
     return frozenset(name).union(map(str.__add__, name, name[1:]))
 
 
-def find_near(name: str, known: Iterable[str]) -> str | None:
+def find_near(name: str, names: Iterable[str]) -> str | None:
     """Return the known name that differs from this one in case, separators or one letter."""
-    return nearest(squashed(name), {squashed(each): each for each in sorted(known)})
+    return nearest(squashed(name), {squashed(name): name for name in sorted(names)})
 
 
-def nearest(given: str, forms: Mapping[str, str]) -> str | None:
+def nearest(word: str, forms: Mapping[str, str]) -> str | None:
     """Return the name of the squashed form that equals `given`, or else differs by one letter."""
-    if (equal := forms.get(given)) is not None:
+    if (equal := forms.get(word)) is not None:
         return equal
-    return next((name for form, name in forms.items() if len(form) >= SHORTEST and _one_letter_apart(given, form)), None)
+    return next((name for form, name in forms.items() if len(form) >= SHORTEST and _one_letter_apart(word, form)), None)
 
 
-def _one_letter_apart(given: str, known: str) -> bool:
+def _one_letter_apart(word: str, name: str) -> bool:
     """Return whether one letter is missing, added, replaced or swapped with its neighbour. Digits are no typing errors: `email2`."""
-    if abs(len(given) - len(known)) > 1 or any(map(str.isdigit, given)):
+    if abs(len(word) - len(name)) > 1 or any(map(str.isdigit, word)):
         return False
-    start = next((at for at, (one, other) in enumerate(zip(given, known, strict=False)) if one != other), min(len(given), len(known)))
-    mine, theirs = given[start:], known[start:]
+    start = next(
+        (at for at, (letter, name_letter) in enumerate(zip(word, name, strict=False)) if letter != name_letter), min(len(word), len(name))
+    )
+    mine, theirs = word[start:], name[start:]
     return mine[1:] == theirs or mine == theirs[1:] or mine[1:] == theirs[1:] or (mine[:2] == theirs[1::-1] and mine[2:] == theirs[2:])

@@ -204,11 +204,11 @@ def find_company_domain(text: str) -> str | None:
 
 def _without_scheme(text: str) -> str:
     """Remove the first `https://` or `//`, in one pass: a regular expression would start at every letter."""
-    before, slashes, rest = text.partition("//")
+    before, slashes, host = text.partition("//")
     if before.endswith(":"):
         word = before[len(before[:-1].rstrip(_OF_SCHEME)) : -1].lstrip("0123456789+.-")
         before = before[: len(before) - len(word) - 1] if word else before
-    return before + rest if slashes else text
+    return before + host if slashes else text
 
 
 def _split_host(bare: str) -> tuple[str, str]:

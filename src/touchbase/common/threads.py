@@ -37,7 +37,7 @@ _pools: dict[Work, ThreadPoolExecutor] = {}
 
 
 async def on_thread(work: Work, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a blocking function on a thread for this kind of work; return or raise what it does."""
+    """Call a blocking function on a thread for this kind of work; return its result or raise its exception."""
     pool = _pools.get(work)
     if pool is None:
         pool = _pools[work] = ThreadPoolExecutor(THREADS[work], f"touchbase-{work}")

@@ -69,7 +69,7 @@ class TokenBucket:
 
     @property
     def left(self) -> int:
-        """Whole tokens, as of the last `take`."""
+        """Complete tokens at the last `take`."""
         return int(self.tokens) if self.tokens > 0 else 0
 
     @property
@@ -103,12 +103,12 @@ class BoundedCache(Generic[K, B]):
 
     def of(self, name: K, now: Micros) -> B:
         """Return the bucket of this name."""
-        found = self.by_name.get(name)
-        if found is None:
+        bucket = self.by_name.get(name)
+        if bucket is None:
             if len(self.by_name) >= self._most:
                 self._evict(now)
-            found = self.by_name[name] = self._new(name, now)
-        return found
+            bucket = self.by_name[name] = self._new(name, now)
+        return bucket
 
     def _evict(self, now: Micros) -> None:
         for name in [name for name, bucket in self.by_name.items() if self._is_new(bucket, now)]:

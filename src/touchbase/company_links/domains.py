@@ -17,7 +17,7 @@ MAIL_SERVICES = ("free_mail.txt", "disposable_mail.txt", "more_mail.txt")
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """What decides about a domain."""
+    """Lists of domains that are no company's."""
 
     suffixes: PublicSuffixList
     mail_services: frozenset[str]
@@ -35,8 +35,8 @@ def lists() -> Lists:
 def business_domain(email_key: str) -> str | None:
     """Return the registrable domain of an e-mail address in normal form; None for a mail service and for other text."""
     host = email_key.rpartition("@")[2]
-    known = lists()
-    domain = known.suffixes.privatesuffix(host)
-    if domain is None or domain in known.mail_services or host in known.mail_services:
+    domains = lists()
+    domain = domains.suffixes.privatesuffix(host)
+    if domain is None or domain in domains.mail_services or host in domains.mail_services:
         return None
     return domain

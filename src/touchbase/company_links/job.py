@@ -19,7 +19,7 @@ PAGE = 200
 STOPPED = "the client's setting link_companies_by_email was changed"
 
 
-class Position(msgspec.Struct):
+class LinkingPosition(msgspec.Struct):
     """How far a job is, and its counts."""
 
     after: int = 0
@@ -29,11 +29,11 @@ class Position(msgspec.Struct):
     total: int | None = None
     done: bool = False
 
-    def and_then(self, page: LinkedPage) -> Position:
+    def and_then(self, page: LinkedPage) -> LinkingPosition:
         """Return the position after a page; the same one if companies must be created first."""
         if page.stopped or page.linked.wanted:
             return self
-        return Position(
+        return LinkingPosition(
             page.last or 0, self.scanned + page.scanned, self.linked + page.linked.contacts, self.companies + page.linked.companies,
             self.total, page.last is None,
         )  # fmt: skip
@@ -52,7 +52,7 @@ class LinkKind:
 
     async def run(self, run: JobRun) -> None:
         """Link the contacts after the last checkpoint, until the last one or until the setting changes."""
-        at = msgspec.convert(run.job.position, Position)
+        at = msgspec.convert(run.job.position, LinkingPosition)
         if at.total is None:
             at.total = await run.store.read(count_contacts(run.job.client))
         await on_thread("company_links", lists)
@@ -63,7 +63,7 @@ class LinkKind:
                 await self._cancel(run)
             new = page.linked.wanted
 
-    async def _step(self, run: JobRun, at: Position, new: int) -> tuple[LinkedPage, Position]:
+    async def _step(self, run: JobRun, at: LinkingPosition, new: int) -> tuple[LinkedPage, LinkingPosition]:
         def checkpoint(results: list[Any]) -> Checkpoint:
             reached = at.and_then(results[0])
             return Checkpoint(msgspec.to_builtins(reached), reached.progress())

@@ -6,8 +6,6 @@ client, and continues where the last one ended. Without such a client it is one 
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 
@@ -16,12 +14,11 @@ from touchbase.common.timestamps import Clock
 from touchbase.company_links.commands import FollowChanges
 from touchbase.company_links.domains import lists
 from touchbase.company_links.sql.follow import clients_to_link, start_linking
-from touchbase.errors import Overloaded
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
+from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.company_links")
-POLL_SECONDS = 1.0
 PAGE = 200
 """Events of one step."""
 CLIENTS = 100
@@ -30,8 +27,11 @@ PAUSE_SECONDS = 0.01
 """Pause after each step, so that other writes get through."""
 
 
-class CompanyLinker:
+class CompanyLinker(Worker):
     """Links contacts until it is stopped."""
+
+    log, label, failure = LOG, "linking", "looking for contacts to link failed; it is tried again"
+    poll_seconds = 1.0
 
     def __init__(
         self,
@@ -42,36 +42,21 @@ class CompanyLinker:
         pause: float = PAUSE_SECONDS,
         outage: Outage | None = None,
     ) -> None:
-        self._outage = outage or Outage()
+        super().__init__(outage)
         self._store = store
         self._clock = clock
         self._on_job = on_job
         self._pause_seconds = pause
-        self._stopping = asyncio.Event()
 
-    def stop(self) -> None:
-        """Finish the current step, then return from `run`."""
-        self._stopping.set()
-
-    async def run(self) -> None:
-        """Work until stopped; retry while the store cannot write."""
-        while not self._stopping.is_set():
-            wait = POLL_SECONDS
-            try:
-                await self.drain()
-                self._outage.works("linking")
-            except Overloaded as error:
-                self._outage.waits("linking", error)
-                wait = max(wait, error.retry_after)
-            except Exception:
-                LOG.exception("looking for contacts to link failed; it is tried again")
-            await self._pause(wait)
+    async def _round(self) -> float:
+        await self.drain()
+        return self.poll_seconds
 
     async def drain(self) -> int:
-        """Link what is to be linked now; return the number of contacts. A client whose step fails waits for the next call."""
-        linked, failed, found = 0, set[int](), True
-        while found:
-            found, after = False, 0
+        """Link all waiting contacts; return their number. A client whose step fails waits for the next call."""
+        linked, failed, has_clients = 0, set[int](), True
+        while has_clients:
+            has_clients, after = False, 0
             while clients := await self._store.read(clients_to_link(CLIENTS, after)):
                 after = clients[-1]
                 for client in clients:
@@ -79,7 +64,7 @@ class CompanyLinker:
                         return linked
                     if client in failed:
                         continue
-                    found, done = True, await self._step_logged(client)
+                    has_clients, done = True, await self._step_logged(client)
                     linked += done or 0
                     if done is None:
                         failed.add(client)
@@ -88,28 +73,16 @@ class CompanyLinker:
 
     async def _step_logged(self, client: int) -> int | None:
         """Do a client's next step; return how many contacts it linked, None if it failed."""
-        try:
-            linked = await self._step(client)
-        except Overloaded as error:
-            self._outage.waits("linking contacts of a client", error)
-        except Exception:
-            LOG.exception("linking the contacts of client %d failed; it is tried again", client)
-        else:
-            self._outage.works("linking contacts of a client")
-            return linked
+        with self._attempt("linking contacts of a client", f"linking the contacts of client {client} failed; it is tried again"):
+            return await self._step(client)
         return None
 
     async def _step(self, client: int) -> int:
         await on_thread("company_links", lists)
-        found = await self._store.write(FollowChanges(client, PAGE, self._clock()))
-        if found.start:
+        step = await self._store.write(FollowChanges(client, PAGE, self._clock()))
+        if step.start:
             await self._store.write(start_linking(client, self._clock()))
             self._on_job()
-        if found.linked.wanted:
-            found = await self._store.write(FollowChanges(client, PAGE, self._clock(), found.linked.wanted))
-        return found.linked.contacts
-
-    async def _pause(self, seconds: float) -> None:
-        if seconds and not self._stopping.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), seconds)
+        if step.linked.wanted:
+            step = await self._store.write(FollowChanges(client, PAGE, self._clock(), step.linked.wanted))
+        return step.linked.contacts

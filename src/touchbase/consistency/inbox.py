@@ -44,12 +44,12 @@ class AuditedBody:
 
 
 def wrong_state(delivery: AuditedDelivery) -> str | None:
-    """Return what the state must be instead, and why; None if it is consistent."""
+    """Return the state that is required instead, and why; None if it is consistent."""
     state = delivery.state
     if state not in STATES:
         return "one of " + ", ".join(STATES)
     done = state in (APPLIED, IGNORED)
-    found = {
+    faults = {
         "it has no body to apply": state == RECEIVED and delivery.body_removed is not None,
         "it has no event": state == APPLIED and not delivery.events,
         "one of its events is parked": state == APPLIED and delivery.waiting > 0,
@@ -58,11 +58,11 @@ def wrong_state(delivery: AuditedDelivery) -> str | None:
         "it has no end time": done and delivery.applied_us is None,
         "it has no error": state in (UNRECOGNISED, FAILED) and not delivery.error,
     }
-    return next((f"another, because {why}" for why, is_so in found.items() if is_so), None)
+    return next((f"another, because {why}" for why, is_so in faults.items() if is_so), None)
 
 
 def wrong_body(webhook: AuditedBody) -> str | None:
-    """Return what the body must be instead, and why; None if it was removed, or agrees with the delivery's key."""
+    """Return the body that is required instead, and why; None if it was removed, or agrees with the delivery's key."""
     if webhook.removed is not None:
         return None if webhook.body is None else f"absent, because it was removed ({webhook.removed})"
     if webhook.body is None:
@@ -78,7 +78,7 @@ def _keys(webhook: AuditedBody, body: bytes) -> Iterator[bytes]:
     naming = [(name, value) for name, value in webhook.headers.items() if name.encode().endswith(EVENT_ENDINGS)]
     yield body_key(webhook.channel, webhook.query, _text(naming), body)
     # A repeated header is stored as one.
-    yield body_key(webhook.channel, webhook.query, _text([(name, each) for name, value in naming for each in value.split(", ")]), body)
+    yield body_key(webhook.channel, webhook.query, _text([(name, key) for name, value in naming for key in value.split(", ")]), body)
 
 
 def _text(naming: list[tuple[str, str]]) -> str:

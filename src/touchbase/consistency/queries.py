@@ -55,7 +55,7 @@ class WaitingPage:
 
 
 @dataclass(slots=True)
-class DeliveryPage:
+class AuditedDeliveries:
     """Deliveries by id with the counts of their events, and events of deliveries that do not exist."""
 
     deliveries: list[AuditedDelivery]
@@ -65,7 +65,7 @@ class DeliveryPage:
 
 
 @dataclass(slots=True)
-class BodyPage:
+class AuditedBodies:
     """Deliveries by id, with their bodies."""
 
     bodies: list[AuditedBody]

@@ -36,17 +36,17 @@ SHOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One value that differs from the one that the stored events give."""
+    """A value that differs from the stored events."""
 
     subject: str
     """The owner of the value: `contact 12`, `delivery 7`, `link 5`."""
     field: str
-    found: str
+    present: str
     wanted: str
 
     def __str__(self) -> str:
         """Return one line for people."""
-        return f"{self.subject}: {self.field} is {self.found}, and must be {self.wanted}"
+        return f"{self.subject}: {self.field} is {self.present}, and must be {self.wanted}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +65,15 @@ def differences(
     companies: Mapping[Ref, int | None] = MappingProxyType({}),
     words: StatusWords = PLAIN,
 ) -> Iterator[Difference]:
-    """Yield where a record, its custom fields and its links differ from what its whole history gives.
+    """Yield the differences of a record, its custom fields and its links from its history.
 
     `companies` are the companies that the history names, by their refs (`value_sources.companies_of`).
     """
     kind = "contact" if isinstance(record, Contact) else "company"
     subject = f"{kind} {record.id}"
-    for name, found, wanted in (*_status(record, history, words), *_dates(record, history), *_keys(record)):
-        if found != wanted:
-            yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, found), _shown(name, wanted))
+    for name, value_now, wanted in (*_status(record, history, words), *_dates(record, history), *_keys(record)):
+        if value_now != wanted:
+            yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, value_now), _shown(name, wanted))
     yield from _repeats(subject, history)
     for untrue in wrong_values(record, history, companies):
         yield Difference(subject, untrue.field, _text(untrue.found), untrue.wanted)
@@ -110,22 +110,24 @@ def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> 
 def _status(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> Iterator[tuple[str, object, object]]:
     fresh = replace(record)
     refold_status(fresh, history, words)
-    path, whole = path_of(record.status_path, words), path_of(fresh.status_path, words)
-    if _are_newest(list(path.items()), list(whole.items())) or _is_shortened(record.created_us, list(path.items()), list(whole.items())):
+    path, full_path = path_of(record.status_path, words), path_of(fresh.status_path, words)
+    if _are_newest(list(path.items()), list(full_path.items())) or _is_shortened(
+        record.created_us, list(path.items()), list(full_path.items())
+    ):
         fresh.status_path = record.status_path
     for name in STATUS_FIELDS:
         yield name, getattr(record, name), getattr(fresh, name)
 
 
-def _are_newest(path: Path, whole: Path) -> bool:
+def _are_newest(path: Path, full_path: Path) -> bool:
     """Return whether two paths are equal as far as a record keeps them; former names may have been different statuses."""
-    most = min(len(path), len(whole)) if max(len(path), len(whole)) >= MOST_STATUSES else MOST_STATUSES
-    return path[-most:] == whole[-most:]
+    most = min(len(path), len(full_path)) if max(len(path), len(full_path)) >= MOST_STATUSES else MOST_STATUSES
+    return path[-most:] == full_path[-most:]
 
 
-def _is_shortened(created_us: Micros, path: Path, whole: Path) -> bool:
+def _is_shortened(created_us: Micros, path: Path, full_path: Path) -> bool:
     """Return whether a record lacks older statuses, because it is from before they were stored (a column that came later)."""
-    return 1 < len(path) < len(whole) and path[0][0] == created_us and path[1:] == whole[1 - len(path) :]
+    return 1 < len(path) < len(full_path) and path[0][0] == created_us and path[1:] == full_path[1 - len(path) :]
 
 
 def _dates(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:
@@ -147,11 +149,11 @@ def _keys(record: Record) -> Iterator[tuple[str, object, object]]:
 
 
 def _repeats(subject: str, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    seen: set[tuple[Micros, str]] = set()
+    moments: set[tuple[Micros, str]] = set()
     for event in history:
-        if (event.occurred_us, event.key) in seen:
+        if (event.occurred_us, event.key) in moments:
             yield Difference(subject, f"event {event.event} of {to_text(event.occurred_us)}", "stored twice", "stored once")
-        seen.add((event.occurred_us, event.key))
+        moments.add((event.occurred_us, event.key))
 
 
 def _writes(event: StoredEvent, *, has_origins: bool) -> Iterator[tuple[str, str | None, Stamp]]:
@@ -161,17 +163,17 @@ def _writes(event: StoredEvent, *, has_origins: bool) -> Iterator[tuple[str, str
 
 
 def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    known = {custom_field.name: custom_field for custom_field in record.custom_fields}
+    fields = {custom_field.name: custom_field for custom_field in record.custom_fields}
     if LEFT_OUT in record.stamps:
         yield from _fitting(subject, record, history)
         return
     for event in history:
         for name, value in event.detail.get("custom", {}).items():
-            one = known.get(name)
-            if one is None and len(known) >= MAX_CUSTOM_FIELDS:
+            field = fields.get(name)
+            if field is None and len(fields) >= MAX_CUSTOM_FIELDS:
                 continue  # a full record takes no new names
-            stamp = NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)
-            current = _Current(f"custom field {name}", None if one is None else one.value, stamp)
+            stamp = NEVER if field is None else (field.priority, field.stamped_us, field.stamp_key)
+            current = _Current(f"custom field {name}", None if field is None else field.value, stamp)
             yield from _lost(subject, current, event, value, (DELIBERATE, *event.effective_time), history)
 
 
@@ -202,7 +204,7 @@ def _lost(
 
 def _overruled(event: StoredEvent, stamp: Stamp, history: Sequence[StoredEvent]) -> bool:
     """Return whether a later API write replaced an event whose time is in the future of its receipt."""
-    return any(each.via == VIA_API and each.effective_time == stamp[1:] and each.received_us >= event.received_us for each in history)
+    return any(later.via == VIA_API and later.effective_time == stamp[1:] and later.received_us >= event.received_us for later in history)
 
 
 def _shown(name: str, value: object) -> str:

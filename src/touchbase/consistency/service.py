@@ -102,22 +102,22 @@ def _differences_of(kind: int, page: RecordPage, number: int) -> Iterator[Differ
     for what, stray in page.strays:
         if stray == number:
             yield Difference(f"{KINDS[kind]} {number}", what, "present", "absent, because there is no such record")
-    for at, what, found, wanted in page.astray:
+    for at, what, present, wanted in page.astray:
         if at == number:
-            yield Difference(f"{KINDS[kind]} {number}", what, found, wanted)
+            yield Difference(f"{KINDS[kind]} {number}", what, present, wanted)
 
 
 async def _waiting(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
     after: int | None = 0
     while after is not None:
-        found = await store.read(audit_waiting(client, after, page))
-        so_far.events += sum(count for _, count, _ in found.parked)
-        for parking_id, _, led_to in found.parked:
+        audited = await store.read(audit_waiting(client, after, page))
+        so_far.events += sum(count for _, count, _ in audited.parked)
+        for parking_id, _, led_to in audited.parked:
             if not led_to:
                 again = await store.read(audit_waiting(client, parking_id - 1, 1))
                 for difference in _unlinked(again, parking_id):
                     yield difference
-        after = found.last
+        after = audited.last
 
 
 def _unlinked(page: WaitingPage, parking_id: int) -> Iterator[Difference]:
@@ -129,26 +129,26 @@ def _unlinked(page: WaitingPage, parking_id: int) -> Iterator[Difference]:
 async def _deliveries(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
     after: int | None = 0
     while after is not None:
-        found = await store.read(audit_deliveries(client, after, page))
-        so_far.deliveries += len(found.deliveries)
-        for number, _ in found.strays:
+        audited = await store.read(audit_deliveries(client, after, page))
+        so_far.deliveries += len(audited.deliveries)
+        for number, _ in audited.strays:
             for missing, count in (await store.read(audit_deliveries(client, number - 1, 1))).strays:
                 if missing == number:
                     yield Difference(f"delivery {number}", "events", str(count), "0, because there is no such delivery")
-        for number in [delivery.id for delivery in found.deliveries if wrong_state(delivery)]:
+        for number in [delivery.id for delivery in audited.deliveries if wrong_state(delivery)]:
             for delivery in (await store.read(audit_deliveries(client, number - 1, 1))).deliveries:
                 if delivery.id == number and (wanted := wrong_state(delivery)):
                     yield Difference(f"delivery {number}", "state", repr(delivery.state), wanted)
-        after = found.last
+        after = audited.last
 
 
 async def _bodies(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
     after: int | None = 0
     while after is not None:
-        found = await store.read(audit_bodies(client, after, max(1, page // BODY_SHARE)))
-        for number in [body.id for body in found.bodies if wrong_body(body)]:
+        audited = await store.read(audit_bodies(client, after, max(1, page // BODY_SHARE)))
+        for number in [body.id for body in audited.bodies if wrong_body(body)]:
             for delivery in (await store.read(audit_bodies(client, number - 1, 1))).bodies:
                 if delivery.id == number and (wanted := wrong_body(delivery)):
                     body = "missing" if delivery.body is None else f"{len(delivery.body)} bytes"
                     yield Difference(f"delivery {number}", "body", body, wanted)
-        after = found.last
+        after = audited.last

@@ -9,7 +9,7 @@ from contextlib import suppress
 from touchbase.clients.sql.queries import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
-from touchbase.consistency.queries import AuditRecords, BodyPage, DeliveryPage, RecordPage, WaitingPage
+from touchbase.consistency.queries import AuditedBodies, AuditedDeliveries, AuditRecords, RecordPage, WaitingPage
 from touchbase.deliveries.sql import rows as inbox_rows
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
@@ -64,7 +64,7 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
     table, columns = ("contact", sql_rows.names(records_rows.CONTACT)) if is_contact else ("company", sql_rows.names(records_rows.COMPANY))
     sql = f"SELECT {columns} FROM {table} WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
     rows = yield Select(sql, (query.client, query.after, query.limit))
-    found: dict[int, tuple[Contact | Company, list[StoredEvent]]] = {
+    histories: dict[int, tuple[Contact | Company, list[StoredEvent]]] = {
         row[1]: (records_rows.contact_of(row) if is_contact else records_rows.company_of(row), []) for row in rows
     }
     last = rows[-1][1] if len(rows) == query.limit else None
@@ -73,30 +73,30 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
     deleted = {row[0] for row in (yield Select(_DELETED, bounds))}
     for row in (yield Select(_EVENTS, bounds)):
         event = history_sql.event_of(row)
-        if event.record_id in found:
-            found[event.record_id][1].append(event)
+        if event.record_id in histories:
+            histories[event.record_id][1].append(event)
         elif event.record_id not in deleted:  # the events of deleted records stay
             strays.add(("event", event.record_id))
     for row in (yield Select(_CUSTOM, bounds)):
-        if row[2] in found:
-            found[row[2]][0].custom_fields.append(records_rows.custom_field_of(row))
+        if row[2] in histories:
+            histories[row[2]][0].custom_fields.append(records_rows.custom_field_of(row))
         else:
             strays.add(("custom field", row[2]))
     links: dict[int, list[Ref]] = {}
     for *ref, number in (yield Select(_LINKS, bounds)):
-        if number in found:
+        if number in histories:
             links.setdefault(number, []).append((ref[0], ref[1], ref[2]))
         else:
             strays.add(("link", number))
     astray = yield from _astray(query, table, bounds)
-    refs = {ref for record, history in found.values() if is_contact for ref in companies_of(history)}
+    refs = {ref for record, history in histories.values() if is_contact for ref in companies_of(history)}
     companies = yield from _companies(query.client, sorted(refs))
     settings = yield from settings_of(query.client)
     words = PLAIN if settings is None else settings.words(query.kind)
     jobs = yield Select(_RENAMING, (query.client,))
-    contradicting = [each for each in astray if each[0] in found]
+    contradicting = [row for row in astray if row[0] in histories]
     renaming = jobs[0][0] if jobs else None
-    return RecordPage(list(found.values()), sorted(strays), contradicting, links, companies, words, renaming, last)
+    return RecordPage(list(histories.values()), sorted(strays), contradicting, links, companies, words, renaming, last)
 
 
 def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int | None]]:
@@ -104,21 +104,21 @@ def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int | None]]:
     if not refs:
         return {}
     rows = yield Execute(LINK_BY_REF, [(client, *ref) for ref in refs])
-    found: dict[Ref, int | None] = {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
-    named = [ref for ref in refs if not ref[0] and ref not in found]
+    company_links: dict[Ref, int | None] = {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
+    named = [ref for ref in refs if not ref[0] and ref not in company_links]
     there = (yield Execute(COMPANY_EXISTS, [(client, int(ref[2])) for ref in named])) if named else []
-    known = {str(row[1]) for row in there}
-    return found | {ref: None for ref in named if ref[2] not in known}
+    there_ids = {str(row[1]) for row in there}
+    return company_links | {ref: None for ref in named if ref[2] not in there_ids}
 
 
 def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:
     """Return links and companies of these records that contradict other rows."""
     parts = yield Select(_PART_OF_ANOTHER.format(table=table), bounds)
-    found = [(number, "link", f"of {table} {part}", f"absent, because there is a {table} {part}") for number, part in parts]
+    differences = [(number, "link", f"of {table} {part}", f"absent, because there is a {table} {part}") for number, part in parts]
     if query.kind == CONTACT:
         lost = yield Select(_OF_NO_COMPANY, (query.client, *bounds[2:]))
-        found += [(number, "company_id", str(company), "unset, because there is no such company") for number, company in lost]
-    return sorted(found)
+        differences += [(number, "company_id", str(company), "unset, because there is no such company") for number, company in lost]
+    return sorted(differences)
 
 
 @query
@@ -138,7 +138,7 @@ def audit_waiting(client: int, after: int, limit: int) -> Plan[WaitingPage]:
 
 
 @query
-def audit_deliveries(client: int, after: int, limit: int) -> Plan[DeliveryPage]:
+def audit_deliveries(client: int, after: int, limit: int) -> Plan[AuditedDeliveries]:
     """Deliveries of one client above the id `after`, in order of id."""
     rows = yield Select(_DELIVERIES, (client, after, limit))
     last = rows[-1][0] if len(rows) == limit else None
@@ -147,17 +147,17 @@ def audit_deliveries(client: int, after: int, limit: int) -> Plan[DeliveryPage]:
     for number, kind, count in (yield Select(_CAUSED, (client, after, LARGEST_ID if last is None else last))):
         events[number] += count
         waits[number] += count if kind == EXTERNAL else 0
-    found = [AuditedDelivery(row[0], row[1], row[2], row[3], row[4], events[row[0]], waits[row[0]]) for row in rows]
+    deliveries = [AuditedDelivery(row[0], row[1], row[2], row[3], row[4], events[row[0]], waits[row[0]]) for row in rows]
     strays = sorted((number, events[number]) for number in events.keys() - {row[0] for row in rows})
-    return DeliveryPage(found, strays, last)
+    return AuditedDeliveries(deliveries, strays, last)
 
 
 @query
-def audit_bodies(client: int, after: int, limit: int) -> Plan[BodyPage]:
+def audit_bodies(client: int, after: int, limit: int) -> Plan[AuditedBodies]:
     """Deliveries of one client above the id `after` with their bodies, in order of id."""
     rows = yield Select(_BODIES, (client, after, limit))
-    found = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
-    return BodyPage(found, rows[-1][0] if len(rows) == limit else None)
+    bodies = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
+    return AuditedBodies(bodies, rows[-1][0] if len(rows) == limit else None)
 
 
 def _headers(text: bytes | None) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Stored webhooks: their type, limits and states, and what reads and marks them."""
+"""Stored webhooks: type, limits, states, and the plans that read and mark them."""

@@ -59,7 +59,7 @@ class DryRunDelivery:
 
 @dataclass(slots=True)
 class DryRunResult:
-    """What a replay would change."""
+    """The changes that a replay would make."""
 
     deliveries: list[DryRunDelivery] = field(default_factory=list)
     created: int = 0
@@ -135,7 +135,7 @@ class ProcessingStore(Store, Protocol):
         ...
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> DryRunResult:
-        """Return what applying these deliveries of one client again would change; nothing is stored.
+        """Return the changes that applying these deliveries of one client again would make; nothing is stored.
 
         Raises what applying them raises; then try fewer deliveries at once.
         """

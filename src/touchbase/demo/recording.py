@@ -37,7 +37,7 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """A recorded request at a time."""
 
     at: Micros
@@ -58,9 +58,9 @@ def agency() -> dict[str, Any]:
 
 
 def accounts() -> list[dict[str, Any]]:
-    """Return the clients in the order of their ids; the largest comes first, so it is the one that the console shows at first."""
-    found: list[dict[str, Any]] = agency()["accounts"]
-    return found
+    """Return the clients in the order of their ids; the console shows the first, so it is the largest."""
+    account_list: list[dict[str, Any]] = agency()["accounts"]
+    return account_list
 
 
 @cache
@@ -71,7 +71,7 @@ def bodies() -> dict[str, dict[str, Any]]:
 
 @cache
 def lives_of(client: str) -> list[dict[str, Any]]:
-    """Return what happened to the recorded people of a client."""
+    """Return the lives of the recorded people of a client."""
     return [line for line in _lines("lives.jsonl") if line["client"] == client]
 
 
@@ -79,7 +79,7 @@ def people_of(account: Values, contacts: int) -> tuple[list[dict[str, Any]], lis
     """Return a client's companies and people, by their members; `contacts` are those of all clients together."""
     words, chance = agency()["words"], Random(f"touchbase demo {account['id']}")  # noqa: S311
     count = max(FEWEST, round(account["contacts"] * contacts / SHARES))
-    names = [(f"{name} {word}", trade) for name in words["firms"] for trade, some in words["trades"].items() for word in some]
+    names = [(f"{name} {word}", trade) for name in words["firms"] for trade, trades in words["trades"].items() for word in trades]
     firms = [
         {
             "firm": name,
@@ -106,12 +106,12 @@ def people_of(account: Values, contacts: int) -> tuple[list[dict[str, Any]], lis
     return firms, people
 
 
-def setup_calls(now: Micros, *, has_secrets: bool) -> list[Call]:
+def setup_calls(now: Micros, *, has_secrets: bool) -> list[RecordedCall]:
     """Return the requests that make the clients and their connections, before the three weeks."""
     return [_call(line, {}, now) for line in _other_calls(has_secrets) if SECOND * line["at"] < -WEEKS]
 
 
-def calls_of(account: Values, people: Sequence[Values], now: Micros, *, has_secrets: bool = True) -> Iterator[Call]:
+def calls_of(account: Values, people: Sequence[Values], now: Micros, *, has_secrets: bool = True) -> Iterator[RecordedCall]:
     """Yield all calls about a client's people in three weeks up to now, in no order."""
     lives = lives_of(account["id"])
     chance, end = Random(f"replay of {account['id']}"), now + (END - now) % (7 * DAY)  # noqa: S311
@@ -128,9 +128,9 @@ def calls_of(account: Values, people: Sequence[Values], now: Micros, *, has_secr
             yield _call(line, {**people[line["person"] % len(people)], **_own(account, 0)} if "person" in line else {}, now)
 
 
-def _life(account: Values, lines: Sequence[Sequence[Any]], common: Values, end: Micros, now: Micros) -> Iterator[Call]:
+def _life(account: Values, lines: Sequence[Sequence[Any]], common: Values, end: Micros, now: Micros) -> Iterator[RecordedCall]:
     """Yield the calls about one person in the three weeks; of the silent tool those before it fell silent."""
-    before: Call | None = None
+    before: RecordedCall | None = None
     for seconds, name, *more in lines:
         at, step = end + SECOND * seconds, more[0] if more else 1
         is_silent = account["id"] == SILENT_TOOL[0] and name.startswith(SILENT_TOOL[1])
@@ -138,24 +138,24 @@ def _life(account: Values, lines: Sequence[Sequence[Any]], common: Values, end: 
             before = None
         elif name == REPEAT:
             if before is not None:
-                yield Call(at, before.target, before.body, REPEAT)
+                yield RecordedCall(at, before.target, before.body, REPEAT)
         elif name == "change":  # a status that a person sets by hand
             body = json.dumps({"email": common["email"], "contact_status": more[1]}).encode()
-            yield Call(at, "/public/v2/contacts?match=email", body, None, account["id"], "PUT")
+            yield RecordedCall(at, "/public/v2/contacts?match=email", body, None, account["id"], "PUT")
         else:
             before = _webhook(account["id"], name, at, step, more[1] if len(more) > 1 else "", common)
             yield before
 
 
-def _webhook(client: str, name: str, at: Micros, step: int, text: str, common: Values) -> Call:
+def _webhook(client: str, name: str, at: Micros, step: int, text: str, common: Values) -> RecordedCall:
     template = bodies()[name]
     values = {**common, **_words(name, at, step, text, common)}
     body = json.dumps(_filled(template["body"], values), ensure_ascii=False).encode()
-    return Call(at, f"/public/{template['channel']}-webhook/{client}", body, template["expected"])
+    return RecordedCall(at, f"/public/{template['channel']}-webhook/{client}", body, template["expected"])
 
 
 def _words(name: str, at: Micros, step: int, text: str, common: Values) -> dict[str, Any]:
-    """Return what a template needs of one call."""
+    """Return the words for a template of one call."""
     kind, texts, time = name.rpartition(" ")[2], agency()["texts"], to_text(at // 1_000 * 1_000)
     key, plain = text.removesuffix(" quoted"), text
     if key in texts:
@@ -176,7 +176,7 @@ def _words(name: str, at: Micros, step: int, text: str, common: Values) -> dict[
 
 
 def _own(account: Values, campaign: int) -> dict[str, Any]:
-    """Return what texts and bodies need of a client."""
+    """Return a client's own words for texts and bodies."""
     first = account["sender"].split()[0]
     return {
         "client": account["id"], "client_name": account["name"], "sender": account["sender"], "sender_first": first,
@@ -190,15 +190,15 @@ def _filled(template: Any, values: Values) -> Any:
     if isinstance(template, str):
         return template.format_map(values) if "{" in template else template
     if isinstance(template, list):
-        return [_filled(each, values) for each in template]
+        return [_filled(part, values) for part in template]
     if not isinstance(template, dict):
         return template
     if "=" in template:
         return values[template["="]] + template.get("+", 0)
-    return {name: _filled(each, values) for name, each in template.items()}
+    return {name: _filled(value, values) for name, value in template.items()}
 
 
-def _call(line: Values, values: Values, now: Micros) -> Call:
+def _call(line: Values, values: Values, now: Micros) -> RecordedCall:
     """Return one of the other calls."""
     at, expected, client = now + SECOND * line["at"], line.get("expected"), line.get("client", "")
     if "template" in line:
@@ -206,7 +206,7 @@ def _call(line: Values, values: Values, now: Micros) -> Call:
         body = call.body[: len(call.body) // 2] if line.get("is_cut") else call.body
     else:
         body = line["csv"].encode() if "csv" in line else json.dumps(_filled(line["body"], values) if values else line["body"]).encode()
-    return Call(at, line["path"], body, expected, client, line["method"], "text/csv" if "csv" in line else "application/json")
+    return RecordedCall(at, line["path"], body, expected, client, line["method"], "text/csv" if "csv" in line else "application/json")
 
 
 def _other_calls(has_secrets: bool) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.connections.silence import CallCounts
 from touchbase.connections.silence_check import SilenceCheck
-from touchbase.demo.recording import SILENT, WEEKS, Call, accounts, calls_of, people_of, setup_calls
+from touchbase.demo.recording import SILENT, WEEKS, RecordedCall, accounts, calls_of, people_of, setup_calls
 from touchbase.errors import TouchbaseError
 from touchbase.http.asgi_types import App
 from touchbase.http.inner_request import send_inner
@@ -66,7 +66,7 @@ class MadeUpReceiver:
         self._chance = Random("receiver")  # noqa: S311
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
-        """Return what became of a request."""
+        """Return the outcome of a request."""
         latency = self._chance.randint(28_000, 190_000)
         if self._clock() >= self._refuses_from:
             return Answer(latency, 503, {}, '{"error": "maintenance", "detail": "This integration is switched off."}')
@@ -78,7 +78,7 @@ class MadeUpReceiver:
 
 @dataclass(slots=True)
 class Filled:
-    """What was made."""
+    """Counts of the created records."""
 
     contacts: int = 0
     companies: int = 0
@@ -89,7 +89,7 @@ class Filled:
 
 
 @dataclass(slots=True)
-class Replay:
+class RecordingReplay:
     """The running application, as far as the demo uses it."""
 
     app: App
@@ -105,7 +105,7 @@ class Replay:
 
     async def fill(self, contacts: int, say: Say) -> Filled:
         """Make the demo; the clock says when now is, and stands there again at the end."""
-        now, coming = self.clock.now, list[Call]()
+        now, coming = self.clock.now, list[RecordedCall]()
         self.clock.now = now - WEEKS - 3 * DAY
         for call in setup_calls(now, has_secrets=self.has_secrets):
             await self._send(call)
@@ -132,9 +132,11 @@ class Replay:
             commands = [{"op": "create", "body": body} for body in bodies[begin : begin + 1_000]]
             answer = await self._ask("POST", f"/public/v2/{kind}/batch", {"commands": commands}, self.clock.now, client)
             if answer["failed"]:
-                raise DemoFailed(f"{kind} of {client} were refused: {[each for each in answer['results'] if each['status'] >= 400][:3]}")
+                raise DemoFailed(
+                    f"{kind} of {client} were refused: {[result for result in answer['results'] if result['status'] >= 400][:3]}"
+                )
 
-    async def _play(self, coming: Sequence[Call], now: Micros) -> AsyncIterator[float]:
+    async def _play(self, coming: Sequence[RecordedCall], now: Micros) -> AsyncIterator[float]:
         """Let three weeks pass; yield the share that has passed, now and then."""
         silences, said, at, end = SilenceCheck(self.store, self.clock), 0, 0, now - WEEKS - DAY
         while end < now:
@@ -143,8 +145,8 @@ class Replay:
             begin, end = at, min(now, end + step)
             while at < len(coming) and coming[at].at <= end:
                 at += 1
-            for is_webhook, some in groupby(coming[begin:at], lambda call: call.expected is not None):
-                calls = [*some]
+            for is_webhook, same_calls in groupby(coming[begin:at], lambda call: call.expected is not None):
+                calls = [*same_calls]
                 width = AT_ONCE if is_webhook else 1
                 for first in range(0, len(calls), width):
                     await asyncio.gather(*map(self._send, calls[first : first + width]))
@@ -157,7 +159,7 @@ class Replay:
                 yield at / len(coming)
 
     async def _work(self, at: Micros) -> None:
-        """Apply what has come, and send what follows from it."""
+        """Apply received deliveries, and send the events that follow."""
         self.clock.now = at
         for worker in self.workers:
             await worker.drain()
@@ -179,9 +181,9 @@ class Replay:
     async def _ask(self, method: str, path: str, value: Any, at: Micros, client: str = "") -> Any:
         """Send a request with a JSON body; return the value of the response."""
         body = b"" if value is None else json.dumps(value).encode()
-        return json.loads(await self._send(Call(at, path, body, None, client, method)) or b"null")
+        return json.loads(await self._send(RecordedCall(at, path, body, None, client, method)) or b"null")
 
-    async def _send(self, call: Call) -> bytes:
+    async def _send(self, call: RecordedCall) -> bytes:
         """Send a call at its time; return the body of the response. Raises `DemoFailed` for an error that is not expected."""
         path, _, query = call.target.partition("?")
         headers = [(b"content-type", call.media.encode()), (b"user-agent", b"touchbase-demo")]

@@ -25,9 +25,9 @@ _FileState = tuple[int, int, int]
 class KeyFile:
     """The keys of the settings, then those of a file."""
 
-    def __init__(self, path: Path, given: Sequence[Key] = ()) -> None:
+    def __init__(self, path: Path, keys: Sequence[Key] = ()) -> None:
         self.path = path
-        self._given = given
+        self._configured = keys
         self._stored: list[Key] = []
         self._state: _FileState | None = None
 
@@ -37,17 +37,17 @@ class KeyFile:
         return True
 
     def current(self) -> Key:
-        """Return the key that encrypts: that of the settings, else the file's first; a missing file is created."""
-        if self._given:
-            return self._given[0]
+        """Return the encrypting key: from the settings, else the file's first; a missing file is created."""
+        if self._configured:
+            return self._configured[0]
         if not self.stored():
             create_key_file(self.path)
         return self.stored()[0]
 
     def find(self, key_id: str) -> Key | None:
         """Return the key of this id, or None."""
-        known = next((key for key in (*self._given, *self._stored) if key.id == key_id), None)
-        return known or next((key for key in self.stored() if key.id == key_id), None)
+        key = next((key for key in (*self._configured, *self._stored) if key.id == key_id), None)
+        return key or next((key for key in self.stored() if key.id == key_id), None)
 
     def stored(self) -> list[Key]:
         """Return the keys in the file now; an empty list when there is no file."""
@@ -60,7 +60,7 @@ class KeyFile:
     def begin_rotation(self) -> None:
         """Put a new key first, unless the settings give one or an interrupted rotation has added it already."""
         stored = self.stored()
-        if not self._given and len(stored) == 1:
+        if not self._configured and len(stored) == 1:
             write_key_file(self.path, [new_key(), *stored])
 
     def end_rotation(self) -> Path | None:
@@ -69,7 +69,7 @@ class KeyFile:
         Where the settings give the key, the file only decrypts, and is not changed.
         """
         stored = self.stored()
-        if self._given or len(stored) < 2:
+        if self._configured or len(stored) < 2:
             return None
         aside = self.path.with_name(f"{self.path.name}.old-{stored[1].id}")
         write_key_file(aside, stored[1:])
@@ -133,12 +133,12 @@ def _flush_folder(path: Path) -> None:
 
 def _file_state(path: Path) -> _FileState | None:
     try:
-        found = path.stat()
+        state = path.stat()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unreadable(path, error) from error
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return state.st_ino, state.st_mtime_ns, state.st_size
 
 
 def _read(path: Path) -> list[Key]:

@@ -27,7 +27,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class EncryptionKeys:
-    """The keys of the settings, as text: the one that encrypts, and old ones that only decrypt, separated by white space."""
+    """The keys of the settings, as text, separated by white space: the first encrypts, old ones only decrypt."""
 
     current: str = field(default="", repr=False)
     old: str = field(default="", repr=False)
@@ -35,7 +35,7 @@ class EncryptionKeys:
     """The key file of a SQLite store, if it is not in the store's folder."""
 
     def read(self) -> list[Key]:
-        """Return the keys, the one that encrypts first. Raises `UnusableStore`, naming the setting that is wrong."""
+        """Return the keys, the encrypting one first. Raises `UnusableStore` with the name of the faulty setting."""
         if self.old and not self.current:
             raise UnusableStore("TOUCHBASE_ENCRYPTION_KEY_OLD is set without TOUCHBASE_ENCRYPTION_KEY: set the present key too")
         texts = [("TOUCHBASE_ENCRYPTION_KEY", self.current)] if self.current else []

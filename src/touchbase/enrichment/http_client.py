@@ -46,19 +46,19 @@ logging.getLogger("httpcore").setLevel(logging.WARNING)
 def is_public(text: str) -> bool:
     """Return whether an address, as a resolver returns it, belongs to the public internet."""
     try:
-        found = ip_address(text.partition("%")[0])
+        ip = ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, IPv6Address):
-        if found.ipv4_mapped is not None:
-            return _is_public_4(found.ipv4_mapped)
-        excluded = any(found in network for network in (*_EMBEDDING, *_NOT_PUBLIC_6))
-        return found in _PUBLIC and found.is_global and not found.is_multicast and not excluded
-    return _is_public_4(found)
+    if isinstance(ip, IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return _is_public_4(ip.ipv4_mapped)
+        excluded = any(ip in network for network in (*_EMBEDDING, *_NOT_PUBLIC_6))
+        return ip in _PUBLIC and ip.is_global and not ip.is_multicast and not excluded
+    return _is_public_4(ip)
 
 
-def _is_public_4(found: IPv4Address) -> bool:
-    return found.is_global and not found.is_multicast and not found.is_reserved and not any(found in network for network in _NOT_PUBLIC)
+def _is_public_4(ip: IPv4Address) -> bool:
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved and not any(ip in network for network in _NOT_PUBLIC)
 
 
 class HttpClient:
@@ -66,7 +66,7 @@ class HttpClient:
 
     def __init__(self, agent: str, allowed: Collection[str] = ()) -> None:
         self._agent = agent
-        self._allowed = {origin_of(one) for one in allowed}
+        self._allowed = {origin_of(origin) for origin in allowed}
         hosts = frozenset((host, port) for _, host, port in self._allowed)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=certificates(),
@@ -100,13 +100,13 @@ class HttpClient:
             fixed["content-length"] = str(len(request.body))
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in {**fixed, **request.headers}.items()]
         async with self._pool.stream(request.method, url, headers=headers, content=request.body or None, extensions=_TIMEOUTS) as response:
-            found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            response_headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             body = bytearray()
             async for piece in response.aiter_stream():
                 body += piece
                 if len(body) > MAX_BYTES:
                     raise FetchFailed(f"the response is longer than {MAX_BYTES} bytes")
-            return ApiResponse(response.status, found, bytes(body))
+            return ApiResponse(response.status, response_headers, bytes(body))
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):
@@ -122,8 +122,8 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Resolve a host name. Raises `FetchFailed` when an address is not public, and `OSError` when there is none."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(address[4][0]) for address in infos))
         bad = [address for address in addresses if not is_public(address)]
         if bad and (host, port) not in self._allowed:
             raise FetchFailed(f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}", stop=True)

@@ -1,4 +1,4 @@
-"""Retry policy: what the status of an API response means for fetching."""
+"""Retry policy: the meaning of an API response's status for fetching."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def classify_response(tool: str, response: ApiResponse, *, single: bool, now_us:
 
 def seconds_to_wait(response: ApiResponse, now_us: Micros) -> float:
     """Return the seconds of `Retry-After`, which may be a date; without the header `DEFAULT_WAIT`."""
-    found = retry_after_of(response.headers, now_us)
-    return DEFAULT_WAIT if found is None else found
+    seconds = retry_after_of(response.headers, now_us)
+    return DEFAULT_WAIT if seconds is None else seconds
 
 
 def retry_after_of(headers: Mapping[str, str], now_us: Micros) -> float | None:

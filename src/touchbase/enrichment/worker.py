@@ -36,6 +36,7 @@ from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
+from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.fetch")
 
@@ -50,10 +51,8 @@ CONCURRENCY = 8
 """Queues that one process works on at the same time."""
 MAX_WAIT: Micros = 3600 * SECOND
 FIRST_WAIT: Micros = 5 * SECOND
-POLL_SECONDS = 1.0
-"""How often to look for due records."""
 BUSY_POLL_SECONDS = 0.1
-"""How often while a batch is running."""
+"""How often to look for due records while a batch is running."""
 BACKOFF_SECONDS = 60.0
 """How long to skip a queue whose batch broke, or whose tool has no fetcher any more."""
 DRAIN_WAIT: Micros = 5 * SECOND
@@ -61,7 +60,7 @@ DRAIN_WAIT: Micros = 5 * SECOND
 
 
 @dataclass(slots=True)
-class _Batch:
+class _FetchBatch:
     """One request for a claimed queue, and the result to store."""
 
     connection: Connection
@@ -82,8 +81,11 @@ def count_fetch(metrics: Metrics, fetch: FetchOutcome) -> None:
         metrics.count(RECORDS_FETCHED, fetch.tool, amount=fetch.records)
 
 
-class FetchWorker:
+class FetchWorker(Worker):
     """Fetches due records until it is stopped."""
+
+    log, label, failure = LOG, "looking for fetches", "listing due fetches failed and will be retried"
+    poll_seconds = 1.0
 
     def __init__(
         self,
@@ -100,7 +102,7 @@ class FetchWorker:
     ) -> None:
         """`sandbox` reads long responses; it has the adapters loaded."""
         self._sandbox = sandbox or Sandbox("fetch")
-        self._outage = outage or Outage()
+        super().__init__(outage)
         self._store = store
         self._tools = tools
         self._send = send
@@ -111,26 +113,11 @@ class FetchWorker:
         self._sleep = sleep
         self._running: dict[tuple[int, str], asyncio.Task[str | None]] = {}
         self._backoff = Backoff[tuple[int, str]](clock)
-        self._stop = asyncio.Event()
-
-    def stop(self) -> None:
-        """Begin no more requests; `run` cancels the running ones and returns, and their records stay queued."""
-        self._stop.set()
 
     async def run(self) -> None:
-        """Fetch until stopped. While the store cannot write, retry; nothing is lost."""
+        """Fetch until stopped; then cancel the requests in progress: their records stay queued."""
         try:
-            while not self._stop.is_set():
-                wait = POLL_SECONDS
-                try:
-                    wait = BUSY_POLL_SECONDS if await self._start_due() or self._running else POLL_SECONDS
-                    self._outage.works("looking for fetches")
-                except Overloaded as error:
-                    self._outage.waits("looking for fetches", error)
-                    wait = error.retry_after
-                except Exception:
-                    LOG.exception("listing due fetches failed and will be retried")
-                await self._wait(wait)
+            await super().run()
         finally:
             for task in self._running.values():
                 task.cancel()
@@ -180,14 +167,14 @@ class FetchWorker:
             LOG.warning("fetching from %s: %s", tool, batch.finish.error)
         return outcome.outcome
 
-    async def _start_due(self) -> bool:
-        due = [one for one in await self._store.read(due_fetches(self._clock())) if one not in self._backoff]
+    async def _round(self) -> float:
+        due = [queue for queue in await self._store.read(due_fetches(self._clock())) if queue not in self._backoff]
         for client, tool in due:
             if (client, tool) not in self._running and len(self._running) < CONCURRENCY:
                 task = asyncio.create_task(self._try_batch(client, tool), name=f"fetch {tool}")
                 self._running[client, tool] = task
                 task.add_done_callback(partial(self._ended, (client, tool)))
-        return bool(due)
+        return BUSY_POLL_SECONDS if due or self._running else self.poll_seconds
 
     def _ended(self, key: tuple[int, str], task: asyncio.Task[str | None]) -> None:
         self._running.pop(key, None)
@@ -206,14 +193,7 @@ class FetchWorker:
         self._outage.works("fetching")
         return outcome
 
-    async def _wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stop.wait()
-        except TimeoutError:
-            return
-
-    async def _begin(self, client: int, tool: str) -> _Batch | None:
+    async def _begin(self, client: int, tool: str) -> _FetchBatch | None:
         connections = await self._store.read(list_connections(client))
         connection = next((connection for connection in connections if (connection.channel, connection.tool) == (CRM, tool)), None)
         fetcher = self._tools.fetcher(CRM, tool)
@@ -225,12 +205,12 @@ class FetchWorker:
         claimed = await self._store.write(claim_fetch(client, tool, now, now + CLAIM, fetcher.most))
         if claimed is None:
             return None
-        batch = _Batch(connection, fetcher, now + CLAIM, claimed.failures, _first_batch(claimed.requests))
+        batch = _FetchBatch(connection, fetcher, now + CLAIM, claimed.failures, _first_batch(claimed.requests))
         # If the batch breaks, the queue goes on after its usual pause.
         batch.finish.failures, batch.finish.next_us = claimed.failures, now + fetcher.pause_us
         return batch
 
-    async def _fetch(self, batch: _Batch) -> tuple[str, int]:
+    async def _fetch(self, batch: _FetchBatch) -> tuple[str, int]:
         connection, ids = batch.connection, [request.object_id for request in batch.requests]
         missing = [name for name in batch.fetcher.needs if not getattr(connection.settings, name)]
         if missing:
@@ -247,7 +227,7 @@ class FetchWorker:
         except FetchFailed as error:
             return self._failed(batch, error)
 
-    async def _store_response(self, batch: _Batch, response: ApiResponse, ids: Sequence[str], requested_us: Micros) -> tuple[str, int]:
+    async def _store_response(self, batch: _FetchBatch, response: ApiResponse, ids: Sequence[str], requested_us: Micros) -> tuple[str, int]:
         connection, finish, now = batch.connection, batch.finish, self._clock()
         tool = connection.tool
         verdict = classify_response(tool, response, single=batch.fetcher.most == 1, now_us=now)
@@ -263,17 +243,19 @@ class FetchWorker:
         if not await self._is_active(connection.client):
             return GONE, 0
         records = await self._records(batch, response, ids)
-        found = [(request, records[request.object_id]) for request in batch.requests if request.object_id in records]
+        records_read = [(request, records[request.object_id]) for request in batch.requests if request.object_id in records]
         secrets = self._tokens.secrets_of(connection)
-        await asyncio.gather(*(store_fetched(self._store, connection, one.object_type, body, requested_us, secrets) for one, body in found))
-        finish.done = [one for one, _ in found]
+        await asyncio.gather(
+            *(store_fetched(self._store, connection, request.object_type, body, requested_us, secrets) for request, body in records_read)
+        )
+        finish.done = [request for request, _ in records_read]
         finish.not_found = [request for request in batch.requests if request.object_id not in records]
-        if found:
+        if records_read:
             finish.fetched_us = requested_us
             self._on_stored(connection.client)
-        return RECORDS if found else GONE, len(found)
+        return RECORDS if records_read else GONE, len(records_read)
 
-    async def _records(self, batch: _Batch, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
+    async def _records(self, batch: _FetchBatch, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
         """Return the records in a response; a long or compressed one is read in a sandbox process. Raises `FetchFailed`."""
         if len(response.body) <= INLINE_BYTES and "content-encoding" not in response.headers:
             return batch.fetcher.records(response, ids)
@@ -290,7 +272,7 @@ class FetchWorker:
         client = await self._store.read(find_client_by_number(number))
         return client is not None and client.state != DELETING
 
-    def _failed(self, batch: _Batch, error: FetchFailed) -> tuple[str, int]:
+    def _failed(self, batch: _FetchBatch, error: FetchFailed) -> tuple[str, int]:
         """Pause or stop the whole queue; its records stay queued."""
         finish, now = batch.finish, self._clock()
         finish.at, finish.error = now, str(error)
@@ -305,7 +287,7 @@ class FetchWorker:
         self._retry(batch, finish.next_us, str(error))
         return RETRY, 0
 
-    def _retry(self, batch: _Batch, at: Micros, reason: str) -> None:
+    def _retry(self, batch: _FetchBatch, at: Micros, reason: str) -> None:
         """Fetch these records later, one by one; give up on a record after `MAX_ATTEMPTS`."""
         batch.finish.at, batch.finish.error = self._clock(), reason
         for request in batch.requests:
@@ -319,7 +301,7 @@ def _first_batch(due: Sequence[FetchRequest]) -> list[FetchRequest]:
     """Return the records of one request: all of one type; a record that failed before goes alone."""
     if not due or due[0].attempts:
         return list(due[:1])
-    return [one for one in due if one.object_type == due[0].object_type and not one.attempts]
+    return [request for request in due if request.object_type == due[0].object_type and not request.attempts]
 
 
 def _wait_after(failures: int) -> Micros:

@@ -8,7 +8,7 @@ from touchbase.event_log.models import LoggedEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LoggedPage:
     """Events of a client after a sequence, in order."""
 
     events: list[LoggedEvent]

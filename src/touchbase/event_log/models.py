@@ -1,4 +1,4 @@
-"""Events of the log: what changed in a client's data, one row a change, in the order of the commits."""
+"""Events of the log: changes of a client's data, one row a change, in the order of the commits."""
 
 from __future__ import annotations
 

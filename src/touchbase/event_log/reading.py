@@ -6,7 +6,7 @@ import re
 
 from touchbase.common.misspelt import suggest
 from touchbase.errors import COUNTED, MOST_FAULTS, CursorExpired, Fault
-from touchbase.event_log.commands import Page
+from touchbase.event_log.commands import LoggedPage
 from touchbase.event_log.models import EVENT_TYPES, event_id
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.sql.store import Store
@@ -23,36 +23,38 @@ def sequence_of(cursor: str | None, pointer: str, faults: list[Fault]) -> int | 
         return START
     if cursor == LATEST:
         return None
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
         faults.append(Fault(pointer, "cursor", f"must be `next_cursor` of an earlier response, the id of an event, or {LATEST}"))
         return 0
-    return int(found[1])
+    return int(match[1])
 
 
-def types_of(given: str | None, pointer: str, faults: list[Fault]) -> list[str] | None:
+def types_of(text: str | None, pointer: str, faults: list[Fault]) -> list[str] | None:
     """Return the types that a list names, with `contact.*` for all of a group; None for all types; appends faults."""
-    if given is None:
+    if text is None:
         return None
-    found: dict[str, None] = {}
-    for name in (each.strip() for each in given.split(",")):
+    names: dict[str, None] = {}
+    for name in (name.strip() for name in text.split(",")):
         group = name.removesuffix("*")
-        some = [
+        matching = [
             event_kind.value
             for event_kind in EVENT_TYPES
             if event_kind == name or (group != name and group.endswith(".") and event_kind.startswith(group))
         ]
-        if not some and len(faults) >= MOST_FAULTS:
+        if not matching and len(faults) >= MOST_FAULTS:
             faults.append(COUNTED)
-        elif not some:
+        elif not matching:
             near = suggest(name, [event_kind.value for event_kind in EVENT_TYPES])
             hint = f"did you mean {near}?" if near else f"there are {', '.join(EVENT_TYPES)}"
             faults.append(Fault(pointer, "choice", f"there is no type {name[:60]!r}; {hint}"))
-        found |= dict.fromkeys(some)
-    return list(found)
+        names |= dict.fromkeys(matching)
+    return list(names)
 
 
-async def read_page(store: Store, client: int, after: int | None, limit: int, types: list[str] | None = None, page_bytes: int = 0) -> Page:
+async def read_page(
+    store: Store, client: int, after: int | None, limit: int, types: list[str] | None = None, page_bytes: int = 0
+) -> LoggedPage:
     """Return the events after a sequence; raises `CursorExpired` if some of them are not stored any more, or if it never existed."""
     page = await store.read(list_logged_events(client, after, limit, types, page_bytes))
     if after is None or after == START:

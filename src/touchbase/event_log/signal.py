@@ -17,7 +17,7 @@ class LogSignal:
 
     def forget(self, listener: Callable[[], None]) -> None:
         """Do not call this listener any more."""
-        self._listeners = tuple(each for each in self._listeners if each is not listener)
+        self._listeners = tuple(listening for listening in self._listeners if listening is not listener)
 
     def notify(self) -> None:
         """Call the listeners."""

@@ -60,7 +60,7 @@ def _fill(client: int, kind: int, resolver: Resolver, subjects: Sequence[EventSu
         refs |= {("", "linkedin", key) for key in linkedins if _belongs_or_belonged_to_another(resolver, key, subjects)}
     if refs:
         yield from _fill_links(client, kind, resolver, refs)
-    former_refs = {former_key(kind, primary_key(one) or "") for one in resolver.by_id.values() if SINCE in one.stamps} - refs
+    former_refs = {former_key(kind, primary_key(record) or "") for record in resolver.by_id.values() if SINCE in record.stamps} - refs
     if former_refs:
         yield from _fill_links(client, kind, resolver, former_refs)
     yield from _fill_claims(client, kind, resolver, subjects)
@@ -137,8 +137,8 @@ def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> P
     missing = sorted(needed - set(resolver.by_id))
     if missing:
         op = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
-        found = yield Execute(op, [(client, number) for number in missing])
-        add_records(kind, resolver, found)
+        link_rows = yield Execute(op, [(client, number) for number in missing])
+        add_records(kind, resolver, link_rows)
 
 
 def _fill_shared_places(client: int, resolver: Resolver) -> Plan[None]:
@@ -175,9 +175,9 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
 
 def load_owners(client: int, kind: int, resolver: Resolver, name: str, values: Iterable[str | None]) -> Plan[None]:
     """Load the owners of these addresses."""
-    known = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
+    owners = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
     keys = {key for value in values if value is not None and (key := ADDRESS_KEYS[name](value)) is not None}
-    if missing := sorted(keys - known.keys()):
+    if missing := sorted(keys - owners.keys()):
         op = {
             "email": records_sql.CONTACT_BY_EMAIL,
             "domain": records_sql.COMPANY_BY_DOMAIN,

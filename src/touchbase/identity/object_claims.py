@@ -65,14 +65,14 @@ class Claims:
     def add_history(self, record_id: int, kind: int, history: History) -> None:
         """Add all claims and merges in a record's history."""
         for event in history:
-            if (one := object_of(event)) is not None and (merged := event.detail.get("merged_into")) is not None:
-                self.merge(one, (one[0], one[1], merged))
-        for one, claim in claims_in(kind, history):
-            self.add(record_id, one, claim)
+            if (ref := object_of(event)) is not None and (merged := event.detail.get("merged_into")) is not None:
+                self.merge(ref, (ref[0], ref[1], merged))
+        for ref, claim in claims_in(kind, history):
+            self.add(record_id, ref, claim)
 
-    def merge(self, one: Ref, other: Ref) -> None:
+    def merge(self, first: Ref, second: Ref) -> None:
         """Join two objects that were merged in their CRM."""
-        survivor, absorbed = sorted((self._of(one), self._of(other)))
+        survivor, absorbed = sorted((self._of(first), self._of(second)))
         if survivor == absorbed:
             return
         self.merged_into[absorbed] = survivor
@@ -110,9 +110,9 @@ def claims_in(kind: int, history: Iterable[StoredEvent]) -> Iterator[tuple[Ref, 
     """Return the claims that a CRM's events make."""
     name = primary_name(kind)
     for event in history:
-        one, address = object_of(event), event.detail.get("identity", {}).get(name)
-        if one is not None and address is not None:
-            yield one, (event.effective_time, address)
+        ref, address = object_of(event), event.detail.get("identity", {}).get(name)
+        if ref is not None and address is not None:
+            yield ref, (event.effective_time, address)
 
 
 def primary_name(kind: int) -> str:
@@ -192,12 +192,12 @@ class _Merges:
         self._first: dict[str, str] = {}
         for _, addresses in sorted(merges):
             group = {self._first.get(address, address) for address in addresses}
-            together = [*addresses, *(each for each, first in self._first.items() if first in group)]
+            together = [*addresses, *(address for address, first in self._first.items() if first in group)]
             self._first |= dict.fromkeys(together, min(group, default=""))
         self._of_object: dict[Ref, str] = {}
-        for one, (at, address) in claims_in(kind, events) if merges else ():
+        for ref, (at, address) in claims_in(kind, events) if merges else ():
             if any(at < time and address in addresses for time, addresses in merges):
-                self._of_object[objects.of(one)] = self._first[address]
+                self._of_object[objects.of(ref)] = self._first[address]
 
     @overload
     def address(self, address: str, of: Ref | None = None) -> str: ...
@@ -221,21 +221,21 @@ class _Claimed:
         self._by_object: dict[Ref, list[Claim]] = {}
         self.api_is_last = False
         self.shares: dict[str, Share] = {}
-        for one, (at, address) in claims_in(kind, events):
-            leader = self._objects.of(one)
+        for ref, (at, address) in claims_in(kind, events):
+            leader = self._objects.of(ref)
             self._by_object.setdefault(leader, []).append((at, self._merges.address(address, leader)))
-        now = {one: max(claims)[1] for one, claims in self._by_object.items()}
+        now = {ref: max(claims)[1] for ref, claims in self._by_object.items()}
         kinds: dict[tuple[str, str], set[str]] = {}
-        for one, address in now.items():
-            kinds.setdefault(one[:2], set()).add(address)
+        for ref, address in now.items():
+            kinds.setdefault(ref[:2], set()).add(address)
         apart = {address for addresses in kinds.values() if len(addresses) > 1 for address in addresses}
         if not apart:
             return
         self.shares = {address: Share(address) for address in sorted(apart)}
-        self._share_of_object = {one: self.shares[address] for one, address in now.items() if address in apart}
+        self._share_of_object = {ref: self.shares[address] for ref, address in now.items() if address in apart}
         self.by_address = self._claims_by_address()
         # An object of another type that has an address of a share joins that share.
-        self._share_of_object |= {one: self.shares[self._owner_of(address)] for one, address in now.items() if address in self.by_address}
+        self._share_of_object |= {ref: self.shares[self._owner_of(address)] for ref, address in now.items() if address in self.by_address}
         for event in events:
             of, share = object_of(event), self._of_object(event)
             if of is not None and share is not None:
@@ -247,11 +247,11 @@ class _Claimed:
 
     def _claims_by_address(self) -> dict[str, dict[str, list[EffectiveTime]]]:
         """Return for each address the times at which each share (by its own address) has claimed it."""
-        found: dict[str, dict[str, list[EffectiveTime]]] = {}
-        for one, share in self._share_of_object.items():
-            for at, address in self._by_object[one]:
-                found.setdefault(address, {}).setdefault(share.address, []).append(at)
-        return found
+        times_by_address: dict[str, dict[str, list[EffectiveTime]]] = {}
+        for ref, share in self._share_of_object.items():
+            for at, address in self._by_object[ref]:
+                times_by_address.setdefault(address, {}).setdefault(share.address, []).append(at)
+        return times_by_address
 
     def profiles(self, histories: Mapping[int, History], homes: Mapping[int, Share]) -> dict[str, Share]:
         """Return the share that owns each LinkedIn address, by the events that name another identity too."""
@@ -259,14 +259,18 @@ class _Claimed:
         for number, history in histories.items():
             for event in history:
                 share = self.share_of(event) or homes.get(number)
-                if share is not None and linkedin_key_alone(event) is None and (one := named_address(event, "linkedin_url")) is not None:
-                    writes.setdefault(share.address, (share, []))[1].append(one)
-        owners = linkedin_owners({address: each for address, (_, each) in sorted(writes.items())})
+                if (
+                    share is not None
+                    and linkedin_key_alone(event) is None
+                    and (profile := named_address(event, "linkedin_url")) is not None
+                ):
+                    writes.setdefault(share.address, (share, []))[1].append(profile)
+        owners = linkedin_owners({address: write for address, (_, write) in sorted(writes.items())})
         return {key: writes[address][0] for key, address in owners.items()}
 
     def _of_object(self, event: StoredEvent) -> Share | None:
-        one = object_of(event)
-        return None if one is None else self._share_of_object.get(self._objects.of(one))
+        ref = object_of(event)
+        return None if ref is None else self._share_of_object.get(self._objects.of(ref))
 
     def first_share(self, history: History) -> Share | None:
         """Return the share whose object was the first in a history to claim an address: that share gets the record."""
@@ -275,9 +279,9 @@ class _Claimed:
 
     def share_of_api(self, history: History) -> Share | None:
         """Return the share whose object was the first to claim an address that the API gave to the history's record."""
-        given = {value for event in history if event.via == VIA_API and (value := event.detail.get("fields", {}).get(self._name))}
-        known = [self.by_address.get(self._merges.address(self._key(each)) or "", {}) for each in given]
-        claims = [(min(times), name) for claimed in known for name, times in claimed.items()]
+        api_values = {value for event in history if event.via == VIA_API and (value := event.detail.get("fields", {}).get(self._name))}
+        shares = [self.by_address.get(self._merges.address(self._key(value)) or "", {}) for value in api_values]
+        claims = [(min(times), name) for claimed in shares for name, times in claimed.items()]
         return self.shares[min(claims)[1]] if claims else None
 
     def share_of(self, event: StoredEvent) -> Share | None:
@@ -332,11 +336,11 @@ def linkedin_key_alone(event: StoredEvent) -> str | None:
 def linkedin_owners(writes: Mapping[Owner, Iterable[Written]]) -> dict[str, Owner]:
     """Return the owner of each LinkedIn address by the winning write; of equal writes the first wins."""
     best: dict[str, tuple[Stamp, Owner]] = {}
-    for of, each in writes.items():
-        for one in each:
-            key = _key(one)
-            if key is not None and (key not in best or beats(one.stamp, best[key][0])):
-                best[key] = (one.stamp, of)
+    for of, writes_of_ref in writes.items():
+        for write in writes_of_ref:
+            key = _key(write)
+            if key is not None and (key not in best or beats(write.stamp, best[key][0])):
+                best[key] = (write.stamp, of)
     return {key: of for key, (_, of) in best.items()}
 
 
@@ -345,5 +349,5 @@ def without_linkedin_keys(writes: Sequence[Written], others: Container[str]) -> 
     return [write for write in writes if _key(write) not in others]
 
 
-def _key(one: Written) -> str | None:
-    return None if one.value is None else linkedin_key(one.value)
+def _key(written: Written) -> str | None:
+    return None if written.value is None else linkedin_key(written.value)

@@ -24,16 +24,16 @@ def owner_of(resolver: Resolver, name: str, value: str | None) -> Record | None:
 
 def release(resolver: Resolver, record: Record, name: str) -> None:
     """Free a record's address for other records."""
-    known, key = _owners(resolver, name), current_key(record, name)
-    if key is not None and known.get(key) is record:
-        del known[key]
+    owners, key = _owners(resolver, name), current_key(record, name)
+    if key is not None and owners.get(key) is record:
+        del owners[key]
 
 
 def assign(resolver: Resolver, record: Record, name: str, value: str | None, stamp: Stamp) -> None:
     """Give a record an address or none. An address of another record stays there; a company always has an address."""
     key = None if value is None else ADDRESS_KEYS[name](value)
-    known = _owners(resolver, name)
-    if key is not None and known.get(key, record) is not record:
+    owners = _owners(resolver, name)
+    if key is not None and owners.get(key, record) is not record:
         key, value, stamp = None, None, NEVER
     if isinstance(record, Contact):
         if name == "email":
@@ -43,7 +43,7 @@ def assign(resolver: Resolver, record: Record, name: str, value: str | None, sta
     elif key is not None:
         record.domain = key
     if (present := current_key(record, name)) is not None:
-        known[present] = record
+        owners[present] = record
     if stamp == NEVER:
         record.stamps.pop(name, None)
     else:

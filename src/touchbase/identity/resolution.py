@@ -72,7 +72,7 @@ class Resolver:
         """Return the record that the event is about, the link under which it waits, or None if no record may be created."""
         if subject.ref is not None and subject.merged is not None:
             self._merge(subject.ref, subject.merged)
-        record = self._known(subject)
+        record = self._existing(subject)
         if record is None:
             may_create = self.create_unknown if subject.may_create is None else subject.may_create
             if not may_create or (subject.primary is None and (subject.linkedin is None or self.kind == COMPANY)):
@@ -114,15 +114,15 @@ class Resolver:
             if claim is not None and owner_by_address is not record and self.claims.address(record.id, subject.ref) == claim[1]:
                 self.separate_pairs.append((owner_by_address.id, record.id))
             former = self._linked(former_key(self.kind, subject.primary or ""))
-            self.doubtful.append({one.id for one in (record, owner_by_address, former) if one is not None})
+            self.doubtful.append({candidate.id for candidate in (record, owner_by_address, former) if candidate is not None})
 
     def unite_equal(self) -> None:
         """Unite records whose objects differed during the batch but have the same address at its end."""
-        for one, other in ((self.by_id.get(one), self.by_id.get(other)) for one, other in self.separate_pairs):
-            if one is not None and other is not None and one is not other and not self.claims.differ(one.id, other.id):
-                self.unite(one, other)
+        for first, second in ((self.by_id.get(first_id), self.by_id.get(second_id)) for first_id, second_id in self.separate_pairs):
+            if first is not None and second is not None and first is not second and not self.claims.differ(first.id, second.id):
+                self.unite(first, second)
 
-    def _known(self, subject: EventSubject) -> Record | None:
+    def _existing(self, subject: EventSubject) -> Record | None:
         owner = self._owner(subject.primary, subject.stamp[1]) if subject.primary is not None else None
         linked = self._linked(subject.ref) if subject.ref is not None else None
         if owner is None and linked is None:
@@ -151,13 +151,13 @@ class Resolver:
         return owner if claim is None else linked
 
     def _known_by_linkedin(self, subject: EventSubject) -> Record | None:
-        found = self._linkedin_owner(subject.linkedin, subject.stamp[1]) if subject.linkedin is not None else None
+        linked = self._linkedin_owner(subject.linkedin, subject.stamp[1]) if subject.linkedin is not None else None
         # Another address with the same LinkedIn profile is another person, until an event says otherwise.
-        if found is None or (subject.primary is not None and primary_key(found) is not None):
+        if linked is None or (subject.primary is not None and primary_key(linked) is not None):
             return None
         if subject.primary is not None:
-            self._set_primary(found, subject)
-        return found
+            self._set_primary(linked, subject)
+        return linked
 
     def _owner_by_api(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
         """Return the record that the event belongs to, if the API moved an address of `linked` to `owner`; else None."""
@@ -179,52 +179,52 @@ class Resolver:
 
     def _owner(self, primary: str, at: Micros) -> Record | None:
         """Return the owner of a primary key at a time: the present owner, or the former one before that."""
-        found, former = self.by_primary.get(primary), self._linked(former_key(self.kind, primary))
-        return former if found is None or is_before(at, found, former, self._primary_field) else found
+        owner, former = self.by_primary.get(primary), self._linked(former_key(self.kind, primary))
+        return former if owner is None or is_before(at, owner, former, self._primary_field) else owner
 
     def _linked(self, ref: Ref) -> Record | None:
         number = self.links.record_id(ref)
         return None if number is None else self.by_id.get(number)
 
-    def _merge(self, ref: Ref, other: Ref) -> None:
+    def _merge(self, ref: Ref, merged_ref: Ref) -> None:
         """Give two merged objects one record, or one link under which their events wait."""
-        mine, theirs = self._linked(ref), self._linked(other)
-        self.claims.merge(ref, other)
+        mine, theirs = self._linked(ref), self._linked(merged_ref)
+        self.claims.merge(ref, merged_ref)
         if mine is None and theirs is None:
-            self.links.merge_parking(ref, other)
+            self.links.merge_parking(ref, merged_ref)
         elif mine is None or theirs is None:
-            known = mine or theirs
-            assert known is not None
-            self.links.set_record(other if theirs is None else ref, known.id)
+            record = mine or theirs
+            assert record is not None
+            self.links.set_record(merged_ref if theirs is None else ref, record.id)
         elif mine is not theirs and not (mine.from_api and theirs.from_api):
             self.unite(mine, theirs)
 
     def _create(self, subject: EventSubject) -> Record:
-        made: Record
+        record: Record
         if self.kind == COMPANY:
             assert subject.primary is not None
-            made = Company(self.client, self.new_id(), subject.received_us, subject.received_us, subject.primary, from_api=False)
-            made.stamps["domain"] = subject.stamp
+            record = Company(self.client, self.new_id(), subject.received_us, subject.received_us, subject.primary, from_api=False)
+            record.stamps["domain"] = subject.stamp
         else:
-            made = Contact(self.client, self.new_id(), subject.received_us, subject.received_us, origin=subject.tool, from_api=False)
-            made.stamps["origin"] = (CARRIED, *subject.stamp[1:])
+            record = Contact(self.client, self.new_id(), subject.received_us, subject.received_us, origin=subject.tool, from_api=False)
+            record.stamps["origin"] = (CARRIED, *subject.stamp[1:])
             if subject.primary is not None:
-                made.email, made.email_key = subject.event.email, subject.primary
-                made.stamps["email"] = subject.stamp
-        self.by_id[made.id] = self.created[made.id] = made
+                record.email, record.email_key = subject.event.email, subject.primary
+                record.stamps["email"] = subject.stamp
+        self.by_id[record.id] = self.created[record.id] = record
         if subject.primary is not None:
-            self.by_primary[subject.primary] = made
-        return made
+            self.by_primary[subject.primary] = record
+        return record
 
     def create_separate(self, primary: str, received_us: Micros) -> Record:
         """Create a record for events that are in another record's history; its addresses are set afterwards."""
-        made: Record
+        record: Record
         if self.kind == COMPANY:
-            made = Company(self.client, self.new_id(), received_us, received_us, primary, from_api=False)
+            record = Company(self.client, self.new_id(), received_us, received_us, primary, from_api=False)
         else:
-            made = Contact(self.client, self.new_id(), received_us, received_us, from_api=False)
-        self.by_id[made.id] = self.created[made.id] = made
-        return made
+            record = Contact(self.client, self.new_id(), received_us, received_us, from_api=False)
+        self.by_id[record.id] = self.created[record.id] = record
+        return record
 
     def _set_primary(self, record: Record, subject: EventSubject) -> None:
         """Give a record a primary key without an owner; the losing key becomes a former key."""
@@ -275,8 +275,8 @@ class Resolver:
         return record
 
     def _linkedin_owner(self, linkedin: str, at: Micros) -> Record | None:
-        found, former = self.by_linkedin.get(linkedin), self._linked(("", "linkedin", linkedin))
-        return former if found is None or is_before(at, found, former, "linkedin_url") else found
+        owner, former = self.by_linkedin.get(linkedin), self._linked(("", "linkedin", linkedin))
+        return former if owner is None or is_before(at, owner, former, "linkedin_url") else owner
 
     def _set_linkedin(self, record: Contact, subject: EventSubject) -> None:
         assert subject.linkedin is not None
@@ -292,9 +292,9 @@ class Resolver:
         record.stamps["linkedin_url"] = subject.stamp
         self.by_linkedin[subject.linkedin] = self.rekeyed[record.id] = record
 
-    def unite(self, one: Record, other: Record) -> Record:
+    def unite(self, first: Record, second: Record) -> Record:
         """Unite two records; return the survivor."""
-        survivor, absorbed = (one, other) if self._survives(one, other) else (other, one)
+        survivor, absorbed = (first, second) if self._survives(first, second) else (second, first)
         self.absorb(survivor, absorbed)
         return survivor
 
@@ -312,12 +312,12 @@ class Resolver:
         self.united.append((absorbed, survivor))
         self.doubtful.append({survivor.id})  # earlier claims of their objects may not be loaded
 
-    def _survives(self, one: Record, other: Record) -> bool:
-        if one.from_api != other.from_api:
-            return one.from_api
-        if (one.id in self.created) != (other.id in self.created):
-            return other.id in self.created  # not by id: ids of several processes do not rise with time
-        return one.id < other.id
+    def _survives(self, first: Record, second: Record) -> bool:
+        if first.from_api != second.from_api:
+            return first.from_api
+        if (first.id in self.created) != (second.id in self.created):
+            return second.id in self.created  # not by id: ids of several processes do not rise with time
+        return first.id < second.id
 
     def _join_keys(self, survivor: Record, absorbed: Record) -> None:
         field_name = self._primary_field

@@ -51,14 +51,14 @@ def add_events(named: Identities, delivery: Delivery, translate: Translate) -> N
 async def scan_deliveries(deliveries: Sequence[Delivery], translate: Translate) -> dict[int, Identities]:
     """Return the identities in each delivery, by its id; in a translator process, if there is a pool of them."""
     if isinstance(translate, IsolatedReader):
-        found = await translate.scan_many(deliveries)
+        addresses = await translate.scan_many(deliveries)
     else:
-        found = await on_thread("translate", _scan_here, deliveries, translate)
-    return {delivery.id: named for delivery, named in zip(deliveries, found, strict=True)}
+        addresses = await on_thread("translate", _scan_here, deliveries, translate)
+    return {delivery.id: named for delivery, named in zip(deliveries, addresses, strict=True)}
 
 
 def _scan_here(deliveries: Sequence[Delivery], translate: Translate) -> list[Identities]:
-    found = [find_addresses(delivery) for delivery in deliveries]
-    for delivery, named in zip(deliveries, found, strict=True):
+    addresses = [find_addresses(delivery) for delivery in deliveries]
+    for delivery, named in zip(deliveries, addresses, strict=True):
         add_events(named, delivery, translate)
-    return found
+    return addresses

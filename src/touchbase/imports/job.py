@@ -23,7 +23,7 @@ from touchbase.imports.rows import InvalidRow, ValidRow
 from touchbase.imports.table import Row, UnreadableFile
 from touchbase.jobs.models import BAD_ROWS, INPUT, Checkpoint
 from touchbase.jobs.runner import JobRun
-from touchbase.sandbox.pool import Session
+from touchbase.sandbox.pool import SandboxSession
 from touchbase.sandbox.task import Task, TaskStopped
 
 BATCH = 1_000
@@ -97,7 +97,7 @@ class ImportKind:
         finally:
             file.close()
 
-    async def _import(self, run: JobRun, session: Session[Batch], settings: ImportSettings) -> None:
+    async def _import(self, run: JobRun, session: SandboxSession[Batch], settings: ImportSettings) -> None:
         header: list[str] = []
         reading = asyncio.create_task(_next(session))
         try:
@@ -126,7 +126,7 @@ class ImportKind:
         await run.step([command], checkpoint)
 
 
-async def _next(session: Session[Batch]) -> Batch | None:
+async def _next(session: SandboxSession[Batch]) -> Batch | None:
     return await anext(session, None)
 
 

@@ -28,13 +28,11 @@ from touchbase.inbox.sql.queries import busy_clients
 from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.metrics import DELIVERIES_PROCESSED, DELIVERY_APPLY_DELAY, DELIVERY_PROBLEMS, RECORDS_CREATED, Metrics
 from touchbase.sql.outage import Outage
+from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.inbox")
-POLLING, BATCH, CLEANUP = "the inbox", "the inbox of a client", "removing expired keys"
-"""What may have to wait for the store."""
-
-POLL_SECONDS = 0.5
-"""Interval at which the worker polls for deliveries without a wake-up: after a crash, due for a retry, or stored by another process."""
+BATCH, CLEANUP = "the inbox of a client", "removing expired keys"
+"""Labels in the log of an outage."""
 
 BACKOFF_SECONDS = 10.0
 """How long a client is skipped after its batch failed: longer than the pause after the store was overloaded."""
@@ -64,8 +62,12 @@ def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[
     return lambda delivery: read(request_of_delivery(delivery, connections))
 
 
-class InboxWorker:
+class InboxWorker(Worker):
     """Applies deliveries as they come, client by client, until it is stopped."""
+
+    log, label, failure = LOG, "the inbox", "polling for deliveries failed; they stay in the inbox and polling is retried"
+    poll_seconds = 0.5
+    """Interval at which deliveries are read without a wake-up: after a crash, due for a retry, or stored by another process."""
 
     def __init__(
         self,
@@ -79,8 +81,8 @@ class InboxWorker:
         tasks: Sequence[PeriodicTask] = (),
         outage: Outage | None = None,
     ) -> None:
+        super().__init__(outage)
         self._store = store
-        self._outage = outage or Outage()
         self._read = read
         self._connections = connections
         self._clock = clock
@@ -92,36 +94,24 @@ class InboxWorker:
         self._overloads = 0
         self._long_batches: dict[int, asyncio.Task[float | None]] = {}
         """Background batches by client."""
-        self._wake_up = asyncio.Event()
         self._quiet_client_waits = asyncio.Event()
         self._polled_us: Micros = 0
         self._pausing = False
-        self._stopping = asyncio.Event()
 
-    def wake(self, client: int) -> None:
-        """Wake the worker: this client has a new delivery."""
+    def wake_client(self, client: int) -> None:
+        """Start the next round now: this client has a new delivery."""
         if self._scheduler.add(client):
             self._quiet_client_waits.set()
-        self._wake_up.set()
+        self.wake()
 
     def stop(self) -> None:
         """Finish the current batch, then return from `run`."""
-        self._stopping.set()
+        super().stop()
         self._quiet_client_waits.set()
-        self._wake_up.set()
 
     async def run(self) -> None:
-        """Process batches until stopped; pause and retry while the store is overloaded."""
-        while not self._stopping.is_set():
-            try:
-                await self._round()
-                self._outage.works(POLLING)
-            except Overloaded as error:
-                self._outage.waits(POLLING, error)
-                await self._sleep(error.retry_after)
-            except Exception:
-                LOG.exception("polling for deliveries failed; they stay in the inbox and polling is retried")
-                await self._sleep(POLL_SECONDS)
+        """Process batches until stopped, the long ones to their ends."""
+        await super().run()
         if self._long_batches:
             await asyncio.wait([*self._long_batches.values()])
 
@@ -140,18 +130,17 @@ class InboxWorker:
         await self._run_periodic_tasks()
         return total
 
-    async def _round(self) -> None:
-        if not self._scheduler:
-            await self._await_wake_up()
-        if has_passed(int(POLL_SECONDS * SECOND), self._polled_us, self._clock()):
+    async def _round(self) -> float:
+        if has_passed(int(self.poll_seconds * SECOND), self._polled_us, self._clock()):
             await self._poll()
         for client in self._scheduler.round():
             if self._stopping.is_set():
-                return
+                break
             if client in self._backoff or client in self._long_batches:
                 self._scheduler.begin(client)  # a later poll adds it again
             else:
                 await self._run_batch(client)
+        return 0 if self._scheduler else self.poll_seconds
 
     async def _run_batch(self, client: int) -> None:
         """Run a client's batch; leave it to the background after `LONG_BATCH_SECONDS`, so that it does not block other clients."""
@@ -191,7 +180,7 @@ class InboxWorker:
         error = None if batch.cancelled() else batch.exception()
         if isinstance(error, Exception):
             self._log_failure(error)
-        self.wake(client)  # more deliveries may have come during the batch
+        self.wake_client(client)  # more deliveries may have come during the batch
 
     async def _timed_batch(self, client: int) -> float | None:
         """Process a client's batch; return the seconds to pause, None if no delivery was due."""
@@ -219,15 +208,6 @@ class InboxWorker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._quiet_client_waits.wait(), seconds - SHORT_PAUSE)
 
-    async def _await_wake_up(self) -> None:
-        self._wake_up.clear()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake_up.wait(), POLL_SECONDS)
-
-    async def _sleep(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
-
     async def _poll(self) -> None:
         self._polled_us = self._clock()
         for client in await self._store.read(busy_clients(self._polled_us)):
@@ -236,13 +216,8 @@ class InboxWorker:
 
     async def _run_periodic_tasks(self) -> None:
         for task in self._periodic_tasks:
-            try:
+            with self._attempt(CLEANUP, "a periodic task failed; the inbox continues and the task is retried"):
                 await task(self._clock())
-                self._outage.works(CLEANUP)
-            except Overloaded as error:
-                self._outage.waits(CLEANUP, error)
-            except Exception:
-                LOG.exception("a periodic task failed; the inbox continues and the task is retried")
 
     async def _process_batch(self, client: int, limit: int) -> WorkReport:
         translate = translator(self._read, await self._connections(client))

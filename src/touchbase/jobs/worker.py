@@ -22,11 +22,11 @@ from touchbase.jobs.sql import change_job, claim_job, due_jobs, renew_lease
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
+from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.jobs")
-POLLING, CLAIMING = "looking for jobs", "a job"
-"""What may have to wait for the store."""
-POLL_SECONDS = 0.5
+CLAIMING = "a job"
+"""Label in the log of an outage."""
 RENEW_SECONDS = 8.0
 MAX_JOBS = 2
 """Jobs at work at once in one process."""
@@ -36,8 +36,11 @@ RETRY: Micros = 5 * SECOND
 _serials = UniqueIds()
 
 
-class JobWorker:
+class JobWorker(Worker):
     """Runs due jobs until it is stopped."""
+
+    log, label, failure = LOG, "looking for jobs", "looking for jobs failed and is tried again"
+    poll_seconds = 0.5
 
     def __init__(
         self,
@@ -49,39 +52,18 @@ class JobWorker:
         outage: Outage | None = None,
         sandbox: Sandbox | None = None,
     ) -> None:
+        super().__init__(outage)
         self._store = store
-        self._outage = outage or Outage()
         self._clock = clock
         self._sandbox = sandbox or Sandbox("jobs")
         self._kinds = {kind.name: kind for kind in kinds}
         self._keep_files: Micros = keep_files_us
         self._running: dict[int, asyncio.Task[None]] = {}
         """Jobs at work by client."""
-        self._wake_up = asyncio.Event()
-        self._stopping = False
-
-    def wake(self) -> None:
-        """Look for due jobs now."""
-        self._wake_up.set()
-
-    def stop(self) -> None:
-        """Finish the current steps, then return from `run`."""
-        self._stopping = True
-        self._wake_up.set()
 
     async def run(self) -> None:
-        """Run jobs until stopped."""
-        while not self._stopping:
-            self._wake_up.clear()
-            try:
-                await self._start_due()
-                self._outage.works(POLLING)
-            except Overloaded as error:
-                self._outage.waits(POLLING, error)
-            except Exception:
-                LOG.exception("looking for jobs failed and is tried again")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake_up.wait(), POLL_SECONDS)
+        """Run jobs until stopped, and their current steps to the end."""
+        await super().run()
         if self._running:
             await asyncio.wait([*self._running.values()])
 
@@ -96,26 +78,21 @@ class JobWorker:
         """Run one job to its end, if no other worker has it; return whether it was due."""
         return await self._take(client, job_id)
 
-    async def _start_due(self) -> None:
-        if len(self._running) >= MAX_JOBS:
-            return
-        for client, job_id in await self._store.read(due_jobs(self._clock(), 20)):
+    async def _round(self) -> float:
+        due = await self._store.read(due_jobs(self._clock(), 20)) if len(self._running) < MAX_JOBS else []
+        for client, job_id in due:
             if client not in self._running and len(self._running) < MAX_JOBS:
                 self._running[client] = task = asyncio.create_task(self._take_logged(client, job_id), name=f"job-{job_id}")
                 task.add_done_callback(lambda _, client=client: self._done(client))  # type: ignore[misc]
+        return self.poll_seconds
 
     def _done(self, client: int) -> None:
         del self._running[client]
-        self._wake_up.set()
+        self.wake()
 
     async def _take_logged(self, client: int, job_id: int) -> None:
-        try:
+        with self._attempt(CLAIMING, f"job {job_id} could not be given back; it continues when its lease ends"):
             await self._take(client, job_id)
-            self._outage.works(CLAIMING)
-        except Overloaded as error:
-            self._outage.waits(CLAIMING, error)
-        except Exception:
-            LOG.exception("job %d could not be given back; it continues when its lease ends", job_id)
 
     async def _take(self, client: int, job_id: int) -> bool:
         """Claim a job and run it; return whether it was due."""
@@ -129,7 +106,7 @@ class JobWorker:
         return True
 
     async def _run(self, job: Job, client: Client) -> None:
-        run = JobRun(job, client, self._store, self._clock, lambda: self._stopping, self._sandbox)
+        run = JobRun(job, client, self._store, self._clock, self._stopping.is_set, self._sandbox)
         renewing = asyncio.create_task(self._renew(job))
         try:
             kind = self._kinds.get(job.kind)

@@ -16,7 +16,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
 from touchbase.mcp.conversation import PARSE_ERROR, Conversation, Holder
-from touchbase.mcp.requests import Answer, Asked
+from touchbase.mcp.requests import InnerAnswer, InnerRequest
 
 PATH = "/mcp"
 PASSED_ON = (b"authorization", b"x-api-key", b"x-client-id", b"user-agent")
@@ -32,7 +32,7 @@ async def answer(call: Call) -> Response:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         wrong = {"code": PARSE_ERROR, "message": "the body is not JSON, or a text in it has half of a surrogate pair"}
         return Response(400, encode({"jsonrpc": "2.0", "id": None, "error": wrong}))
-    answered = await Conversation(holder, lambda asked: _ask(call, asked)).answer(message)
+    answered = await Conversation(holder, lambda request: _ask(call, request)).answer(message)
     if answered.message is None:
         return Response(answered.http_status)
     return Response(answered.http_status, msgspec.json.encode(answered.message), headers=[(b"cache-control", b"no-store")])
@@ -49,23 +49,23 @@ async def _holder(call: Call) -> Holder:
     key = key_from_headers({name: value for name, value in call.headers.items() if name in PASSED_ON})
     if key is None:
         raise Unauthorized("no API key was sent: set the header Authorization: Bearer tb_...")
-    found = await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
-    client = None if found.client is None else (await call.api.clients.by_number(found.client)).client_id
+    holder = await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+    client = None if holder.client is None else (await call.api.clients.by_number(holder.client)).client_id
     if client is None and named is not None:
         client = named.decode("latin-1")
-    return Holder(found.name, frozenset(key_scopes(found)), client, parts.version)
+    return Holder(holder.name, frozenset(key_scopes(holder)), client, parts.version)
 
 
-async def _ask(call: Call, asked: Asked) -> Answer:
+async def _ask(call: Call, request: InnerRequest) -> InnerAnswer:
     """Send a request of a tool through the whole application, as the caller: keys, scopes, limits and logs are those of any request."""
-    own = [(name, value) for name, value in call.scope["headers"] if name in PASSED_ON and not (name == CLIENT_ID and asked.client_id)]
-    if asked.client_id is not None:
-        own.append((CLIENT_ID, asked.client_id.encode("latin-1", "replace")))
+    own = [(name, value) for name, value in call.scope["headers"] if name in PASSED_ON and not (name == CLIENT_ID and request.client_id)]
+    if request.client_id is not None:
+        own.append((CLIENT_ID, request.client_id.encode("latin-1", "replace")))
     own.append((b"x-request-id", str(call.scope["touchbase.request_id"]).encode("ascii")))  # the log has a line for the caller's request
-    headers = [*own, *asked.headers, (b"content-type", b"application/json")]
-    sent = send_inner(call.api.application, asked.method, asked.path, asked.query_string, headers, asked.content, call.scope)
+    headers = [*own, *request.headers, (b"content-type", b"application/json")]
+    sent = send_inner(call.api.application, request.method, request.path, request.query_string, headers, request.content, call.scope)
     status, body = await sent
-    return Answer(status, msgspec.json.decode(body) if body else None)
+    return InnerAnswer(status, msgspec.json.decode(body) if body else None)
 
 
 ROUTES = [Route("POST", PATH, answer, scope="")]

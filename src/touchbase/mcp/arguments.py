@@ -80,7 +80,7 @@ class Explain(Which, kw_only=True):
     field: Annotated[str | None, Meta(description="One field, as `contact_status`; left out: all.")] = None
 
 
-class Match(OfClient, kw_only=True):
+class MatchRecords(OfClient, kw_only=True):
     """People or companies to look up."""
 
     kind: Kind = "contacts"
@@ -146,7 +146,7 @@ class Deliveries(OfClient, kw_only=True):
     cursor: Cursor = None
 
 
-class Replay(OfClient, kw_only=True):
+class ReplayDeliveries(OfClient, kw_only=True):
     """Which webhooks to apply again."""
 
     tool: Annotated[str | None, Meta(description="Only from this tool.")] = None

@@ -1,4 +1,4 @@
-"""Requests of tools to the HTTP interface, and what becomes of their responses."""
+"""Requests of tools to the HTTP interface, and their responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InnerRequest:
     """One request: its method, path, query, JSON body and further headers."""
 
     method: str
@@ -25,8 +25,8 @@ class Asked:
     @property
     def query_string(self) -> bytes:
         """The query, without parameters that are None; true and false as the interface writes them."""
-        given = {name: _text(value) for name, value in self.query.items() if value is not None}
-        return urlencode(given).encode()
+        parameters = {name: _text(value) for name, value in self.query.items() if value is not None}
+        return urlencode(parameters).encode()
 
     @property
     def content(self) -> bytes:
@@ -35,7 +35,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class InnerAnswer:
     """A response of the interface."""
 
     status: int
@@ -47,23 +47,23 @@ class Answer:
         return self.status >= 400
 
 
-Ask = Callable[[Asked], Awaitable[Answer]]
+Ask = Callable[[InnerRequest], Awaitable[InnerAnswer]]
 """Sends a request as the caller of the tool, with the same key."""
 
 
-class Refused(Exception):
-    """The interface refused a request of a tool; the tool's result has the reason and what to do next."""
+class RefusedRequest(Exception):
+    """The interface refused a request of a tool; the tool's result has the reason and the next step."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: InnerAnswer) -> None:
         super().__init__(answer.status)
         self.answer = answer
 
 
-async def value_of(ask: Ask, asked: Asked) -> Any:
-    """Return the value of the response; raises `Refused` for an error."""
-    answer = await ask(asked)
+async def value_of(ask: Ask, request: InnerRequest) -> Any:
+    """Return the value of the response; raises `RefusedRequest` for an error."""
+    answer = await ask(request)
     if answer.failed:
-        raise Refused(answer)
+        raise RefusedRequest(answer)
     return answer.value
 
 
@@ -85,18 +85,18 @@ NEXT: Mapping[int, str] = {
 UNAVAILABLE = "Call `health`; the same call may be repeated later."
 
 
-def refusal_text(answer: Answer) -> str:
+def refusal_text(answer: InnerAnswer) -> str:
     """Return why a request was refused, in the interface's words."""
     problem = answer.value if isinstance(answer.value, dict) else {}
     lines = [f"{answer.status} {problem.get('code', '')}: {problem.get('detail') or problem.get('title') or 'no reason given'}"]
-    for each in problem.get("errors") or []:
-        if (fault := f"{each.get('pointer', '')} {each.get('detail', '')}") not in lines[0]:  # a single fault is the detail already
+    for error in problem.get("errors") or []:
+        if (fault := f"{error.get('pointer', '')} {error.get('detail', '')}") not in lines[0]:  # a single fault is the detail already
             lines.append(f"- {fault}")
     if "existing_id" in problem:
         lines.append(f"existing_id: {problem['existing_id']}")
     return "\n".join(lines)
 
 
-def next_step(answer: Answer) -> str:
-    """Return what an agent should do after a refused request."""
+def next_step(answer: InnerAnswer) -> str:
+    """Return advice for an agent after a refused request."""
     return UNAVAILABLE if answer.status >= 500 else NEXT.get(answer.status, NEXT[400])

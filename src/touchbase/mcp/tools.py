@@ -1,4 +1,4 @@
-"""The tools: what each is for, which scope it needs, its arguments, and the requests that it makes."""
+"""The tools: purpose, scope, arguments, and requests of each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from touchbase.mcp import arguments as given
-from touchbase.mcp.requests import Ask, Asked, Json, value_of
+from touchbase.mcp import arguments as args
+from touchbase.mcp.requests import Ask, InnerRequest, Json, value_of
 
 READ, WRITE, ADMIN = "records:read", "records:write", "admin"
 NOT_WRITTEN = "Nothing was written: this was a dry run. Show it to the person, then call again with dry_run=false."
@@ -31,8 +31,8 @@ class Unclear(Exception):
 
 
 @dataclass(frozen=True)
-class Tool:
-    """One tool. `scope`: what the key needs to see and call it; empty: any key."""
+class AgentTool:
+    """A tool. `scope`: needed of the key to see and call it; empty: any key."""
 
     name: str
     title: str
@@ -46,10 +46,10 @@ class Tool:
     def schema(self) -> Json:
         """The JSON schema of the arguments, without references, which some agents do not follow."""
         _, components = msgspec.json.schema_components([self.arguments])
-        made = dict(components[self.arguments.__name__])
-        made.pop("title", None)
-        made.pop("description", None)
-        return {"type": "object", "properties": {}, **made}
+        schema = dict(components[self.arguments.__name__])
+        schema.pop("title", None)
+        schema.pop("description", None)
+        return {"type": "object", "properties": {}, **schema}
 
     @property
     def described(self) -> Json:
@@ -61,12 +61,14 @@ class Tool:
         }  # fmt: skip
 
 
-async def _describe(ask: Ask, asked: given.Describe) -> Json:
+async def _describe(ask: Ask, arguments: args.Describe) -> Json:
     async def of(what: str) -> Any:
-        return (await value_of(ask, Asked("GET", f"/public/v2/{what}/{asked.kind}", {"limit": 200}, client_id=asked.client_id)))["data"]
+        return (
+            await value_of(ask, InnerRequest("GET", f"/public/v2/{what}/{arguments.kind}", {"limit": 200}, client_id=arguments.client_id))
+        )["data"]
 
     return {
-        "kind": asked.kind,
+        "kind": arguments.kind,
         "statuses": await of("statuses"),
         "custom_fields": await of("custom-fields"),
         "filters": FILTERS.replace("\n", " "),
@@ -74,112 +76,122 @@ async def _describe(ask: Ask, asked: given.Describe) -> Json:
     }
 
 
-async def _find(ask: Ask, asked: given.Find) -> Any:
+async def _find(ask: Ask, arguments: args.Find) -> Any:
     body = {
         name: value
-        for name, value in msgspec.structs.asdict(asked).items()
+        for name, value in msgspec.structs.asdict(arguments).items()
         if value not in (None, {}) and name not in ("kind", "client_id")
     }
-    return await value_of(ask, Asked("POST", f"/public/v2/{asked.kind}/search", {"structure": "FLAT"}, body, asked.client_id))
+    return await value_of(
+        ask, InnerRequest("POST", f"/public/v2/{arguments.kind}/search", {"structure": "FLAT"}, body, arguments.client_id)
+    )
 
 
-async def _id_of(ask: Ask, asked: given.Which) -> int:
+async def _id_of(ask: Ask, arguments: args.Which) -> int:
     """Return the id of the record that the arguments name."""
-    if asked.id is not None:
-        return asked.id
-    item = {name: value for name in IDENTIFIERS if (value := getattr(asked, name)) is not None}
+    if arguments.id is not None:
+        return arguments.id
+    item = {name: value for name in IDENTIFIERS if (value := getattr(arguments, name)) is not None}
     if not item:
         raise Unclear(
             "no record is named", "Name it by id, or by email, linkedin_url or external_id, or a company by domain or external_id."
         )
-    found = await value_of(ask, Asked("POST", f"/public/v2/{asked.kind}/match", body={"items": [item]}, client_id=asked.client_id))
-    [entry] = found["data"]
+    answer = await value_of(
+        ask, InnerRequest("POST", f"/public/v2/{arguments.kind}/match", body={"items": [item]}, client_id=arguments.client_id)
+    )
+    [entry] = answer["data"]
     if "error" in entry:
         raise Unclear(entry["error"]["detail"], "Call `find` to see the records.")
     if entry["id"] is None:
         named = ", ".join(f"{name} {value}" for name, value in item.items())
-        raise Unclear(f"there is none of {asked.kind} with {named}", "Call `find` with q.")
+        raise Unclear(f"there is none of {arguments.kind} with {named}", "Call `find` with q.")
     return int(entry["id"])
 
 
-async def _get(ask: Ask, asked: given.Get) -> Json:
-    number = await _id_of(ask, asked)
-    path = f"/public/v2/{asked.kind}/{number}"
+async def _get(ask: Ask, arguments: args.Get) -> Json:
+    number = await _id_of(ask, arguments)
+    path = f"/public/v2/{arguments.kind}/{number}"
 
     async def more(path: str, **query: Any) -> Any:
-        return await value_of(ask, Asked("GET", path, query, client_id=asked.client_id))
+        return await value_of(ask, InnerRequest("GET", path, query, client_id=arguments.client_id))
 
-    made = {"record": await more(path, structure="FLAT", as_of=asked.as_of)}
-    if "timeline" in asked.include:
-        made["timeline"] = await more(f"{path}/timeline", limit=NEWEST)
-    if "messages" in asked.include and asked.kind == "contacts":
-        made["messages"] = await more("/public/v2/messages", contact_id=number, limit=NEWEST)
-    if "suppression" in asked.include:
-        made["suppression"] = await more(f"{path}/suppression")
-    return made
-
-
-async def _explain(ask: Ask, asked: given.Explain) -> Any:
-    path = f"/public/v2/{asked.kind}/{await _id_of(ask, asked)}/explain"
-    return await value_of(ask, Asked("GET", path, {"field": asked.field}, client_id=asked.client_id))
+    details = {"record": await more(path, structure="FLAT", as_of=arguments.as_of)}
+    if "timeline" in arguments.include:
+        details["timeline"] = await more(f"{path}/timeline", limit=NEWEST)
+    if "messages" in arguments.include and arguments.kind == "contacts":
+        details["messages"] = await more("/public/v2/messages", contact_id=number, limit=NEWEST)
+    if "suppression" in arguments.include:
+        details["suppression"] = await more(f"{path}/suppression")
+    return details
 
 
-async def _match(ask: Ask, asked: given.Match) -> Any:
-    return await value_of(ask, Asked("POST", f"/public/v2/{asked.kind}/match", body={"items": asked.items}, client_id=asked.client_id))
+async def _explain(ask: Ask, arguments: args.Explain) -> Any:
+    path = f"/public/v2/{arguments.kind}/{await _id_of(ask, arguments)}/explain"
+    return await value_of(ask, InnerRequest("GET", path, {"field": arguments.field}, client_id=arguments.client_id))
 
 
-async def _messages(ask: Ask, asked: given.Messages) -> Any:
-    query = msgspec.structs.asdict(asked)
-    return await value_of(ask, Asked("GET", "/public/v2/messages", query, client_id=query.pop("client_id")))
+async def _match(ask: Ask, arguments: args.MatchRecords) -> Any:
+    return await value_of(
+        ask, InnerRequest("POST", f"/public/v2/{arguments.kind}/match", body={"items": arguments.items}, client_id=arguments.client_id)
+    )
 
 
-async def _upsert(ask: Ask, asked: given.Upsert) -> Json:
-    query = {"match": asked.match, "dry_run": asked.dry_run or None, "structure": "FLAT"}
+async def _messages(ask: Ask, arguments: args.Messages) -> Any:
+    query = msgspec.structs.asdict(arguments)
+    return await value_of(ask, InnerRequest("GET", "/public/v2/messages", query, client_id=query.pop("client_id")))
+
+
+async def _upsert(ask: Ask, arguments: args.Upsert) -> Json:
+    query = {"match": arguments.match, "dry_run": arguments.dry_run or None, "structure": "FLAT"}
     strict = ((b"prefer", b"handling=strict"),)
-    answer = await value_of(ask, Asked("PUT", f"/public/v2/{asked.kind}", query, asked.record, asked.client_id, strict))
-    return _with_note(answer, asked.dry_run)
+    answer = await value_of(ask, InnerRequest("PUT", f"/public/v2/{arguments.kind}", query, arguments.record, arguments.client_id, strict))
+    return _with_note(answer, arguments.dry_run)
 
 
-async def _change_status(ask: Ask, asked: given.ChangeStatus) -> Json:
-    member = "contact_status" if asked.kind == "contacts" else "company_status"
-    query = {"dry_run": asked.dry_run or None, "structure": "FLAT"}
-    answer = await value_of(ask, Asked("PATCH", f"/public/v2/{asked.kind}/{asked.id}", query, {member: asked.status}, asked.client_id))
-    return _with_note(answer, asked.dry_run)
+async def _change_status(ask: Ask, arguments: args.ChangeStatus) -> Json:
+    member = "contact_status" if arguments.kind == "contacts" else "company_status"
+    query = {"dry_run": arguments.dry_run or None, "structure": "FLAT"}
+    answer = await value_of(
+        ask, InnerRequest("PATCH", f"/public/v2/{arguments.kind}/{arguments.id}", query, {member: arguments.status}, arguments.client_id)
+    )
+    return _with_note(answer, arguments.dry_run)
 
 
-async def _deliveries(ask: Ask, asked: given.Deliveries) -> Any:
-    query = msgspec.structs.asdict(asked)
+async def _deliveries(ask: Ask, arguments: args.Deliveries) -> Any:
+    query = msgspec.structs.asdict(arguments)
     query["client"] = query.pop("client_id")
-    return await value_of(ask, Asked("GET", "/admin/v1/deliveries", query))
+    return await value_of(ask, InnerRequest("GET", "/admin/v1/deliveries", query))
 
 
-async def _replay(ask: Ask, asked: given.Replay) -> Json:
-    body = {name: value for name, value in msgspec.structs.asdict(asked).items() if value is not None}
+async def _replay(ask: Ask, arguments: args.ReplayDeliveries) -> Json:
+    body = {name: value for name, value in msgspec.structs.asdict(arguments).items() if value is not None}
     if "client_id" in body:
         body["client"] = body.pop("client_id")
-    return _with_note(await value_of(ask, Asked("POST", "/admin/v1/deliveries/replay", body=body)), asked.dry_run)
+    return _with_note(await value_of(ask, InnerRequest("POST", "/admin/v1/deliveries/replay", body=body)), arguments.dry_run)
 
 
 def _with_note(answer: Any, dry_run: bool) -> Json:
     return {"note": NOT_WRITTEN, "would_be": answer} if dry_run else {"written": answer}
 
 
-async def _health(ask: Ask, asked: given.Nothing) -> Json:
-    ready = await ask(Asked("GET", "/health/ready"))
-    made: Json = {"can_write": ready.status == 200}
+async def _health(ask: Ask, arguments: args.Nothing) -> Json:
+    ready = await ask(InnerRequest("GET", "/health/ready"))
+    health: Json = {"can_write": ready.status == 200}
     for name, path in (("status", "/admin/v1/status"), ("webhooks", "/admin/v1/deliveries/counts")):
-        answer = await ask(Asked("GET", path))
+        answer = await ask(InnerRequest("GET", path))
         if not answer.failed:
-            made[name] = answer.value
-    return made
+            health[name] = answer.value
+    return health
 
 
-async def _summary(ask: Ask, asked: given.Summary) -> Json:
+async def _summary(ask: Ask, arguments: args.Summary) -> Json:
     async def report(name: str, **query: Any) -> Any:
-        return await value_of(ask, Asked("GET", f"/public/v2/reports/{name}", {"since": asked.since, **query}, client_id=asked.client_id))
+        return await value_of(
+            ask, InnerRequest("GET", f"/public/v2/reports/{name}", {"since": arguments.since, **query}, client_id=arguments.client_id)
+        )
 
     return {
-        "mails_and_replies": await report("campaigns", group_by=asked.group_by),
+        "mails_and_replies": await report("campaigns", group_by=arguments.group_by),
         "contacts_by_status": await report("contacts/statuses"),
     }
 
@@ -202,18 +214,18 @@ _REPLAY = """Applies stored webhooks again after a cause was mended; what is kno
 _HEALTH = """Whether the store can write, and for administrators its warnings and the webhooks by tool and state."""
 
 _ALL = [
-    Tool("describe", "Describe the data", _DESCRIBE, READ, given.Describe, _describe),
-    Tool("find", "Find records", _FIND, READ, given.Find, _find),
-    Tool("get", "Get one record", _GET, READ, given.Get, _get),
-    Tool("match", "Look up many", _MATCH, READ, given.Match, _match),
-    Tool("explain", "Explain a value", _EXPLAIN, READ, given.Explain, _explain),
-    Tool("messages", "List messages", _MESSAGES, READ, given.Messages, _messages),
-    Tool("summary", "Sum up", _SUMMARY, READ, given.Summary, _summary),
-    Tool("upsert", "Create or change a record", _UPSERT, WRITE, given.Upsert, _upsert, writes=True),
-    Tool("change_status", "Change a status", _CHANGE, WRITE, given.ChangeStatus, _change_status, writes=True),
-    Tool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, given.Deliveries, _deliveries),
-    Tool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, given.Replay, _replay, writes=True),
-    Tool("health", "Look at the service", _HEALTH, "", given.Nothing, _health),
+    AgentTool("describe", "Describe the data", _DESCRIBE, READ, args.Describe, _describe),
+    AgentTool("find", "Find records", _FIND, READ, args.Find, _find),
+    AgentTool("get", "Get one record", _GET, READ, args.Get, _get),
+    AgentTool("match", "Look up many", _MATCH, READ, args.MatchRecords, _match),
+    AgentTool("explain", "Explain a value", _EXPLAIN, READ, args.Explain, _explain),
+    AgentTool("messages", "List messages", _MESSAGES, READ, args.Messages, _messages),
+    AgentTool("summary", "Sum up", _SUMMARY, READ, args.Summary, _summary),
+    AgentTool("upsert", "Create or change a record", _UPSERT, WRITE, args.Upsert, _upsert, writes=True),
+    AgentTool("change_status", "Change a status", _CHANGE, WRITE, args.ChangeStatus, _change_status, writes=True),
+    AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, args.Deliveries, _deliveries),
+    AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, args.ReplayDeliveries, _replay, writes=True),
+    AgentTool("health", "Look at the service", _HEALTH, "", args.Nothing, _health),
 ]
-TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}
+TOOLS: Mapping[str, AgentTool] = {tool.name: tool for tool in _ALL}
 """By name, in the order in which agents see them; `whoami` is answered by the conversation, which knows the key."""

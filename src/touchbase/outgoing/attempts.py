@@ -17,10 +17,10 @@ from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.inbox.sql.queries import find_traces
-from touchbase.outgoing.content import Message, message_of, test_message
+from touchbase.outgoing.content import OutgoingMessage, message_of, test_message
 from touchbase.outgoing.filters import UnreadableFilter, wants
 from touchbase.outgoing.http_client import Answer
-from touchbase.outgoing.line import Item
+from touchbase.outgoing.line import WaitingEvent
 from touchbase.outgoing.models import (
     DELIVERED,
     DISABLED,
@@ -35,7 +35,7 @@ from touchbase.outgoing.models import (
     Installation,
 )
 from touchbase.outgoing.object_reader import ObjectReader
-from touchbase.outgoing.samples import Seen
+from touchbase.outgoing.samples import EventObjects
 from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.write_back import test_write, write_of
@@ -58,16 +58,16 @@ _SLASHES = re.compile(r"[/?&=]")
 DEFAULT_SLOW_DOWN: Micros = 5 * SECOND
 
 
-class Sends(Protocol):
+class PostsWebhooks(Protocol):
     """Sends a request to a URL."""
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
-        """Return what became of it; raises nothing."""
+        """Return the outcome; raises nothing."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FailedAttempt:
     """An attempt that failed."""
 
     retry_after: Micros = 0
@@ -77,24 +77,24 @@ class Fault:
     """State and reason, if the receiver wants nothing any more."""
 
 
-def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> Fault | None:
-    """Return what follows from an answer of an endpoint's receiver; None for a 2xx."""
+def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> FailedAttempt | None:
+    """Return the failure in an answer of an endpoint's receiver; None for a 2xx."""
     if answer.failure == SKIPPED:
         return None
     if answer.status is None:
-        return Fault()
+        return FailedAttempt()
     if 200 <= answer.status < 300:
         return None
     if answer.status == GONE and kind == WEBHOOK:  # Slack's word for a channel that is archived, perhaps not for ever
         reason = "the receiver answered 410 Gone: it wants no more events; resume the endpoint if that is not so"
-        return Fault(stop=(DISABLED, reason))
+        return FailedAttempt(stop=(DISABLED, reason))
     wait = min(LONGEST_RETRY_AFTER, int((retry_after_of(answer.headers, now) or 0) * SECOND))
     if answer.status in _SLOW_DOWN:
-        return Fault(wait or DEFAULT_SLOW_DOWN, slow_down=True)
-    return Fault(wait)
+        return FailedAttempt(wait or DEFAULT_SLOW_DOWN, slow_down=True)
+    return FailedAttempt(wait)
 
 
-def attempt_from(endpoint: Endpoint, message: Message, answer: Answer, at: Micros, sequence: int, number: int) -> Attempt:
+def attempt_from(endpoint: Endpoint, message: OutgoingMessage, answer: Answer, at: Micros, sequence: int, number: int) -> Attempt:
     """Return the record of an attempt."""
     outcome, took = answer.failure, answer.latency_us
     if not outcome and answer.status is not None:
@@ -106,7 +106,7 @@ def attempt_from(endpoint: Endpoint, message: Message, answer: Answer, at: Micro
 
 
 def without_secrets(text: str, endpoint: Endpoint) -> str:
-    """Return what a receiver answered without the endpoint's secrets, which it may repeat as they are, percent-encoded or in JSON."""
+    """Remove the endpoint's secrets from a receiver's answer, which may repeat them as they are, percent-encoded or in JSON."""
     parts = _secret_parts(tuple(secret.value for secret in endpoint.secrets)) if text else ()
     for _, pattern in parts:
         text = pattern.sub(STRUCK, text)
@@ -123,8 +123,8 @@ def without_secrets(text: str, endpoint: Endpoint) -> str:
 def _secret_parts(secrets: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the parts of secrets to strike, the longest first, each with the pattern of all its forms."""
     parts = [part for secret in secrets for part in (secret, urlsplit(secret).path, secret.removeprefix("whsec_"), *_SLASHES.split(secret))]
-    found = sorted({part for part in parts if len(part) >= SHORTEST_SECRET}, key=len, reverse=True)
-    return tuple((part, re.compile("".join(map(_in_any_form, part)), re.IGNORECASE)) for part in found)
+    secret_parts = sorted({part for part in parts if len(part) >= SHORTEST_SECRET}, key=len, reverse=True)
+    return tuple((part, re.compile("".join(map(_in_any_form, part)), re.IGNORECASE)) for part in secret_parts)
 
 
 def _in_any_form(letter: str) -> str:
@@ -159,7 +159,7 @@ class Outbox:
         self.sent = 0
         """Number of requests."""
 
-    async def send(self, endpoint: Endpoint, client_id: str, item: Item) -> tuple[Attempt, Answer] | None:
+    async def send(self, endpoint: Endpoint, client_id: str, item: WaitingEvent) -> tuple[Attempt, Answer] | None:
         """Send an event; None if the endpoint does not want it, or if it is not in the log any more. Raises `UnreadableFilter`."""
         event = item.event or await self._event(endpoint.client, item.sequence)
         if event is None:
@@ -178,21 +178,21 @@ class Outbox:
         """Send a test."""
         return await self._attempt(endpoint, await self._test_message(endpoint, client_id), 0, 1)
 
-    async def preview(self, endpoint: Endpoint, client_id: str, sequence: int | None) -> Message | None:
-        """Return the message about an event, or that of a test, and send nothing; None if the log does not have the event."""
+    async def preview(self, endpoint: Endpoint, client_id: str, sequence: int | None) -> OutgoingMessage | None:
+        """Return the message about an event, or of a test, without sending it; None if the log does not have the event."""
         if sequence is None:
             return await self._test_message(endpoint, client_id, is_preview=True)
         if (event := await self._event(endpoint.client, sequence)) is None:
             return None
         return await self._message(endpoint, client_id, event)
 
-    async def _message(self, endpoint: Endpoint, client_id: str, event: LoggedEvent) -> Message:
+    async def _message(self, endpoint: Endpoint, client_id: str, event: LoggedEvent) -> OutgoingMessage:
         if endpoint.kind != HUBSPOT:
-            return message_of(endpoint, client_id, event, await self._seen(endpoint, event), await self._placed(endpoint))
+            return message_of(endpoint, client_id, event, await self._event_objects(endpoint, event), await self._placed(endpoint))
         contact = None if event.record_id is None else await self._show.record(self._store, endpoint.client, (CONTACT, event.record_id))
         return await write_of(self._store, endpoint, event, contact)
 
-    async def _test_message(self, endpoint: Endpoint, client_id: str, *, is_preview: bool = False) -> Message:
+    async def _test_message(self, endpoint: Endpoint, client_id: str, *, is_preview: bool = False) -> OutgoingMessage:
         if endpoint.kind != HUBSPOT:
             return test_message(endpoint, client_id, self._clock(), await self._placed(endpoint))
         return await test_write(self._store, endpoint, is_preview=is_preview)
@@ -219,18 +219,18 @@ class Outbox:
             return f"its filter is not valid now: {error}"
         return "it gets the reply with its text, as message.received" if await self._is_told(endpoint, event) else ""
 
-    async def _seen(self, endpoint: Endpoint, event: LoggedEvent) -> Seen:
-        """Return what an event is about; for people also the records of its person and company."""
+    async def _event_objects(self, endpoint: Endpoint, event: LoggedEvent) -> EventObjects:
+        """Return an event's object; for people also the records of its person and company."""
         client = endpoint.client
         shown = await self._objects.of(client, event)
         if endpoint.kind == WEBHOOK or event.record_id is None:
-            return Seen(shown)
+            return EventObjects(shown)
         if event.record_kind != CONTACT:
-            return Seen(shown, None, shown)
+            return EventObjects(shown, None, shown)
         person = await self._show.record(self._store, client, (CONTACT, event.record_id))
         company = (person or {}).get("company_id")
         firm = None if company is None else await self._show.record(self._store, client, (COMPANY, company))
-        return Seen(shown, person, firm)
+        return EventObjects(shown, person, firm)
 
     async def _is_told(self, endpoint: Endpoint, event: LoggedEvent) -> bool:
         """Return whether people get a reply with its text, as an event of its own of the same transaction."""
@@ -239,12 +239,12 @@ class Outbox:
         page = await self._store.read(
             list_logged_events(endpoint.client, max(0, event.sequence - NEAR), 2 * NEAR, [EventType.MESSAGE_RECEIVED])
         )
-        return any(one.record_id == event.record_id and one.at == event.at for one in page.events)
+        return any(logged.record_id == event.record_id and logged.at == event.at for logged in page.events)
 
     async def _traced(
-        self, tracing: Tracing, endpoint: Endpoint, client_id: str, event: LoggedEvent, message: Message, number: int
+        self, tracing: Tracing, endpoint: Endpoint, client_id: str, event: LoggedEvent, message: OutgoingMessage, number: int
     ) -> tuple[Attempt, Answer]:
-        """Attempt with a span, below that of the newest webhook that caused the event if it was recorded."""
+        """Attempt with a span, below the newest causing webhook's if it was recorded."""
         about: dict[str, str | int] = {
             "client_id": client_id, "touchbase.endpoint": endpoint.id, "touchbase.event": event_id(event.sequence),
             "touchbase.event_type": event.type, "http.request.resend_count": number - 1,
@@ -257,7 +257,7 @@ class Outbox:
         return attempt, answer
 
     async def _attempt(
-        self, endpoint: Endpoint, message: Message, sequence: int, number: int, more: Mapping[str, str] = NO_HEADERS
+        self, endpoint: Endpoint, message: OutgoingMessage, sequence: int, number: int, more: Mapping[str, str] = NO_HEADERS
     ) -> tuple[Attempt, Answer]:
         at = self._clock()
         self.sent += message.answer is None

@@ -15,7 +15,7 @@ from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.models import CLOUDEVENTS, SLACK, WEBHOOK, Endpoint, Installation
 from touchbase.outgoing.notices import REPLIES, TEST_ID, notice_of, values_of
-from touchbase.outgoing.samples import Seen, sample
+from touchbase.outgoing.samples import EventObjects, sample
 from touchbase.outgoing.signatures import signature_headers
 from touchbase.outgoing.slack import slack_body
 
@@ -26,7 +26,7 @@ TEST = "endpoint.test"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class OutgoingMessage:
     """A request before it is signed: the same id and body for each attempt of an unchanged object."""
 
     id: str
@@ -45,61 +45,63 @@ class Message:
         return {**self.headers, **signature_headers(endpoint.signing(now), self.id, now, self.body)}
 
 
-def message_of(endpoint: Endpoint, client_id: str, event: LoggedEvent, seen: Seen, place: Installation) -> Message:
+def message_of(endpoint: Endpoint, client_id: str, event: LoggedEvent, objects: EventObjects, place: Installation) -> OutgoingMessage:
     """Return the message about an event."""
-    shown = seen.object
+    shown = objects.object
     if shown is not None and endpoint.fields:
         shown = {name: value for name, value in shown.items() if name == "id" or name in endpoint.fields}
-    made = envelope(event, client_id, shown)
+    content = envelope(event, client_id, shown)
     # An event's id is unique within its client only, and an endpoint's everywhere.
-    message_id = f"{made['data']['id']}_{endpoint.id}"
+    message_id = f"{content['data']['id']}_{endpoint.id}"
     if endpoint.kind != WEBHOOK:
-        return _notice(endpoint, message_id, made, seen, place)
+        return _notice(endpoint, message_id, content, objects, place)
     subject = None if event.record_id is None else f"{event.type.partition('.')[0]}/{event.record_id}"
-    return _message(endpoint, message_id, made, subject)
+    return _message(endpoint, message_id, content, subject)
 
 
-def test_message(endpoint: Endpoint, client_id: str, now: Micros, place: Installation) -> Message:
+def test_message(endpoint: Endpoint, client_id: str, now: Micros, place: Installation) -> OutgoingMessage:
     """Return the message of a test send. People get one about an event of a type that they will get, of a fictitious person."""
     message_id = f"test_{token_hex(12)}"
     if endpoint.kind != WEBHOOK:
-        made, seen = sample((*endpoint.types, *REPLIES)[0], client_id, now)
-        return _notice(endpoint, message_id, made, seen, place)
+        sample_envelope, objects = sample((*endpoint.types, *REPLIES)[0], client_id, now)
+        return _notice(endpoint, message_id, sample_envelope, objects, place)
     data = {"id": TEST_ID, "client_id": client_id, "object": {"endpoint_id": endpoint.id}}
-    made = {"id": TEST_ID, "type": TEST, "timestamp": to_text(now), "data": data}
-    return _message(endpoint, message_id, made, None)
+    sample_envelope = {"id": TEST_ID, "type": TEST, "timestamp": to_text(now), "data": data}
+    return _message(endpoint, message_id, sample_envelope, None)
 
 
-def _notice(endpoint: Endpoint, message_id: str, made: dict[str, Any], seen: Seen, place: Installation) -> Message:
-    notice = notice_of(made, seen.contact, seen.company, place)
-    values = values_of(made, seen.contact, seen.company, notice)
+def _notice(endpoint: Endpoint, message_id: str, envelope: dict[str, Any], objects: EventObjects, place: Installation) -> OutgoingMessage:
+    notice = notice_of(envelope, objects.contact, objects.company, place)
+    values = values_of(envelope, objects.contact, objects.company, notice)
     subject, text = (endpoint.settings.get(name, "") for name in ("template_subject", "template"))
     if endpoint.kind == SLACK:
-        return Message(message_id, made["type"], json.encode(slack_body(notice, text, values)), {"content-type": "application/json"})
+        return OutgoingMessage(
+            message_id, envelope["type"], json.encode(slack_body(notice, text, values)), {"content-type": "application/json"}
+        )
     source = mail_source(message_id, endpoint.created_us, place.mail_from, endpoint.settings["to"], notice, (subject, text), values)
-    return Message(message_id, made["type"], source)
+    return OutgoingMessage(message_id, envelope["type"], source)
 
 
-def _message(endpoint: Endpoint, message_id: str, made: dict[str, Any], subject: str | None) -> Message:
+def _message(endpoint: Endpoint, message_id: str, envelope: dict[str, Any], subject: str | None) -> OutgoingMessage:
     media = "application/json"
     if endpoint.format == CLOUDEVENTS:
         media = "application/cloudevents+json"
-        data = made["data"]
-        made = {
-            "specversion": "1.0", "id": message_id, "source": f"/clients/{data['client_id']}", "type": made["type"],
-            "time": made["timestamp"], "datacontenttype": "application/json", "subject": subject, "data": data,
+        data = envelope["data"]
+        envelope = {
+            "specversion": "1.0", "id": message_id, "source": f"/clients/{data['client_id']}", "type": envelope["type"],
+            "time": envelope["timestamp"], "datacontenttype": "application/json", "subject": subject, "data": data,
         }  # fmt: skip
         if subject is None:
-            del made["subject"]
-    body = json.encode(made)
+            del envelope["subject"]
+    body = json.encode(envelope)
     if len(body) > MAX_BODY_BYTES:
-        body = json.encode(cut_envelope(made))
-    return Message(message_id, made["type"], body, {"content-type": media})
+        body = json.encode(cut_envelope(envelope))
+    return OutgoingMessage(message_id, envelope["type"], body, {"content-type": media})
 
 
-def cut_envelope(made: dict[str, Any]) -> dict[str, Any]:
+def cut_envelope(envelope: dict[str, Any]) -> dict[str, Any]:
     """Return an envelope with the object cut to its id, and `changed` to names."""
-    data = made["data"]
+    data = envelope["data"]
     shown = data.get("object")
     ids = {"id": shown["id"]} if isinstance(shown, dict) and "id" in shown else None
-    return {**made, "data": {**data, "object": ids, "changed": dict.fromkeys(data.get("changed", {})), "truncated": True}}
+    return {**envelope, "data": {**data, "object": ids, "changed": dict.fromkeys(data.get("changed", {})), "truncated": True}}

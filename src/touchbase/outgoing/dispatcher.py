@@ -17,14 +17,14 @@ from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.queries import find_new_events, list_newest_events
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
-from touchbase.outgoing.attempts import Fault, Outbox, Sends, judged, warn_of_trimmed
+from touchbase.outgoing.attempts import FailedAttempt, Outbox, PostsWebhooks, judged, warn_of_trimmed
 from touchbase.outgoing.filters import UnreadableFilter
 from touchbase.outgoing.http_client import Answer
-from touchbase.outgoing.line import Item, Line
+from touchbase.outgoing.line import EndpointQueue, WaitingEvent
 from touchbase.outgoing.log_reader import LogReader
 from touchbase.outgoing.models import NOWHERE, PAUSED, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
-from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds, logged
+from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
 from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
@@ -33,6 +33,7 @@ from touchbase.sql.store import Store
 from touchbase.tracing.interface import Tracing
 
 LOG = logging.getLogger("touchbase.outgoing")
+LEAVING = "leaving outgoing webhooks to other processes"
 LEASE: Micros = 10 * SECOND
 RENEW_SECONDS = 3.0
 MARGIN: Micros = SECOND
@@ -45,13 +46,15 @@ GRACE_SECONDS = 5.0
 """Time that requests in progress get when the process stops."""
 
 
-class Dispatcher:
+class Dispatcher(SignalledWorker):
     """Sends until it is stopped."""
+
+    log, label, failure = LOG, "a round of outgoing webhooks", "a round of outgoing webhooks failed and will be retried"
 
     def __init__(
         self,
         store: Store,
-        client: Sends,
+        client: PostsWebhooks,
         clock: Clock,
         show: Shown,
         *,
@@ -60,7 +63,7 @@ class Dispatcher:
         tracing: Tracing | None = None,
         outage: Outage | None = None,
     ) -> None:
-        self._outage = outage or Outage()
+        super().__init__(outage)
         self._store = store
         self._clock = clock
         self._outbox = Outbox(store, client.post, clock, show, place, tracing)
@@ -72,40 +75,41 @@ class Dispatcher:
         self._surplus: frozenset[int] = frozenset()
         """Shards of this process that another one is to have: nothing more is sent for them."""
         self._until: Micros = 0
-        self._lines: dict[Key, Line] = {}
-        self._closing: dict[Key, Line] = {}
+        self._lines: dict[Key, EndpointQueue] = {}
+        self._closing: dict[Key, EndpointQueue] = {}
         self._versions: dict[Key, int] = {}
         self._of_client: dict[int, set[Key]] = {}
         self._newest: dict[int, int] = {}
-        self._busy: dict[Key, Line] = {}
+        self._busy: dict[Key, EndpointQueue] = {}
         self._slots = Slots(self._start)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._rounds = Rounds(lambda: bool(self._lines))
-        self._stopping = False
         self._next_lead = self._next_poll = 0.0
 
     def wake(self) -> None:
         """Look for changed endpoints and new events now."""
         self._next_poll = 0.0
-        self._rounds.wake()
+        super().wake()
 
     def stop(self) -> None:
-        """Send nothing more; `run` gives requests in progress some time, stores what became of them, and returns."""
-        self._stopping = True
-        self._rounds.stop()
+        """Begin no request; `run` gives those in progress some time, stores their results, and returns."""
+        super().stop()
         self._results.stop()
+
+    def wants_events(self) -> bool:
+        """Return whether there are endpoints."""
+        return bool(self._lines)
 
     async def run(self) -> None:
         """Send until stopped."""
         storing = asyncio.create_task(self._results.run(), name="webhook-results")
         try:
-            await self._rounds.run(lambda: logged(self._round, "a round of outgoing webhooks", self._outage))
+            await super().run()
         finally:
             await self._end()
             await storing
 
     async def drain(self) -> int:
-        """Send what is due now; return the number of requests."""
+        """Send due requests; return their number."""
         before = self._outbox.sent
         while True:
             self._next_poll = self._next_lead = 0.0
@@ -122,7 +126,7 @@ class Dispatcher:
         at = time.monotonic()
         if at >= self._next_lead:
             await self._lead()
-        polls, has_logged = at >= self._next_poll, self._rounds.take_signal()
+        polls, has_logged = at >= self._next_poll, self.take_signal()
         pause = POLL_SECONDS if self._lines or self._closing else UNUSED_POLL_SECONDS
         if polls:
             self._next_poll = at + pause
@@ -136,17 +140,17 @@ class Dispatcher:
                 del self._busy[key]
             else:
                 due = min(due, self._pump(line, now) or due)
-        return self._rounds.plan(due, now)
+        return self.plan(due, now)
 
     async def _lead(self) -> None:
         now = self._clock()
         given_back = frozenset() if any(self._is_surplus(key) for key in (*self._lines, *self._closing)) else self._surplus
-        found = await self._store.write(lead_shards(self._token, now, now + LEASE, given_back))
+        lead = await self._store.write(lead_shards(self._token, now, now + LEASE, given_back))
         self._until, self._next_lead = now + LEASE - MARGIN, time.monotonic() + RENEW_SECONDS
-        self._shards = found.shards
-        self._surplus = frozenset(sorted(found.shards)[found.fair :])
+        self._shards = lead.shards
+        self._surplus = frozenset(sorted(lead.shards)[lead.fair :])
         for key in [*self._lines]:
-            if key[0] % SHARDS not in found.shards or self._is_surplus(key):
+            if key[0] % SHARDS not in lead.shards or self._is_surplus(key):
                 self._close(key)
 
     def _is_surplus(self, key: Key) -> bool:
@@ -175,7 +179,7 @@ class Dispatcher:
         for served in await self._store.read(read_served(client, ids)):
             key = (client, served.endpoint.id)
             if (line := self._lines.get(key)) is None:
-                line = self._lines[key] = Line(served, self._clock())
+                line = self._lines[key] = EndpointQueue(served, self._clock())
                 self._of_client.setdefault(client, set()).add(key)
                 self._newest[client] = min(self._newest.get(client, line.read), line.read)
             else:
@@ -183,8 +187,8 @@ class Dispatcher:
             self._versions[key] = served.endpoint.version
             self._busy[key] = line
 
-    def _leave(self, line: Line) -> None:
-        """Serve an endpoint no more, unless it was loaded again."""
+    def _leave(self, line: EndpointQueue) -> None:
+        """Stop serving an endpoint, unless it was loaded again."""
         key = (line.endpoint.client, line.endpoint.id)
         if self._lines.get(key) is line:
             self._close(key)
@@ -202,20 +206,20 @@ class Dispatcher:
     async def _look(self) -> None:
         """Find clients with new events."""
         if len(self._newest) <= FEW_CLIENTS:
-            found = await self._store.read(find_new_events(dict(self._newest)))
+            newest_by_client = await self._store.read(find_new_events(dict(self._newest)))
         else:
             every = await self._store.read(list_newest_events())
-            found = {client: newest for client, newest in every.items() if newest > self._newest.get(client, newest)}
-        for client, newest in found.items():
+            newest_by_client = {client: newest for client, newest in every.items() if newest > self._newest.get(client, newest)}
+        for client, newest in newest_by_client.items():
             if client in self._newest:
                 self._newest[client] = newest
                 for key in self._of_client[client]:
                     self._lines[key].newest = newest
                     self._busy[key] = self._lines[key]
 
-    def _pump(self, line: Line, now: Micros) -> Micros | None:
-        """Begin what may begin for one endpoint; return when something more may, if time alone decides it."""
-        if self._stopping or now >= self._until:
+    def _pump(self, line: EndpointQueue, now: Micros) -> Micros | None:
+        """Begin due requests of one endpoint; return the next time at which another may begin, if time alone decides it."""
+        if self._stopping.is_set() or now >= self._until:
             return None
         if line.wants_events(now):
             line.is_reading = True
@@ -226,7 +230,7 @@ class Dispatcher:
             at = line.next_time()
         return at if at is not None and at > now else None
 
-    async def _read_log(self, line: Line) -> None:
+    async def _read_log(self, line: EndpointQueue) -> None:
         try:
             page = await self._log.after(line.endpoint, line.read)
             warn_of_trimmed(line.endpoint, line.read, page.oldest)
@@ -237,12 +241,12 @@ class Dispatcher:
             self._outage.waits("reading events", error)
         finally:
             line.is_reading = False
-        self._rounds.hasten(self._pump(line, self._clock()))
+        self.hasten(self._pump(line, self._clock()))
 
-    def _start(self, line: Line) -> bool:
+    def _start(self, line: EndpointQueue) -> bool:
         """Begin one request of an endpoint, if it may; return whether it did."""
         now = self._clock()
-        item = None if self._stopping or now >= self._until else line.take(now)
+        item = None if self._stopping.is_set() or now >= self._until else line.take(now)
         if item is None:
             return False
         self._spawn(self._send(line, item))
@@ -253,10 +257,10 @@ class Dispatcher:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _send(self, line: Line, item: Item) -> None:
+    async def _send(self, line: EndpointQueue, item: WaitingEvent) -> None:
         with self._slots.taken():
             try:
-                found = await self._outbox.send(line.endpoint, line.client_id, item)
+                attempt_made = await self._outbox.send(line.endpoint, line.client_id, item)
             except asyncio.CancelledError:
                 line.give_back(item)
                 raise
@@ -275,20 +279,20 @@ class Dispatcher:
                 line.give_back(item, self._clock() + SECOND)
                 return
         self._outage.works("sending webhooks")
-        self._note(line, item, found)
+        self._note(line, item, attempt_made)
         if line.has_news or line.may_advance(self._clock()):
             self._results.of(line)
-        self._rounds.hasten(self._pump(line, self._clock()))
+        self.hasten(self._pump(line, self._clock()))
 
-    def _note(self, line: Line, item: Item, found: tuple[Attempt, Answer] | None) -> None:
-        if found is None:
+    def _note(self, line: EndpointQueue, item: WaitingEvent, outcome: tuple[Attempt, Answer] | None) -> None:
+        if outcome is None:
             line.skip(item)
             return
-        (attempt, answer), now = found, self._clock()
+        (attempt, answer), now = outcome, self._clock()
         self._metrics.count(WEBHOOK_ATTEMPTS, attempt.outcome)
         self._metrics.observe(WEBHOOK_ATTEMPT_DURATION, answer.latency_us / SECOND)
         verdict = judged(answer, now, line.endpoint.kind)
-        if not isinstance(verdict, Fault):
+        if not isinstance(verdict, FailedAttempt):
             (line.succeeded if answer.status is not None else line.skip)(item, attempt, now)
             return
         was = line.state
@@ -308,8 +312,7 @@ class Dispatcher:
         for line in self._lines.values():
             if line.has_news or line.read > line.stored:
                 self._results.of(line)
-        await logged(self._results.flush, STORING, self._outage)
-        await logged(self._give_back, "leaving outgoing webhooks to other processes", self._outage)
-
-    async def _give_back(self) -> float:
-        return float(len((await self._store.write(lead_shards(self._token, self._clock(), 0, leaving=True))).shards))
+        with self._attempt(STORING, f"{STORING} failed and will be retried"):
+            await self._results.flush()
+        with self._attempt(LEAVING, f"{LEAVING} failed and will be retried"):
+            await self._store.write(lead_shards(self._token, self._clock(), 0, leaving=True))

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from touchbase.common.url_origin import origin_of
 from touchbase.connections.tools import FetchFailed
 from touchbase.enrichment.http_client import CheckedBackend, certificates
-from touchbase.outgoing.http_connection import Connection, ConnectionLost, Response
+from touchbase.outgoing.http_connection import ConnectionLost, OutgoingConnection, ReceivedResponse
 from touchbase.outgoing.models import RESPONSE_BYTES, TIMEOUT, UNREACHABLE
 
 SECONDS = 15.0
@@ -34,7 +34,7 @@ Origin = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request: a response, or why there is none."""
+    """Outcome of a request: a response, or the reason why there is none."""
 
     latency_us: int
     status: int | None = None
@@ -69,7 +69,7 @@ class Host:
     slots: asyncio.Semaphore
     users: int = 0
     """Requests that wait or are in progress."""
-    waiting: list[tuple[float, Connection]] = field(default_factory=list)
+    waiting: list[tuple[float, OutgoingConnection]] = field(default_factory=list)
     """Open connections without a request, and since when."""
 
 
@@ -78,11 +78,11 @@ class WebhookClient:
 
     def __init__(self, agent: str, allowed: Collection[str] = ()) -> None:
         self._agent = agent
-        self._allowed = {origin_of(one) for one in allowed}
+        self._allowed = {origin_of(origin) for origin in allowed}
         hosts = frozenset((host, port) for _, host, port in self._allowed)
         self._network = CheckedBackend(hosts, "correct the URL of the endpoint", "TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS")
         self._hosts: dict[Origin, Host] = {}
-        self._open: set[Connection] = set()
+        self._open: set[OutgoingConnection] = set()
         self._waiting = 0
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -105,7 +105,7 @@ class WebhookClient:
             return failed(UNREACHABLE, f"{origin[1]} may be reached by https only")
         try:
             async with asyncio.timeout(SECONDS):
-                found = await self._post(origin, self._head(start, headers, body) + body)
+                answer = await self._post(origin, self._head(start, headers, body) + body)
         except TimeoutError:
             return failed(TIMEOUT, f"no response within {SECONDS:g} seconds")
         except FetchFailed as error:
@@ -113,8 +113,8 @@ class WebhookClient:
         except (ConnectionLost, OSError) as error:
             why = str(error) if isinstance(error, ConnectionLost) else f"{type(error).__name__} {error}".strip()
             return failed(UNREACHABLE, f"{origin[1]} cannot be reached: {why}"[:200])
-        text = found.body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
-        return Answer(int((time.perf_counter() - began) * 1e6), found.status, found.headers, text)
+        text = answer.body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
+        return Answer(int((time.perf_counter() - began) * 1e6), answer.status, answer.headers, text)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -131,7 +131,7 @@ class WebhookClient:
         fixed = f"user-agent: {self._agent}\r\naccept-encoding: identity\r\ncontent-length: {len(body)}\r\n"
         return f"{start}{fixed}{''.join(lines)}\r\n".encode("latin-1", "replace")
 
-    async def _post(self, origin: Origin, request: bytes) -> Response:
+    async def _post(self, origin: Origin, request: bytes) -> ReceivedResponse:
         """Send a request, over a connection that waits if there is one."""
         host = self._hosts.get(origin)
         if host is None:
@@ -145,7 +145,7 @@ class WebhookClient:
             if not host.users and not host.waiting and self._hosts.get(origin) is host:
                 del self._hosts[origin]
 
-    async def _post_to(self, host: Host, origin: Origin, request: bytes) -> Response:
+    async def _post_to(self, host: Host, origin: Origin, request: bytes) -> ReceivedResponse:
         if (connection := self._take(host)) is not None:
             try:
                 return await self._exchange(host, connection, request)
@@ -155,7 +155,7 @@ class WebhookClient:
                     raise
         return await self._exchange(host, await self._connect(origin), request)
 
-    async def _exchange(self, host: Host, connection: Connection, request: bytes) -> Response:
+    async def _exchange(self, host: Host, connection: OutgoingConnection, request: bytes) -> ReceivedResponse:
         try:
             response = await connection.request(request)
         except BaseException:
@@ -170,7 +170,7 @@ class WebhookClient:
             self._drop(connection)
         return response
 
-    def _take(self, host: Host) -> Connection | None:
+    def _take(self, host: Host) -> OutgoingConnection | None:
         """Take a connection that waits, the one used last first: the others may then become too old."""
         while host.waiting:
             connection = host.waiting.pop()[1]
@@ -180,7 +180,7 @@ class WebhookClient:
             self._drop(connection)
         return None
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: OutgoingConnection) -> None:
         connection.close()
         self._open.discard(connection)
 
@@ -200,7 +200,7 @@ class WebhookClient:
         if self._waiting:
             self._sweep = asyncio.get_running_loop().call_later(KEEPALIVE / 2, self._close_old)
 
-    async def _connect(self, origin: Origin) -> Connection:
+    async def _connect(self, origin: Origin) -> OutgoingConnection:
         """Open a connection to a checked address, so that a second DNS response cannot redirect it."""
         scheme, host, port = origin
         loop, tls = asyncio.get_running_loop(), certificates() if scheme == "https" else None
@@ -208,7 +208,9 @@ class WebhookClient:
         for number, address in enumerate(addresses, 1):
             try:
                 async with asyncio.timeout(CONNECT_SECONDS):
-                    _, connection = await loop.create_connection(Connection, address, port, ssl=tls, server_hostname=host if tls else None)
+                    _, connection = await loop.create_connection(
+                        OutgoingConnection, address, port, ssl=tls, server_hostname=host if tls else None
+                    )
             except OSError as error:
                 if number == len(addresses):
                     why = str(error) or f"no connection within {CONNECT_SECONDS:g} seconds"
@@ -219,4 +221,4 @@ class WebhookClient:
         raise ConnectionLost("its name has no address")
 
 
-_NO_BREAKS = {ord(one): " " for one in "\r\n\0"}
+_NO_BREAKS = {ord(character): " " for character in "\r\n\0"}

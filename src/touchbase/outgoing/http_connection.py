@@ -22,7 +22,7 @@ class ConnectionLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class ReceivedResponse:
     """A response, perhaps without the end of its body."""
 
     status: int
@@ -31,13 +31,13 @@ class Response:
     body: bytes
 
 
-class Connection(asyncio.Protocol):
+class OutgoingConnection(asyncio.Protocol):
     """An open connection; asyncio calls the methods of the protocol, httptools the ones that begin with `on_`."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._parser = HttpResponseParser(self)
-        self._response: asyncio.Future[Response] | None = None
+        self._response: asyncio.Future[ReceivedResponse] | None = None
         self._is_kept = True
         self._expect()
 
@@ -53,7 +53,7 @@ class Connection(asyncio.Protocol):
         """Whether another request can be sent."""
         return self._is_kept and self._response is None and self._transport is not None and not self._transport.is_closing()
 
-    async def request(self, data: bytes) -> Response:
+    async def request(self, data: bytes) -> ReceivedResponse:
         """Send a request and return its response. Raises `ConnectionLost`."""
         if self._transport is None or not self.is_usable:
             raise ConnectionLost("the connection was closed", has_begun=False)
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
                 self._fail(f"the head of the response is longer than {READ_BYTES} bytes")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a response whose end is that of the connection; fail one that is cut."""
+        """End a response that lasts until the connection closes; fail one that is cut."""
         self._is_kept = False
         has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
         if self._has_head and not has_length and exc is None:
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
 
     def _finish(self) -> None:
         if self._response is not None and not self._response.done():
-            self._response.set_result(Response(self._parser.get_status_code(), self._headers, b"".join(self._body)))
+            self._response.set_result(ReceivedResponse(self._parser.get_status_code(), self._headers, b"".join(self._body)))
 
     def _fail(self, why: str) -> None:
         self._is_kept = False

@@ -1,4 +1,4 @@
-"""HubSpot's words for write-back: requests of its API, and what its responses mean.
+"""HubSpot's words for write-back: requests of its API, and meanings of its responses.
 
 Reference: developers.hubspot.com, CRM objects (update a contact), properties (read one), usage guidelines (rate limits), read 2026-11-26.
 """
@@ -54,12 +54,12 @@ def requests_of(target: str, connection: Connection, body: bytes) -> list[ApiReq
     if place == _PROPERTY:
         return [ApiRequest("GET", f"/crm/v3/properties/contacts/{names}", headers)]
     headers["content-type"] = "application/json"
-    return [ApiRequest("PATCH", f"{_CONTACTS}/{one}", headers, body) for one in names.split(",")]
+    return [ApiRequest("PATCH", f"{_CONTACTS}/{name}", headers, body) for name in names.split(",")]
 
 
 def paths_of(target: str) -> list[str]:
     """Return the method and path of each request of a write."""
-    return [f"PATCH {_CONTACTS}/{one}" for one in target.rpartition("/")[2].split(",")]
+    return [f"PATCH {_CONTACTS}/{number}" for number in target.rpartition("/")[2].split(",")]
 
 
 def status_body(name: str, status: str | None, values: Mapping[str, str]) -> bytes:
@@ -73,7 +73,7 @@ def is_gone(response: ApiResponse) -> bool:
 
 
 def advice(request: ApiRequest, response: ApiResponse) -> str:
-    """Return what a person can do about a response; empty where HubSpot's own words say it."""
+    """Return advice for a person about a response; empty if HubSpot's own words have it."""
     if response.status == 401:
         return "HubSpot refuses the access token of the connection: give it a new one"
     if response.status == 403:
@@ -89,8 +89,8 @@ def headers_of(response: ApiResponse) -> Mapping[str, str]:
     """Return the headers; a 429 gets a `Retry-After` by the limit that HubSpot names, if it has none."""
     if response.status != _TOO_MANY or "retry-after" in response.headers:
         return response.headers
-    given = response.headers.get(_INTERVAL, "")
-    seconds = -(-int(given) // 1_000) if given.isascii() and given.isdigit() and len(given) < 10 else LIMIT_SECONDS
+    interval = response.headers.get(_INTERVAL, "")
+    seconds = -(-int(interval) // 1_000) if interval.isascii() and interval.isdigit() and len(interval) < 10 else LIMIT_SECONDS
     if b'"DAILY"' in response.body.upper():
         seconds = DAILY_SECONDS
     return {**response.headers, "retry-after": str(seconds)}

@@ -23,8 +23,8 @@ GONE = "HubSpot does not have this contact any more"
 
 async def hubspot_of(store: Store, client: int) -> Connection | None:
     """Return the client's connection of HubSpot, or None."""
-    found: list[Connection] = await store.read(list_connections(client))
-    return next((one for one in found if (one.channel, one.tool) == (CRM, hubspot.TOOL)), None)
+    connections: list[Connection] = await store.read(list_connections(client))
+    return next((connection for connection in connections if (connection.channel, connection.tool) == (CRM, hubspot.TOOL)), None)
 
 
 def why_not_written(connection: Connection | None) -> str | None:

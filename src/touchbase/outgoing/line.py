@@ -1,4 +1,4 @@
-"""What one process knows of an endpoint that it serves: which events wait, which may be sent now, and what is to be stored.
+"""Send queue of one endpoint: ordering, retries, unsaved results.
 
 No I/O. With ordering `per_record` only the first event of a record may be sent; later ones wait until it is delivered or all
 of its attempts have failed.
@@ -33,7 +33,7 @@ LISTED = 20
 
 
 @dataclass(slots=True)
-class Item:
+class WaitingEvent:
     """An event that is not delivered."""
 
     sequence: int
@@ -53,17 +53,17 @@ class Item:
 
 @dataclass(slots=True)
 class Unstored:
-    """What has happened since the last transaction, and is stored by the next."""
+    """Results since the last transaction, to be stored by the next."""
 
     position: int
-    save: list[tuple[Item, Pending]]
+    save: list[tuple[WaitingEvent, Pending]]
     """Events with their rows as they are written: an event may change while they are."""
     remove: list[int]
     attempts: list[Attempt]
     done: list[int]
 
 
-class Line:
+class EndpointQueue:
     """The state of one endpoint."""
 
     def __init__(self, served: Served, now: Micros) -> None:
@@ -76,18 +76,18 @@ class Line:
         self.failing_since_us = served.progress.failing_since_us
         self.delivered_us: Micros | None = None
         self.state, self.reason, self.stop_is_stored = ACTIVE, "", False
-        self.in_flight: dict[int, Item] = {}
+        self.in_flight: dict[int, WaitingEvent] = {}
         self.is_reading = self.is_queued = self.is_closed = False
         self._window = FIRST_WINDOW
         self._not_before: Micros = 0
-        self._items: dict[int, Item] = {}
+        self._items: dict[int, WaitingEvent] = {}
         self._fresh: list[int] = []
         """Sequences without a row that are not delivered, in order."""
         self._of_record: dict[Record, list[int]] = {}
         self._ready: list[tuple[Micros, int]] = []
         self._done: set[int] = set()
         self._remove: list[int] = []
-        self._changed: dict[int, Item] = {}
+        self._changed: dict[int, WaitingEvent] = {}
         """Failed events whose rows are to be written."""
         self._attempts: list[Attempt] = []
         self.use(served, now)
@@ -99,14 +99,16 @@ class Line:
         self._bucket, self._next_token = TokenBucket("webhooks", rate, 1, now) if rate else None, 0
         if served.progress.failing_since_us is None:
             self.failures, self.failing_since_us, self._not_before = 0, None, 0
-        for one in served.pending:
-            known = self._items.get(one.sequence)
-            if known is None:
-                self._add(Item(one.sequence, one.record, one.attempts, one.first_us, one.next_us, is_stored=True))
+        for pending in served.pending:
+            item_known = self._items.get(pending.sequence)
+            if item_known is None:
+                self._add(
+                    WaitingEvent(pending.sequence, pending.record, pending.attempts, pending.first_us, pending.next_us, is_stored=True)
+                )
                 continue
-            known.is_stored = True
-            if one.next_us is not None and (known.next_us is None or one.next_us < known.next_us):
-                known.attempts, known.next_us = one.attempts, one.next_us
+            item_known.is_stored = True
+            if pending.next_us is not None and (item_known.next_us is None or pending.next_us < item_known.next_us):
+                item_known.attempts, item_known.next_us = pending.attempts, pending.next_us
         for item in self._items.values():
             if item.sequence not in self.in_flight:
                 self._offer(item)  # the ordering may have changed
@@ -154,21 +156,21 @@ class Line:
             # A replay, or a row above the stored position, may have brought it already, and it may be delivered since.
             if event.sequence not in self._items and event.sequence not in self._done:
                 self._fresh.append(event.sequence)
-                self._add(Item(event.sequence, record, 0, now, now, event=event))
+                self._add(WaitingEvent(event.sequence, record, 0, now, now, event=event))
         self.read = max(self.read, last)
 
-    def _add(self, item: Item) -> None:
+    def _add(self, item: WaitingEvent) -> None:
         self._items[item.sequence] = item
         if item.record is not None:
             insort(self._of_record.setdefault(item.record, []), item.sequence)
         self._offer(item)
 
-    def _offer(self, item: Item) -> None:
+    def _offer(self, item: WaitingEvent) -> None:
         """Make an event eligible, if no earlier one of its record waits."""
         if self._holder(item) == item.sequence and item.next_us is not None:
             heapq.heappush(self._ready, (item.next_us, item.sequence))
 
-    def _holder(self, item: Item) -> int:
+    def _holder(self, item: WaitingEvent) -> int:
         if item.record is None or self.endpoint.ordering != PER_RECORD:
             return item.sequence
         return self._of_record[item.record][0]
@@ -194,7 +196,7 @@ class Line:
                 return
             heapq.heappop(self._ready)
 
-    def take(self, now: Micros) -> Item | None:
+    def take(self, now: Micros) -> WaitingEvent | None:
         """Return an event to send now, which is in flight from now on; None if there is none or a limit is reached."""
         at = self.next_time()
         window = 1 if self.is_open else self._window
@@ -208,13 +210,13 @@ class Line:
         self.in_flight[item.sequence] = item
         return item
 
-    def give_back(self, item: Item, not_before: Micros = 0) -> None:
+    def give_back(self, item: WaitingEvent, not_before: Micros = 0) -> None:
         """Return an event that was not sent after all; nothing is sent before a time."""
         del self.in_flight[item.sequence]
         self._not_before = max(self._not_before, not_before)
         self._offer(item)
 
-    def skip(self, item: Item, attempt: Attempt | None = None, now: Micros = 0) -> None:
+    def skip(self, item: WaitingEvent, attempt: Attempt | None = None, now: Micros = 0) -> None:
         """Take an event off that the endpoint does not want, or that is not in the log any more; `attempt` says why, if it is listed."""
         del self.in_flight[item.sequence]
         if self._bucket is not None:  # nothing was requested of the receiver
@@ -224,7 +226,7 @@ class Line:
             self._attempts.append(attempt)
         self._finish(item)
 
-    def _finish(self, item: Item) -> None:
+    def _finish(self, item: WaitingEvent) -> None:
         del self._items[item.sequence]
         self._done.add(item.sequence)
         if item.is_stored:
@@ -232,7 +234,7 @@ class Line:
         self._changed.pop(item.sequence, None)
         self._let_next(item)
 
-    def _let_next(self, item: Item) -> None:
+    def _let_next(self, item: WaitingEvent) -> None:
         """Take an event out of the queue of its record, and make the next one eligible."""
         queue = None if item.record is None else self._of_record.get(item.record)
         if item.record is None or queue is None:
@@ -244,8 +246,8 @@ class Line:
         else:
             del self._of_record[item.record]
 
-    def succeeded(self, item: Item, attempt: Attempt, now: Micros) -> None:
-        """Note that the receiver works; an endpoint that works again gets at once what waited for its recovery."""
+    def succeeded(self, item: WaitingEvent, attempt: Attempt, now: Micros) -> None:
+        """Note that the receiver works; events that waited for its recovery are due at once."""
         was_open = self.is_open
         del self.in_flight[item.sequence]
         self._attempts.append(attempt)
@@ -255,12 +257,12 @@ class Line:
             self.delivered_us = now
         self._window = min(LARGEST_WINDOW, self._window + 1)
         if was_open:
-            for each in self._items.values():
-                if each.next_us is not None and each.next_us > now and each.sequence not in self.in_flight:
-                    each.next_us = now
-                    self._offer(each)
+            for waiting in self._items.values():
+                if waiting.next_us is not None and waiting.next_us > now and waiting.sequence not in self.in_flight:
+                    waiting.next_us = now
+                    self._offer(waiting)
 
-    def failed(self, item: Item, attempt: Attempt, now: Micros, retry_after: Micros = 0, *, slow_down: bool = False) -> None:
+    def failed(self, item: WaitingEvent, attempt: Attempt, now: Micros, retry_after: Micros = 0, *, slow_down: bool = False) -> None:
         """Note a failure; `slow_down`: the receiver asks that all requests wait for `retry_after`."""
         del self.in_flight[item.sequence]
         self._attempts.append(attempt)
@@ -282,23 +284,23 @@ class Line:
             self.stop(PAUSED, "no request has succeeded for 5 days; events wait: resume the endpoint when it works again")
 
     def stop(self, state: str, reason: str) -> None:
-        """Send nothing more; what waits stays."""
+        """Stop sending; waiting events stay."""
         if self.state == ACTIVE:
             self.state, self.reason = state, reason
 
     def forget(self) -> None:
-        """Forget what is not stored: another process serves the endpoint now, or it was removed."""
+        """Forget unsaved results: another process serves the endpoint now, or it was removed."""
         self._done.clear()
         self._changed.clear()
         self._remove, self._attempts, self.stop_is_stored = [], [], True
 
     def unstored(self, now: Micros) -> Unstored:
-        """Return what is to be stored. Delivered events after a young request wait for it; after an older one, rows hold the gap."""
-        young = [one for one in self.in_flight.values() if not one.is_stored and now - one.started_us < YOUNG]
-        stop = min((one.sequence for one in young), default=self.read + 1)
+        """Return unsaved results. Delivered events after a young request wait for it; after an older one, rows hold the gap."""
+        young = [item for item in self.in_flight.values() if not item.is_stored and now - item.started_us < YOUNG]
+        stop = min((sequence.sequence for sequence in young), default=self.read + 1)
         top = min(max([*self._done, *self._changed], default=0), stop - 1)
         save = dict(self._changed)
-        rest: list[int] = []
+        sequences: list[int] = []
         for sequence in self._fresh:
             item = self._items.get(sequence)
             if item is None or sequence in save:
@@ -306,8 +308,8 @@ class Line:
             if sequence < top:
                 save[sequence] = item
             else:
-                rest.append(sequence)
-        position = max(self.stored, min(rest[0] - 1 if rest else self.read, stop - 1))
+                sequences.append(sequence)
+        position = max(self.stored, min(sequences[0] - 1 if sequences else self.read, stop - 1))
         done = [sequence for sequence in self._done if sequence <= position]
         counted = {*done}
         attempts = [attempt for attempt in self._attempts if attempt.outcome not in DONE or attempt.sequence in counted]
@@ -315,7 +317,7 @@ class Line:
         return Unstored(position, [(item, item.pending()) for item in save.values()], remove, _listed(attempts), done)
 
     def was_stored(self, unstored: Unstored, now: Micros) -> None:
-        """Forget what was stored."""
+        """Forget stored results."""
         self.stored, self.stored_us = max(self.stored, unstored.position), now
         self._done.difference_update(unstored.done)
         for item, row in unstored.save:
@@ -330,16 +332,16 @@ class Line:
         self._attempts = [
             attempt for attempt in self._attempts if id(attempt) not in shown and not (attempt.outcome in DONE and attempt.sequence in gone)
         ]
-        self._fresh = [one for one in self._fresh if one in self._items and not self._items[one].is_stored]
+        self._fresh = [item for item in self._fresh if item in self._items and not self._items[item].is_stored]
 
 
 def _listed(attempts: Sequence[Attempt]) -> list[Attempt]:
     """Return the attempts to store: all but many successes at once."""
-    found, plain = [], 0
+    lines, plain = [], 0
     for attempt in attempts:
         if attempt.outcome == DELIVERED and attempt.number == 1:
             plain += 1
             if plain > LISTED:
                 continue
-        found.append(attempt)
-    return found
+        lines.append(attempt)
+    return lines

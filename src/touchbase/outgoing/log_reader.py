@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from touchbase.event_log.commands import Page
+from touchbase.event_log.commands import LoggedPage
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.outgoing.line import BUFFER
 from touchbase.outgoing.models import Endpoint
@@ -19,17 +19,17 @@ class LogReader:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._reads: dict[Part, asyncio.Task[Page]] = {}
+        self._reads: dict[Part, asyncio.Task[LoggedPage]] = {}
 
-    async def after(self, endpoint: Endpoint, sequence: int) -> Page:
-        """Return the events after a sequence that an endpoint may want. Raises what the read raises."""
+    async def after(self, endpoint: Endpoint, sequence: int) -> LoggedPage:
+        """Return the events after a sequence that an endpoint may want. Raises the read's exception."""
         part = (endpoint.client, sequence, tuple(endpoint.types))
         read = self._reads.get(part)
         if read is None:
             read = self._reads[part] = asyncio.create_task(self._read(part), name="log-of-webhooks")
         return await asyncio.shield(read)  # one that is cancelled leaves the others theirs
 
-    async def _read(self, part: Part) -> Page:
+    async def _read(self, part: Part) -> LoggedPage:
         client, sequence, types = part
         try:
             return await self._store.read(list_logged_events(client, sequence, BUFFER, [*types] or None))

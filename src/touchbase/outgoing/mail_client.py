@@ -67,7 +67,7 @@ class MailClient:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, self._server, to, source)
 
     def close(self) -> None:
-        """Begin no more mails, and end those in progress: the process must not wait for a server that is silent."""
+        """Stop beginning mails, and end those in progress: the process must not wait for a server that is silent."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for smtp in [*self._open]:
             with suppress(OSError, AttributeError):
@@ -172,8 +172,8 @@ def _hidden(text: str, server: MailServer) -> str:
     return text.replace(server.password, "***") if server.password else text
 
 
-class Sender:
-    """Sends what the dispatcher has: to `mailto:` URLs by SMTP, to `hubspot:` with the token of a connection, to others by HTTP."""
+class SenderByScheme:
+    """Sends by the URL's scheme: `mailto:` by SMTP, `hubspot:` with the token of a connection, others by HTTP."""
 
     def __init__(self, http: WebhookClient, mail: MailClient, hubspot: HubSpotClient) -> None:
         self._http = http
@@ -181,7 +181,7 @@ class Sender:
         self._hubspot = hubspot
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
-        """Send a request or a mail, whose source is the body; return what became of it."""
+        """Send a request or a mail, whose source is the body; return its outcome."""
         if url.startswith(MAILTO):
             return await self._mail.send(recipients(url), body)
         if url.startswith(SCHEME):

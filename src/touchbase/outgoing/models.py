@@ -113,7 +113,7 @@ class Endpoint:
 
 
 @dataclass(slots=True)
-class Progress:
+class EndpointProgress:
     """How far an endpoint has been served."""
 
     start: int = 0
@@ -164,6 +164,6 @@ class Served:
 
     endpoint: Endpoint
     client_id: str
-    progress: Progress
+    progress: EndpointProgress
     pending: list[Pending]
     """Those with an attempt to come."""

@@ -1,4 +1,4 @@
-"""What a message to people says about an event: who, what, the text of a reply, and a link. The same for Slack and e-mail."""
+"""Text of a message to people about an event: person, change, text of a reply, link. The same for Slack and e-mail."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ TEST_ID = "test"
 
 def _paths() -> frozenset[str]:
     every = frozenset().union(*_MEMBERS.values())
-    found = {f"data.{name}" for name in ("id", "client_id", "record_id", "merged")}
-    found |= {f"data.object.{name}" for name in {*every, *_MESSAGE, *_OTHERS}}
-    found |= {f"data.changed.{name}.{side}" for name in every for side in (0, 1)}
-    found |= {f"data.cause.{name}" for name in ("origin", "tool", "channel", "deliveries", "key_id", "request_id", "job_id")}
-    found |= {f"contact.{name}" for name in _MEMBERS[_CONTACT]} | {f"company.{name}" for name in _MEMBERS[_COMPANY]}
-    return frozenset(found | {"type", "timestamp", *(name for name in Notice.__slots__ if name != "is_test")})
+    paths = {f"data.{name}" for name in ("id", "client_id", "record_id", "merged")}
+    paths |= {f"data.object.{name}" for name in {*every, *_MESSAGE, *_OTHERS}}
+    paths |= {f"data.changed.{name}.{side}" for name in every for side in (0, 1)}
+    paths |= {f"data.cause.{name}" for name in ("origin", "tool", "channel", "deliveries", "key_id", "request_id", "job_id")}
+    paths |= {f"contact.{name}" for name in _MEMBERS[_CONTACT]} | {f"company.{name}" for name in _MEMBERS[_COMPANY]}
+    return frozenset(paths | {"type", "timestamp", *(name for name in Notice.__slots__ if name != "is_test")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ PATHS = _paths()
 
 
 def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place: Installation) -> Notice:
-    """Return what a message says about an event's envelope; `contact` and `company` are its records as the API shows them."""
+    """Return the notice about an event's envelope; `contact` and `company` are its records as the API shows them."""
     data, kind = event["data"], str(event["type"])
     about: Shape = data["object"] if isinstance(data.get("object"), Mapping) else {}
     cause: Shape = data.get("cause") or {}
@@ -79,7 +79,7 @@ def values_of(event: Shape, contact: Shape | None, company: Shape | None, notice
     """Return the values of a template, as plain JSON values."""
     own = company if str(event["type"]).startswith("company.") else contact
     named: Any = next((value for name, value in (own or {}).items() if name.endswith("_custom_fields")), [])
-    fields = {each["field_name"]: each["field_value"] for each in named}
+    fields = {name["field_name"]: name["field_value"] for name in named}
     parts = {name: getattr(notice, name) for name in Notice.__slots__}
     return {**event, **parts, "contact": contact or {}, "company": company or {}, "cf": fields}
 
@@ -90,10 +90,10 @@ def _person(contact: Shape | None, company: Shape | None, about: Shape, data: Sh
     firm = (company or {}).get("name") or (company or {}).get("domain") or ""
     name = " ".join(part for part in (contact.get("first_name"), contact.get("last_name")) if part)
     address = contact.get("email") or about.get("contact_email") or contact.get("linkedin_url") or ""
-    known = [each for each in (name, address, firm) if each]
-    if not known:
+    parts = [part for part in (name, address, firm) if part]
+    if not parts:
         return f"Record {data['record_id']}" if "record_id" in data else ""
-    return known[0] if len(known) == 1 else f"{known[0]} ({', '.join(known[1:])})"
+    return parts[0] if len(parts) == 1 else f"{parts[0]} ({', '.join(parts[1:])})"
 
 
 def _headline(kind: str, person: str, data: Shape, about: Shape) -> str:

@@ -1,4 +1,4 @@
-"""Reads what events are about; requests that ask for it while a read is in progress share the next one."""
+"""Reads the objects of events; requests during a read share the next one."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ class ObjectReader:
     def __init__(self, store: Store, show: Shown) -> None:
         self._store = store
         self._show = show
-        self._asked: dict[int, list[Asked]] = {}
+        self._waiting: dict[int, list[Asked]] = {}
         self._reads: dict[int, asyncio.Task[None]] = {}
 
     async def of(self, client: int, event: LoggedEvent) -> Any:
-        """Return what an event is about, as it is after this call; None if it is gone. Raises what the read raises."""
-        found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asked.setdefault(client, []).append((event, found))
+        """Return an event's object, read after this call; None if it is gone. Raises the read's exception."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(client, []).append((event, future))
         if client not in self._reads:
             self._reads[client] = asyncio.create_task(self._read(client), name="objects-of-webhooks")
-        return await found
+        return await future
 
     async def _read(self, client: int) -> None:
         """Read until no request asks."""
         try:
-            while asked := self._asked.pop(client, None):
-                await self._answer(client, asked)
+            while requests := self._waiting.pop(client, None):
+                await self._answer(client, requests)
         finally:
             del self._reads[client]
 
-    async def _answer(self, client: int, asked: list[Asked]) -> None:
+    async def _answer(self, client: int, requests: list[Asked]) -> None:
         try:
-            objects = await self._show.objects(self._store, client, [event for event, _ in asked])
+            objects = await self._show.objects(self._store, client, [event for event, _ in requests])
         except BaseException as error:
-            for _, future in asked:
+            for _, future in requests:
                 if not future.done():
                     future.set_exception(error)
             if not isinstance(error, Exception):
                 raise
             return
-        for (_, future), shown in zip(asked, objects, strict=True):
+        for (_, future), shown in zip(requests, objects, strict=True):
             if not future.done():  # the request may have been given up
                 future.set_result(shown)

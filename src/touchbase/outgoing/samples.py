@@ -40,20 +40,24 @@ _CAUSE = {"origin": "delivery", "tool": "smartlead", "channel": "email_campaign"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What an event is about, as it is shown when the event is sent: its object, and the records of the person."""
+class EventObjects:
+    """An event's object as it is shown when the event is sent, and the records of the person."""
 
     object: Any
     contact: Any = None
     company: Any = None
 
 
-def sample(event_type: str, client_id: str, now: Micros, event_id: str = TEST_ID) -> tuple[dict[str, Any], Seen]:
-    """Return the envelope of an event of this type, and what it is about."""
+def sample(event_type: str, client_id: str, now: Micros, event_id: str = TEST_ID) -> tuple[dict[str, Any], EventObjects]:
+    """Return the envelope of an event of this type, and its objects."""
     what = event_type.partition(".")[0]
-    seen = {"contact": Seen(CONTACT, CONTACT, COMPANY), "company": Seen(COMPANY, None, COMPANY), "message": Seen(MESSAGE, CONTACT, COMPANY)}
-    about = seen.get(what, Seen(_OBJECTS.get(event_type, _TOOL)))
+    objects_by_kind = {
+        "contact": EventObjects(CONTACT, CONTACT, COMPANY),
+        "company": EventObjects(COMPANY, None, COMPANY),
+        "message": EventObjects(MESSAGE, CONTACT, COMPANY),
+    }
+    about = objects_by_kind.get(what, EventObjects(_OBJECTS.get(event_type, _TOOL)))
     data = {"id": event_id, "client_id": client_id, "object": about.object, "changed": _CHANGED.get(event_type, {}), "cause": _CAUSE}
-    if what in seen:
+    if what in objects_by_kind:
         data["record_id"] = 17 if what == "company" else 1042
     return {"id": data["id"], "type": event_type, "timestamp": to_text(now), "data": data}, about

@@ -1,4 +1,4 @@
-"""How the dispatcher reads what it sends: functions that the API gives it, which depends on every kind of record."""
+"""Readers of the dispatcher: functions given by the API, which depends on every kind of record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from touchbase.sql.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Reads what is sent of a client's data, in the form of the API."""
+    """Reads a client's records for sending, in the form of the API."""
 
     objects: Callable[[Store, int, Sequence[LoggedEvent]], Awaitable[list[Any]]]
     """Returns what each event is about, as it is now; None if it is gone."""

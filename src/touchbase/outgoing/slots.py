@@ -12,7 +12,7 @@ import resource
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from touchbase.outgoing.line import Line
+from touchbase.outgoing.line import EndpointQueue
 
 FAST = 128
 FAST_SECONDS = 0.5
@@ -23,13 +23,13 @@ MAX_SLOW = min(2_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 class Slots:
     """Endpoints take turns; `start` begins one request and returns whether there was one."""
 
-    def __init__(self, start: Callable[[Line], bool]) -> None:
+    def __init__(self, start: Callable[[EndpointQueue], bool]) -> None:
         self._start = start
-        self._waiting: deque[Line] = deque()
+        self._waiting: deque[EndpointQueue] = deque()
         self.fast = 0
         self.slow = 0
 
-    def offer(self, line: Line) -> None:
+    def offer(self, line: EndpointQueue) -> None:
         """Let an endpoint have a turn as soon as a slot is free."""
         if not line.is_queued:
             line.is_queued = True

@@ -19,18 +19,18 @@ CUSTOM = "cf."
 
 def render(template: str, values: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
     """Return the template with the values at its paths, each passed through `written`; a missing value is empty."""
-    return _PLACEHOLDER.sub(lambda found: written(_text(_at(values, found[1].strip()))), template)
+    return _PLACEHOLDER.sub(lambda match: written(_text(_at(values, match[1].strip()))), template)
 
 
-def template_faults(template: str, pointer: str, known: Collection[str]) -> list[Fault]:
+def template_faults(template: str, pointer: str, paths: Collection[str]) -> list[Fault]:
     """Return the faults of a template: unknown paths, and braces that are no placeholder."""
     faults: list[Fault] = []
     for path in dict.fromkeys(map(str.strip, _PLACEHOLDER.findall(template))):
-        if path not in known and not (path.startswith(CUSTOM) and len(path) > len(CUSTOM)):
+        if path not in paths and not (path.startswith(CUSTOM) and len(path) > len(CUSTOM)):
             if len(faults) >= MOST_FAULTS:
                 faults.append(COUNTED)
                 continue
-            near = suggest(path, sorted(known), cutoff=0.0)
+            near = suggest(path, sorted(paths), cutoff=0.0)
             faults.append(Fault(pointer, "unknown", f"there is no value {path[:100]!r}; did you mean {near!r}?"))
     if _OPEN.search(_PLACEHOLDER.sub("", template)):
         faults.append(Fault(pointer, "template", "has braces that are no placeholder; write each as {{path}}, such as {{contact.email}}"))
@@ -40,15 +40,15 @@ def template_faults(template: str, pointer: str, known: Collection[str]) -> list
 def _at(values: Mapping[str, Any], path: str) -> Any:
     if path.startswith(CUSTOM):
         return values[CUSTOM[:-1]].get(path.removeprefix(CUSTOM))
-    found: Any = values
+    value: Any = values
     for name in path.split("."):
-        if isinstance(found, Mapping):
-            found = found.get(name)
-        elif isinstance(found, list | tuple) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
+        if isinstance(value, Mapping):
+            value = value.get(name)
+        elif isinstance(value, list | tuple) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
         else:
             return None
-    return found
+    return value
 
 
 def _text(value: Any) -> str:

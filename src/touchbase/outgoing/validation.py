@@ -1,4 +1,4 @@
-"""Validation of an endpoint: URL, types, fields, filter, and what its kind needs. Returns faults and raises nothing."""
+"""Validation of an endpoint: URL, types, fields, filter, settings of its kind. Returns faults and raises nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5, HUBSPOT: 5}
 
 
 def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
-    """Return an endpoint with what its kind makes of the given values; `url`: the one given, None for none."""
+    """Return an endpoint completed by its kind; `url`: the requested one, None for none."""
     if endpoint.kind == WEBHOOK:
         return endpoint if url is None else replace(endpoint, url=url)
     new = replace(endpoint, types=[*(endpoint.types or (TYPES if endpoint.kind == HUBSPOT else REPLIES))])
@@ -64,7 +64,7 @@ def endpoint_faults(
     faults = [] if endpoint.kind in (EMAIL, HUBSPOT) else _url_faults(endpoint.target, allowed)
     faults += _kind_faults(endpoint, has_mail, mail_domains)
     faults += _hubspot_faults(endpoint, unwritten) if endpoint.kind == HUBSPOT else []
-    faults += _unknown(endpoint.types, "types", [each.value for each in EventType])
+    faults += _unknown(endpoint.types, "types", [event_type.value for event_type in EventType])
     faults += _unknown(endpoint.fields, "fields", sorted({name for kind in RECORD_TYPES for name in record_members(kind)}))
     return faults + filter_faults(endpoint.filter, settings, now)
 
@@ -73,20 +73,20 @@ _OF_KIND = {"to": (EMAIL,), "template": (SLACK, EMAIL), "template_subject": (EMA
 
 
 def _kind_faults(endpoint: Endpoint, has_mail: bool, mail_domains: Sequence[str]) -> Iterator[Fault]:
-    kind, given = endpoint.kind, endpoint.settings
+    kind, settings = endpoint.kind, endpoint.settings
     for name, kinds in _OF_KIND.items():
-        if given.get(name) and kind not in kinds:
+        if settings.get(name) and kind not in kinds:
             yield Fault(f"/{name}", "kind", f"is for the kind {' and '.join(kinds)} only; leave it out for {kind}")
-        elif given.get(name) and name.startswith("template"):
-            yield from template_faults(given[name], f"/{name}", PATHS)
+        elif settings.get(name) and name.startswith("template"):
+            yield from template_faults(settings[name], f"/{name}", PATHS)
     if kind != WEBHOOK and endpoint.fields:
         instead = "leave it out for hubspot" if kind == HUBSPOT else f"a template says what {kind} shows"
         yield Fault("/fields", "kind", f"is for the kind webhook; {instead}")
     if kind != WEBHOOK and endpoint.format != STANDARD:
         yield Fault("/format", "kind", f"is for the kind webhook; leave it out for {kind}")
     if kind == EMAIL:
-        yield from _mail_faults(given.get("to", []), has_mail, mail_domains)
-        if endpoint.url != mailto(given.get("to", [])):
+        yield from _mail_faults(settings.get("to", []), has_mail, mail_domains)
+        if endpoint.url != mailto(settings.get("to", [])):
             yield Fault("/url", "kind", "is for the kinds webhook and slack; give `to`, the addresses of the recipients")
 
 
@@ -95,8 +95,8 @@ def _hubspot_faults(endpoint: Endpoint, unwritten: str | None) -> Iterator[Fault
         yield Fault("/kind", "connection", unwritten)
     if endpoint.url != SHOWN:
         yield Fault("/url", "kind", "is for the kinds webhook and slack; the connection of HubSpot says where its API is")
-    for index, each in enumerate(endpoint.types):
-        if each not in TYPES:
+    for index, event_type in enumerate(endpoint.types):
+        if event_type not in TYPES:
             yield Fault(f"/types/{index}", "kind", f"only {' and '.join(TYPES)} write to HubSpot; leave it out")
     for status, value in endpoint.settings.get("values", {}).items():
         if status != status.strip() or not status or value != value.strip() or not value:
@@ -126,7 +126,7 @@ def _url_faults(url: str, allowed: Collection[str]) -> list[Fault]:
         origin = webhook_origin(url)
     except ValueError:
         return [Fault("/url", "address", "must be a URL such as https://crm.example.com/hooks, without password or fragment")]
-    if origin in {origin_of(one) for one in allowed}:
+    if origin in {origin_of(origin) for origin in allowed}:
         return []
     if origin[0] != "https":
         return [Fault("/url", "https", f"must be https, unless the operator lists its origin in {SETTING}")]
@@ -137,17 +137,17 @@ def _url_faults(url: str, allowed: Collection[str]) -> list[Fault]:
     return []
 
 
-def _unknown(given: Sequence[str], name: str, known: Sequence[str]) -> list[Fault]:
+def _unknown(types: Sequence[str], name: str, known_types: Sequence[str]) -> list[Fault]:
     faults: list[Fault] = []
-    seen: set[str] = set()
-    for index, each in enumerate(given):
+    types_before: set[str] = set()
+    for index, event_type in enumerate(types):
         if len(faults) >= MOST_FAULTS:
-            faults += [COUNTED] * (each in seen or each not in known)
-        elif each not in known:
-            near = suggest(each, known, cutoff=0.5)
-            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
-            faults.append(Fault(f"/{name}/{index}", "unknown", f"there is no {each[:100]!r} among {name}; {hint}"))
-        elif each in seen:
-            faults.append(Fault(f"/{name}/{index}", "repeated", f"{each!r} is given twice"))
-        seen.add(each)
+            faults += [COUNTED] * (event_type in types_before or event_type not in known_types)
+        elif event_type not in known_types:
+            near = suggest(event_type, known_types, cutoff=0.5)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known_types)}"
+            faults.append(Fault(f"/{name}/{index}", "unknown", f"there is no {event_type[:100]!r} among {name}; {hint}"))
+        elif event_type in types_before:
+            faults.append(Fault(f"/{name}/{index}", "repeated", f"{event_type!r} is given twice"))
+        types_before.add(event_type)
     return faults

@@ -1,4 +1,4 @@
-"""Write-back: what an event writes to HubSpot. The status that the contact has when it is sent, not that of the event.
+"""Write-back: requests to HubSpot for an event, with the contact's status at the time of sending.
 
 So a replay or a late attempt never brings an old status back. A status that HubSpot has set is not written back; Touchbase's own
 changes that HubSpot reports are recognised by its adapter (`adapters/crm/hubspot/written.py`).
@@ -12,7 +12,7 @@ from typing import Any
 
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.outgoing import hubspot
-from touchbase.outgoing.content import TEST, Message
+from touchbase.outgoing.content import TEST, OutgoingMessage
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
 from touchbase.outgoing.models import SKIPPED, UNREACHABLE, Endpoint
@@ -30,21 +30,21 @@ NOT_KNOWN = "no webhook or fetched record of HubSpot was about this contact; onc
 THEIRS = "HubSpot has set this status itself"
 
 
-async def write_of(store: Store, endpoint: Endpoint, event: LoggedEvent, contact: Mapping[str, Any] | None) -> Message:
-    """Return what an event about a contact writes; `contact` is the record as the API shows it, None if it is gone."""
+async def write_of(store: Store, endpoint: Endpoint, event: LoggedEvent, contact: Mapping[str, Any] | None) -> OutgoingMessage:
+    """Return the write for an event about a contact; `contact` is the record as the API shows it, None if it is gone."""
     message_id = f"{event_id(event.sequence)}_{endpoint.id}"
     if contact is None or event.type not in TYPES:
         return _unsent(message_id, event.type, SKIPPED, NOT_WRITTEN if event.type not in TYPES else NO_CONTACT)
-    found = await store.read(find_write_back(endpoint.client, contact["id"], hubspot.TOOL, hubspot.OBJECT))
-    objects = [one for one in found.objects if hubspot.is_id(one)]
+    target = await store.read(find_write_back(endpoint.client, contact["id"], hubspot.TOOL, hubspot.OBJECT))
+    objects = [link for link in target.objects if hubspot.is_id(link)]
     if not objects:
         return _unsent(message_id, event.type, SKIPPED, NOT_KNOWN)
-    if found.is_theirs:
+    if target.is_theirs:
         return _unsent(message_id, event.type, SKIPPED, THEIRS)
     return await _write(store, endpoint, (message_id, event.type), objects, contact)
 
 
-async def test_write(store: Store, endpoint: Endpoint, *, is_preview: bool) -> Message:
+async def test_write(store: Store, endpoint: Endpoint, *, is_preview: bool) -> OutgoingMessage:
     """Return a test, which reads the property and writes nothing; for a preview the write for a fictitious person."""
     message_id = f"test_{token_hex(12)}"
     if is_preview:
@@ -52,17 +52,19 @@ async def test_write(store: Store, endpoint: Endpoint, *, is_preview: bool) -> M
     connection = await hubspot_of(store, endpoint.client)
     if (why := why_not_written(connection)) is not None or connection is None:
         return _unsent(message_id, TEST, UNREACHABLE, why or "")
-    return Message(message_id, TEST, b"", {}, hubspot.test_target(endpoint.client, connection.settings.written_property or ""))
+    return OutgoingMessage(message_id, TEST, b"", {}, hubspot.test_target(endpoint.client, connection.settings.written_property or ""))
 
 
-async def _write(store: Store, endpoint: Endpoint, named: tuple[str, str], objects: list[str], contact: Mapping[str, Any]) -> Message:
+async def _write(
+    store: Store, endpoint: Endpoint, named: tuple[str, str], objects: list[str], contact: Mapping[str, Any]
+) -> OutgoingMessage:
     connection = await hubspot_of(store, endpoint.client)
     if (why := why_not_written(connection)) is not None or connection is None:
         return _unsent(*named, UNREACHABLE, why or "")
     values, name = endpoint.settings.get("values", {}), connection.settings.written_property or ""
     body = hubspot.status_body(name, contact.get("contact_status"), values)
-    return Message(*named, body, _JSON, hubspot.write_target(endpoint.client, objects))
+    return OutgoingMessage(*named, body, _JSON, hubspot.write_target(endpoint.client, objects))
 
 
-def _unsent(message_id: str, event_type: str, outcome: str, why: str) -> Message:
-    return Message(message_id, event_type, b"", answer=Answer(0, failure=outcome, error=why))
+def _unsent(message_id: str, event_type: str, outcome: str, why: str) -> OutgoingMessage:
+    return OutgoingMessage(message_id, event_type, b"", answer=Answer(0, failure=outcome, error=why))

@@ -23,7 +23,7 @@ from touchbase.history.sql import event_of, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
-from touchbase.projection.batch import Batch, EventKey, Target, target_of
+from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
 from touchbase.projection.custom_fields import rename_fields
 from touchbase.projection.deleted_records import set_aside_events_of_deleted
@@ -33,7 +33,7 @@ from touchbase.projection.fetch_queue import update_fetch_queue
 from touchbase.projection.inbox_batch import merge_reports
 from touchbase.projection.known_events import by_receipt, drop_known_facts
 from touchbase.projection.messages import message_needs, named_messages, store_messages
-from touchbase.projection.normalization import NormalizedDelivery, Outcome, outcome_of, stored_event
+from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, outcome_of, stored_event
 from touchbase.projection.repeats import drop_repeats, split_at_repeats
 from touchbase.projection.reprojection import reproject
 from touchbase.projection.save import fold_custom_fields, save_records, unite_records
@@ -96,10 +96,10 @@ def apply_batch(
 def _apply_part(
     client: int, claimed: Sequence[NormalizedDelivery], ids: Ids, now_us: Micros, states: Container[str], in_parts: DeliveryInParts | None
 ) -> Plan[WorkReport]:
-    found = [client_of(row) for row in (yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)]))]
-    if not found or found[0].state not in states:
+    clients = [client_of(row) for row in (yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)]))]
+    if not clients or clients[0].state not in states:
         return WorkReport()
-    settings = found[0].settings
+    settings = clients[0].settings
     outcomes = [outcome_of(normalized) for normalized in claimed]
     listed = named_addresses(outcomes)
     withheld = yield from withhold(client, outcomes, now_us)
@@ -128,7 +128,9 @@ def _apply_part(
     return report
 
 
-def _apply_subjects(batch: Batch, subjects: Sequence[EventSubject], outcomes: list[Outcome], ids: Ids) -> Plan[list[StoredEvent]]:
+def _apply_subjects(
+    batch: ApplyBatch, subjects: Sequence[EventSubject], outcomes: list[DeliveryOutcome], ids: Ids
+) -> Plan[list[StoredEvent]]:
     """Change the records that the subjects are about; return the events that are new to their record."""
     yield from fill_resolvers(batch.client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
     yield from set_aside_events_of_deleted(batch, outcomes)
@@ -143,7 +145,7 @@ def _apply_subjects(batch: Batch, subjects: Sequence[EventSubject], outcomes: li
     return new
 
 
-def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -> Batch:
+def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -> ApplyBatch:
     """Return an empty batch."""
 
     def link_id() -> int:
@@ -153,10 +155,10 @@ def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -
         CONTACT: Resolver(client, CONTACT, lambda: ids.take("contact"), Links(CONTACT, link_id), settings.create_unknown),
         COMPANY: Resolver(client, COMPANY, lambda: ids.take("company"), Links(COMPANY, link_id), settings.create_unknown),
     }
-    return Batch(client, now_us, settings, resolvers)
+    return ApplyBatch(client, now_us, settings, resolvers)
 
 
-def project_events(batch: Batch, new: list[StoredEvent], ids: Ids) -> Plan[None]:
+def project_events(batch: ApplyBatch, new: list[StoredEvent], ids: Ids) -> Plan[None]:
     """Fold events that are new to their records, save the records, and mark deliveries whose stored events moved."""
     yield from _fold(batch, new)
     yield from fold_custom_fields(batch, new, ids)
@@ -171,33 +173,33 @@ def project_events(batch: Batch, new: list[StoredEvent], ids: Ids) -> Plan[None]
         yield Execute(inbox_sql.IGNORE_EMPTIED, [(batch.client, number, KNOWN_ALREADY, batch.now_us) for number in sorted(batch.emptied)])
 
 
-def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
+def _resolve_all(batch: ApplyBatch, outcomes: list[DeliveryOutcome]) -> None:
     for outcome in sorted(outcomes, key=by_receipt):
         for subject in outcome.subjects:
             if _is_duplicate(batch, subject):
                 outcome.repeated += 1
                 continue
-            found = batch.resolvers[subject.kind].resolve(subject)
-            if found is None:
+            record = batch.resolvers[subject.kind].resolve(subject)
+            if record is None:
                 outcome.unknown += 1
                 continue
             batch.facts.add((subject.key, None if subject.own_id else subject.at))
             if (subject.key, outcome.delivery.id) in batch.waiting:
                 outcome.repeated += 1
                 continue
-            target = target_of(found) if isinstance(found, Link) else (subject.kind, found.id)
+            target = target_of(record) if isinstance(record, Link) else (subject.kind, record.id)
             _add_pending(batch, target, outcome, subject)
     for resolver in batch.resolvers.values():
         resolver.unite_equal()
     batch.follow_unions()
 
 
-def _is_duplicate(batch: Batch, subject: EventSubject) -> bool:
+def _is_duplicate(batch: ApplyBatch, subject: EventSubject) -> bool:
     """Whether an earlier event of the batch is the same fact."""
     return (subject.key, None if subject.own_id else subject.at) in batch.facts
 
 
-def _add_pending(batch: Batch, target: Target, outcome: Outcome, subject: EventSubject) -> None:
+def _add_pending(batch: ApplyBatch, target: Target, outcome: DeliveryOutcome, subject: EventSubject) -> None:
     batch.resolvers[subject.kind].record_addresses(subject)
     event = stored_event(subject, outcome.delivery, *target, batch.settings)
     outcome.problems |= event.detail.get("problems", {})
@@ -208,7 +210,7 @@ def _add_pending(batch: Batch, target: Target, outcome: Outcome, subject: EventS
     batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
 
 
-def refuse_above_limit(batch: Batch) -> Plan[None]:
+def refuse_above_limit(batch: ApplyBatch) -> Plan[None]:
     """Drop the events of objects that have `MAX_PARKED` waiting events; their deliveries fail, and can be replayed."""
     parking = {target for target in batch.pending if target[0] == EXTERNAL}
     if not parking:
@@ -227,7 +229,7 @@ def refuse_above_limit(batch: Batch) -> Plan[None]:
             outcome.refused = TOO_MANY_PARKED
 
 
-def move_parked(batch: Batch) -> Plan[None]:
+def move_parked(batch: ApplyBatch) -> Plan[None]:
     """Move the events of links that were resolved into the history of the record, or to another link."""
     targets = {parking_id: target_of(link) for resolver in batch.resolvers.values() for parking_id, link in resolver.links.vacated.items()}
     if not targets:
@@ -242,7 +244,7 @@ def move_parked(batch: Batch) -> Plan[None]:
         batch.moved.append(event)
 
 
-def insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
+def insert_events(batch: ApplyBatch) -> Plan[list[StoredEvent]]:
     """Insert all events; return the events that are new to their record."""
     by_key: dict[EventKey, StoredEvent] = {}
     rows: list[Row] = []
@@ -263,7 +265,7 @@ def insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
         if event.delivery_id is not None and (key not in new or by_key[key] is not event):
             batch.emptied.add(event.delivery_id)
     inserted_now = new - {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in batch.moved}
-    waiting: list[tuple[EventKey, Outcome]] = []
+    waiting: list[tuple[EventKey, DeliveryOutcome]] = []
     for key, outcomes in batch.causes.items():
         for position, outcome in enumerate(outcomes):
             is_first = key in inserted_now and position == 0
@@ -276,7 +278,7 @@ def insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
     return [event for key, event in by_key.items() if key in new and key[0] != EXTERNAL]
 
 
-def _count_parked_repeats(batch: Batch, waiting: list[tuple[EventKey, Outcome]]) -> Plan[None]:
+def _count_parked_repeats(batch: ApplyBatch, waiting: list[tuple[EventKey, DeliveryOutcome]]) -> Plan[None]:
     """Count a fact that already waits as a repeat, unless it is from the same delivery (a replay)."""
     rows = yield Execute(history_sql.EVENT_BY_KEY, [(batch.client, *key) for key in sorted({key for key, _ in waiting})])
     owners = {(event.record_kind, event.record_id, event.occurred_us, event.key): event.delivery_id for event in map(event_of, rows)}
@@ -286,14 +288,14 @@ def _count_parked_repeats(batch: Batch, waiting: list[tuple[EventKey, Outcome]])
             outcome.repeated += 1
 
 
-def _count(outcome: Outcome, *, applied: bool) -> None:
+def _count(outcome: DeliveryOutcome, *, applied: bool) -> None:
     if applied:
         outcome.applied += 1
     else:
         outcome.repeated += 1
 
 
-def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
+def _fold(batch: ApplyBatch, new: list[StoredEvent]) -> Plan[None]:
     for kind, number in [*(target for target, _ in batch.retimed), *batch.removed_times]:
         batch.folded.setdefault((kind, batch.final(kind, number)), Folded()).late = True
     words = {kind: batch.settings.words(kind) for kind in (CONTACT, COMPANY)}
@@ -311,7 +313,7 @@ def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
         yield from _refold(batch, late)
 
 
-def _refold(batch: Batch, late: list[Target]) -> Plan[None]:
+def _refold(batch: ApplyBatch, late: list[Target]) -> Plan[None]:
     rows = yield Execute(history_sql.STATUS_ENTRIES_OF, [(batch.client, *target) for target in late])
     histories: dict[Target, list[StoredEvent]] = {target: [] for target in late}
     for row in rows:

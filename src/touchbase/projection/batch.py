@@ -12,7 +12,7 @@ from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Link
 from touchbase.history.last_writer_wins import EffectiveTime
 from touchbase.identity.resolution import Resolver
-from touchbase.projection.normalization import Outcome
+from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.records.models import Contact, Record
 from touchbase.records.projection import Folded
 
@@ -22,7 +22,7 @@ Target = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Batch:
+class ApplyBatch:
     """The state while one batch is applied."""
 
     client: int
@@ -32,7 +32,7 @@ class Batch:
     pending: dict[Target, list[StoredEvent]] = field(default_factory=dict)
     """Events to insert, by the record or unresolved link that they belong to."""
     moved: list[StoredEvent] = field(default_factory=list)
-    causes: dict[EventKey, list[Outcome]] = field(default_factory=dict)
+    causes: dict[EventKey, list[DeliveryOutcome]] = field(default_factory=dict)
     folded: dict[Target, Folded] = field(default_factory=dict)
     unparked: set[int] = field(default_factory=set)
     """Deliveries whose parked events have a record now."""
@@ -75,7 +75,7 @@ class Batch:
         """Return the record that this one belongs to after all unions."""
         if kind == EXTERNAL or not self.resolvers[kind].united:
             return number
-        survivor = {absorbed.id: one.id for absorbed, one in self.resolvers[kind].united}
+        survivor = {absorbed.id: record.id for absorbed, record in self.resolvers[kind].united}
         while number in survivor:
             number = survivor[number]
         return number

@@ -14,7 +14,7 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime
 from touchbase.history.sql import event_of
 from touchbase.identity.lookup import add_records
-from touchbase.projection.batch import Batch
+from touchbase.projection.batch import ApplyBatch
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, write_field
 from touchbase.records.sql import statements as records_sql
@@ -50,26 +50,26 @@ Claim = tuple[Ref, int, Micros, str]
 """A company's object, the contact that names it, and the time and key of the event."""
 
 
-def link_companies(batch: Batch, new: Iterable[StoredEvent]) -> Plan[None]:
+def link_companies(batch: ApplyBatch, new: Iterable[StoredEvent]) -> Plan[None]:
     """Set the companies of contacts that these events name, and of stored claims whose company is known now."""
     claims = [claim for event in new if (claim := _claim(event)) is not None]
     waiting = yield from _waiting(batch)
     companies = yield from _companies(batch, sorted({ref for ref, *_ in (*claims, *waiting)}))
-    known = [claim for claim in (*claims, *waiting) if claim[0] in companies]
+    claims_here = [claim for claim in (*claims, *waiting) if claim[0] in companies]
     unknown = [claim for claim in claims if claim[0] not in companies]
     if unknown:
         # Sorted by time: if a contact names an object twice, only the newest claim is stored.
         newest = {(ref, contact): (at, key) for ref, contact, at, key in sorted(unknown, key=lambda claim: claim[2:])}
         rows = [(batch.client, *ref, CONTACT, contact, *stamp) for (ref, contact), stamp in sorted(newest.items())]
         yield Execute(SAVE_CLAIM, rows)
-    yield from _load(batch, [contact for _, contact, *_ in known])
-    for ref, number, at, key in known:
+    yield from _load(batch, [contact for _, contact, *_ in claims_here])
+    for ref, number, at, key in claims_here:
         _set_company(batch, number, companies[ref], at, key)
     if resolved := sorted({ref for ref, *_ in waiting if ref in companies}):
         yield Execute(DELETE_CLAIMS_OF_OBJECT, [(batch.client, *ref) for ref in resolved])
 
 
-def relink_companies(batch: Batch) -> Plan[list[StoredEvent]]:
+def relink_companies(batch: ApplyBatch) -> Plan[list[StoredEvent]]:
     """Find the contacts of companies that were separated, and clear the links; return the events that set them again."""
     naming: list[StoredEvent] = []
     if not batch.separated_companies:
@@ -77,7 +77,11 @@ def relink_companies(batch: Batch) -> Plan[list[StoredEvent]]:
     contacts = batch.resolvers[CONTACT]
     rows = yield Execute(CONTACTS_OF_COMPANY, [(batch.client, number) for number in sorted(batch.separated_companies)])
     add_records(CONTACT, contacts, rows)
-    there = {one.id: one for one in contacts.by_id.values() if isinstance(one, Contact) and one.company_id in batch.separated_companies}
+    there = {
+        contact.id: contact
+        for contact in contacts.by_id.values()
+        if isinstance(contact, Contact) and contact.company_id in batch.separated_companies
+    }
     histories: dict[int, list[StoredEvent]] = {number: [] for number in there}
     for row in (yield Execute(history_sql.EVENTS_OF, [(batch.client, CONTACT, number) for number in sorted(there)])):
         histories[row[2]].append(event_of(row))
@@ -89,7 +93,7 @@ def relink_companies(batch: Batch) -> Plan[list[StoredEvent]]:
 
 
 def clear_company(
-    batch: Batch, contact: Contact, removed: Container[EffectiveTime], history: Sequence[StoredEvent]
+    batch: ApplyBatch, contact: Contact, removed: Container[EffectiveTime], history: Sequence[StoredEvent]
 ) -> Plan[list[StoredEvent]]:
     """Clear a company that a moved event had set; return the events that still name a company."""
     naming = [event for event in history if _claim(event) is not None]
@@ -105,15 +109,15 @@ def clear_company(
     return naming
 
 
-def existing_company(batch: Batch, asked: int | None) -> Plan[int | None]:
-    """Return a company that a request named, or the one that it was merged into; None if it was deleted since."""
-    if asked is None:
+def existing_company(batch: ApplyBatch, company_id: int | None) -> Plan[int | None]:
+    """Return a company named by a request, or its survivor after a merge; None if it was deleted since."""
+    if company_id is None:
         return None
-    known = yield from _companies(batch, [("", "company", str(asked))])
-    if known or int(asked) in batch.resolvers[COMPANY].by_id:
-        return next(iter(known.values()), int(asked))
-    rows = yield Execute(records_sql.COMPANY_EXISTS, [(batch.client, int(asked))])
-    return int(asked) if rows else None
+    companies = yield from _companies(batch, [("", "company", str(company_id))])
+    if companies or int(company_id) in batch.resolvers[COMPANY].by_id:
+        return next(iter(companies.values()), int(company_id))
+    rows = yield Execute(records_sql.COMPANY_EXISTS, [(batch.client, int(company_id))])
+    return int(company_id) if rows else None
 
 
 def _claim(event: StoredEvent) -> Claim | None:
@@ -123,7 +127,7 @@ def _claim(event: StoredEvent) -> Claim | None:
     return (event.tool, f"company:{named[0]}", named[1]), event.record_id, *event.effective_time
 
 
-def _waiting(batch: Batch) -> Plan[list[Claim]]:
+def _waiting(batch: ApplyBatch) -> Plan[list[Claim]]:
     """Return the stored claims on objects whose company became known in this batch."""
     links = batch.resolvers[COMPANY].links.changed.values()
     refs = sorted(link.ref for link in links if link.record_kind == COMPANY and link.ref[0])
@@ -133,31 +137,31 @@ def _waiting(batch: Batch) -> Plan[list[Claim]]:
     return [((row[1], row[2], row[3]), row[5], row[6], row[7]) for row in rows]
 
 
-def _companies(batch: Batch, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
+def _companies(batch: ApplyBatch, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
     """Return the known companies of these objects."""
     if not refs:
         return {}
     resolver = batch.resolvers[COMPANY]
-    found = {ref: number for ref in refs if (number := resolver.links.record_id(ref)) is not None}
+    numbers = {ref: number for ref in refs if (number := resolver.links.record_id(ref)) is not None}
     if missing := [ref for ref in refs if ref not in resolver.links.by_ref]:
         rows = yield Execute(history_sql.LINK_BY_REF, [(batch.client, *ref) for ref in missing])
-        found |= {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
-    found = {ref: batch.final(COMPANY, number) for ref, number in found.items()}
+        numbers |= {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
+    numbers = {ref: batch.final(COMPANY, number) for ref, number in numbers.items()}
     there = set(resolver.by_id)
-    if doubtful := sorted(set(found.values()) - there):
+    if doubtful := sorted(set(numbers.values()) - there):
         rows = yield Execute(records_sql.COMPANY_EXISTS, [(batch.client, number) for number in doubtful])
         there |= {row[1] for row in rows}
-    return {ref: number for ref, number in found.items() if number in there}
+    return {ref: number for ref, number in numbers.items() if number in there}
 
 
-def _load(batch: Batch, contacts: Iterable[int]) -> Plan[None]:
+def _load(batch: ApplyBatch, contacts: Iterable[int]) -> Plan[None]:
     resolver = batch.resolvers[CONTACT]
     if missing := sorted(set(contacts) - set(resolver.by_id)):
         rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in missing])
         add_records(CONTACT, resolver, rows)
 
 
-def _set_company(batch: Batch, number: int, company: int, at: Micros, key: str) -> None:
+def _set_company(batch: ApplyBatch, number: int, company: int, at: Micros, key: str) -> None:
     resolver = batch.resolvers[CONTACT]
     contact = resolver.by_id.get(number)
     if not isinstance(contact, Contact):

@@ -1,4 +1,4 @@
-"""Events about deleted records: what happened before the deletion belongs to the deleted record, what came after it does not.
+"""Events about deleted records: earlier ones than the deletion belong to the deleted record, later ones do not.
 
 An event is about a deleted record if the record had one of its identities, and the event's effective time is before the deletion. It is
 stored in the deleted record's history, which stays in `event`, and counts when the record is restored. So the order in which a
@@ -17,8 +17,8 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import REF, event_row
 from touchbase.identity.event_subject import EventSubject
-from touchbase.projection.batch import Batch
-from touchbase.projection.normalization import Outcome, stored_event
+from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.normalization import DeliveryOutcome, stored_event
 from touchbase.records.models import Record
 from touchbase.records.primary_keys import former_key, owned_since
 from touchbase.sql.rows import Columns, names
@@ -39,7 +39,7 @@ DELETED_BY_REF = Statement(
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion:
+class DeletedIdentity:
     """A deleted record that had an identity."""
 
     record_id: int
@@ -48,28 +48,28 @@ class Deletion:
     """Whether the identity is an address that the record had lost already, so that another one may have had it."""
 
 
-def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref, list[Deletion]]]:
+def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref, list[DeletedIdentity]]]:
     """Return the deleted records that had these identities, the first deleted first."""
     wanted = sorted(set(refs))
     rows = (yield Execute(DELETED_BY_REF, [(client, *ref) for ref in wanted])) if wanted else []
-    found: dict[Ref, list[Deletion]] = {}
+    deletions: dict[Ref, list[DeletedIdentity]] = {}
     for row in sorted(rows, key=lambda row: (row[7], row[5])):
         if row[4] == kind:
-            found.setdefault((row[1], row[2], row[3]), []).append(Deletion(row[5], row[7], row[1] == "" and row[6] is not None))
-    return found
+            deletions.setdefault((row[1], row[2], row[3]), []).append(DeletedIdentity(row[5], row[7], row[1] == "" and row[6] is not None))
+    return deletions
 
 
-def set_aside_events_of_deleted(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
+def set_aside_events_of_deleted(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> Plan[None]:
     """Store the events about deleted records in their histories, and remove them from these outcomes."""
-    batch.retimed = [each for each in batch.retimed if each[0][1] in batch.resolvers[each[0][0]].by_id]
+    batch.retimed = [entry for entry in batch.retimed if entry[0][1] in batch.resolvers[entry[0][0]].by_id]
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
     if not subjects or not (yield Execute(ANY_DELETED, [(batch.client,)])):
         return
-    deleted: dict[int, dict[Ref, list[Deletion]]] = {}
+    deleted: dict[int, dict[Ref, list[DeletedIdentity]]] = {}
     for kind in batch.resolvers:
         refs = {ref for subject in subjects if subject.kind == kind for ref in _refs(subject)}
         deleted[kind] = yield from deleted_having(batch.client, kind, refs)
-    stored: list[tuple[StoredEvent, Outcome]] = []
+    stored: list[tuple[StoredEvent, DeliveryOutcome]] = []
     for outcome in outcomes:
         remaining: list[EventSubject] = []
         for subject in outcome.subjects:
@@ -84,17 +84,17 @@ def set_aside_events_of_deleted(batch: Batch, outcomes: Sequence[Outcome]) -> Pl
         yield from _insert(batch.client, stored)
 
 
-def _insert(client: int, stored: Sequence[tuple[StoredEvent, Outcome]]) -> Plan[None]:
-    first: dict[Row, tuple[StoredEvent, Outcome]] = {}
+def _insert(client: int, stored: Sequence[tuple[StoredEvent, DeliveryOutcome]]) -> Plan[None]:
+    first: dict[Row, tuple[StoredEvent, DeliveryOutcome]] = {}
     for event, outcome in stored:
         key = (event.record_kind, event.record_id, event.occurred_us, event.key)
         if key in first:
             outcome.repeated += 1
         else:
             first[key] = (event, outcome)
-    made = set((yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for event, _ in first.values()])))
+    inserted = set((yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for event, _ in first.values()])))
     for key, (_, outcome) in first.items():
-        if key in made:
+        if key in inserted:
             outcome.applied += 1
         else:
             outcome.repeated += 1
@@ -107,20 +107,20 @@ def _refs(subject: EventSubject) -> list[Ref]:
     return [ref for ref in (primary, subject.ref, linkedin) if ref is not None]
 
 
-def _deleted_record(batch: Batch, subject: EventSubject, deleted: dict[Ref, list[Deletion]]) -> int | None:
+def _deleted_record(batch: ApplyBatch, subject: EventSubject, deleted: dict[Ref, list[DeletedIdentity]]) -> int | None:
     """Return the deleted record that an event is about; None if it is about a record that exists, or a new one."""
     at = subject.stamp[1]
     for ref in _refs(subject):
-        found = next((each for each in deleted.get(ref, ()) if at < each.deleted_us), None)
+        deletion = next((deletion for deletion in deleted.get(ref, ()) if at < deletion.deleted_us), None)
         owner = _owner(batch, subject, ref)
-        if found is not None:
-            return found.record_id if owner is None or not found.is_former or _is_later(owner, ref, found, at) else None
+        if deletion is not None:
+            return deletion.record_id if owner is None or not deletion.is_former or _is_later(owner, ref, deletion, at) else None
         if owner is not None:
             return None
     return None
 
 
-def _owner(batch: Batch, subject: EventSubject, ref: Ref) -> Record | None:
+def _owner(batch: ApplyBatch, subject: EventSubject, ref: Ref) -> Record | None:
     """Return the existing record that has an identity."""
     resolver = batch.resolvers[subject.kind]
     if ref == subject.ref:
@@ -129,8 +129,8 @@ def _owner(batch: Batch, subject: EventSubject, ref: Ref) -> Record | None:
     return (resolver.by_linkedin if ref[1] == "linkedin" else resolver.by_primary).get(ref[2])
 
 
-def _is_later(owner: Record, ref: Ref, found: Deletion, at: Micros) -> bool:
+def _is_later(owner: Record, ref: Ref, deletion: DeletedIdentity, at: Micros) -> bool:
     """Whether a record got a former address of a deleted record only after an event."""
     field = "linkedin_url" if ref[1] == "linkedin" else ref[1]
     since = owned_since(owner, field)
-    return at < since if since is not None else owner.stamps.get(field, NEVER)[1] >= found.deleted_us
+    return at < since if since is not None else owner.stamps.get(field, NEVER)[1] >= deletion.deleted_us

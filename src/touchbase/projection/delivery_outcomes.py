@@ -35,8 +35,8 @@ from touchbase.deliveries.work import WorkReport
 from touchbase.errors import UnrecognisedPayload
 from touchbase.event_log.models import DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
-from touchbase.projection.batch import Batch
-from touchbase.projection.normalization import Outcome
+from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.projection.suppression_guard import names_erased
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.rows import Columns
@@ -80,7 +80,7 @@ _MAX_NAME_LENGTH = 60
 _FIELD = re.compile(rb"([A-Za-z0-9_.\-]{1,40})(?:%5B|\[|=)")
 
 
-def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None]:
+def mark(batch: ApplyBatch, outcomes: list[DeliveryOutcome], report: WorkReport) -> Plan[None]:
     """Store the outcome of these deliveries and count them in the report; skip deliveries that another worker has marked."""
     again = [(batch.client, outcome.delivery.id) for outcome in outcomes if _may_have_events(outcome)]
     had = {row[0] for row in (yield Execute(inbox_sql.DELIVERIES_WITH_EVENTS, again))} if again else set()
@@ -93,11 +93,11 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
             # A replay: the delivery's earlier events are stored and still count as its own.
             outcome.applied, outcome.repeated = outcome.repeated or 1, 0
         state, error = _ending(outcome)
-        found = outcome.problems if state in (APPLIED, PARKED) else {}
+        delivery_problems = outcome.problems if state in (APPLIED, PARKED) else {}
         if delivery.id in had or outcome.repeated:
-            found = delivery.problems | found  # a replay finds no new problems in stored events
-        problems = problems_text(found)
-        new_problems.update(found.keys() - delivery.problems.keys())
+            delivery_problems = delivery.problems | delivery_problems  # a replay finds no new problems in stored events
+        problems = problems_text(delivery_problems)
+        new_problems.update(delivery_problems.keys() - delivery.problems.keys())
         if state == APPLIED:
             applied.append((batch.client, delivery.id, normalized.tool, batch.now_us, int(normalized.is_dated), problems))
             continue
@@ -122,7 +122,7 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
     _count(report, outcomes, endings)
 
 
-def _count(report: WorkReport, outcomes: list[Outcome], endings: dict[int, str]) -> None:
+def _count(report: WorkReport, outcomes: list[DeliveryOutcome], endings: dict[int, str]) -> None:
     """Count the deliveries that were marked, by their new state, in the report."""
     marked = [(outcome, endings[outcome.delivery.id]) for outcome in outcomes if outcome.delivery.id in endings]
     report.taken, report.ended = len(marked), dict(Counter(state for _, state in marked))
@@ -149,17 +149,17 @@ def _traced(delivery: Delivery, trace: str, state: str, tool: str | None) -> App
     return AppliedDelivery(trace, delivery.client_id, delivery.id, delivery.channel, tool, state, delivery.attempts + 1)
 
 
-def _may_have_events(outcome: Outcome) -> bool:
+def _may_have_events(outcome: DeliveryOutcome) -> bool:
     """Whether a delivery without new events may have stored ones: it repeats events, or was processed before and reads differently now."""
     return not outcome.applied and (outcome.repeated > 0 or outcome.delivery.applied_us is not None)
 
 
-def _ending(outcome: Outcome) -> tuple[str, str | None]:
+def _ending(outcome: DeliveryOutcome) -> tuple[str, str | None]:
     if outcome.names_erased and not (outcome.parked or outcome.applied):
         return IGNORED, WHY_IGNORED
     if outcome.normalized.error is not None:
-        known = isinstance(outcome.normalized.error, UnrecognisedPayload)
-        return (UNRECOGNISED if known else FAILED), outcome.normalized.error.detail
+        is_unrecognised = isinstance(outcome.normalized.error, UnrecognisedPayload)
+        return (UNRECOGNISED if is_unrecognised else FAILED), outcome.normalized.error.detail
     if outcome.parked or outcome.refused:
         waiting = CREATION_DISABLED if outcome.unknown else NO_IDENTITY
         return (FAILED, outcome.refused) if outcome.refused else (PARKED, waiting)
@@ -170,7 +170,7 @@ def _ending(outcome: Outcome) -> tuple[str, str | None]:
     return IGNORED, _why_ignored(outcome)
 
 
-def _why_ignored(outcome: Outcome) -> str:
+def _why_ignored(outcome: DeliveryOutcome) -> str:
     if outcome.repeated:
         return KNOWN_ALREADY
     if outcome.unknown:
@@ -221,7 +221,7 @@ def _ended(delivery: Delivery, state: str, marked: Sequence[Row]) -> WorkReport:
     return report
 
 
-def outcome_fingerprint(outcome: Outcome) -> str:
+def outcome_fingerprint(outcome: DeliveryOutcome) -> str:
     """Return the fingerprint of a delivery that was read, with the tool's name of its first event."""
     name = outcome.normalized.unknown_event or outcome.normalized.unused_event
     if name is None and outcome.subjects:
@@ -234,8 +234,8 @@ def delivery_fingerprint(delivery: Delivery, name: str | None = None) -> str:
     """Return the fingerprint of a delivery; without a name, take the event's name from the usual members of the body."""
     item = _item(delivery)
     if name is None:
-        found = (item.get(name) for name in _NAMES)
-        name = next((each for each in found if isinstance(each, str) and 0 < len(each) <= _MAX_NAME_LENGTH), None)
+        values = (item.get(name) for name in _NAMES)
+        name = next((value for value in values if isinstance(value, str) and 0 < len(value) <= _MAX_NAME_LENGTH), None)
     return fingerprint_of(name, item)
 
 
@@ -247,7 +247,7 @@ def _item(delivery: Delivery) -> dict[str, object]:
             return {}
         if body[:1] in (b"{", b"["):
             data = msgspec.json.decode(body)
-            item = next((each for each in data if isinstance(each, dict)), {}) if isinstance(data, list) else data
+            item = next((item for item in data if isinstance(item, dict)), {}) if isinstance(data, list) else data
             return item if isinstance(item, dict) else {}
     except (UnrecognisedPayload, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}

@@ -13,9 +13,9 @@ from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.limits import UNFINISHED
 from touchbase.deliveries.work import WorkReport
 from touchbase.history.events import EXTERNAL
-from touchbase.projection.batch import Batch
+from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.delivery_outcomes import mark
-from touchbase.projection.normalization import NormalizedDelivery, Outcome
+from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.statement import Execute, Plan, Statement
 
@@ -40,7 +40,7 @@ class DeliveryInParts:
     parts: int
     at: int = 0
     """The index of the part being applied."""
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    outcomes: dict[int, DeliveryOutcome] = field(default_factory=dict)
     """The outcome of each part by index; a retried part replaces its own."""
 
 
@@ -50,7 +50,7 @@ def begin_attempt(delivery: Delivery, until_us: Micros) -> Plan[bool]:
     return bool((yield Execute(STORE_ATTEMPT, [row])))
 
 
-def end_part(batch: Batch, outcome: Outcome, in_parts: DeliveryInParts, cleared: set[int], report: WorkReport) -> Plan[None]:
+def end_part(batch: ApplyBatch, outcome: DeliveryOutcome, in_parts: DeliveryInParts, cleared: set[int], report: WorkReport) -> Plan[None]:
     """Store a part's outcome, and mark the delivery after the last; until then its body stays, even if it names an erased person."""
     in_parts.outcomes[in_parts.at] = outcome
     delivery = outcome.delivery
@@ -70,9 +70,11 @@ def end_part(batch: Batch, outcome: Outcome, in_parts: DeliveryInParts, cleared:
     yield from mark(batch, [total], report)
 
 
-def _total(in_parts: DeliveryInParts) -> Outcome:
+def _total(in_parts: DeliveryInParts) -> DeliveryOutcome:
     parts = [in_parts.outcomes[part] for part in sorted(in_parts.outcomes)]
-    total = Outcome(in_parts.normalized, in_parts.normalized.delivery, next((part.subjects[:1] for part in parts if part.subjects), []))
+    total = DeliveryOutcome(
+        in_parts.normalized, in_parts.normalized.delivery, next((part.subjects[:1] for part in parts if part.subjects), [])
+    )
     for part in parts:
         total.repeated += part.repeated
         total.unknown += part.unknown

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.identity_links import Ref
 from touchbase.history.sql import REF
-from touchbase.projection.batch import Batch
-from touchbase.projection.normalization import Outcome
+from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement
 
@@ -31,28 +31,28 @@ QUEUE_FETCH = Statement(
 DEQUEUE_FETCH = Statement("dequeue_fetch", REF, body=f"DELETE FROM fetch_queue t USING p WHERE {_SAME} AND t.thin = 0", by_row=True)
 
 
-def update_fetch_queue(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
+def update_fetch_queue(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> Plan[None]:
     """Queue the objects that this batch needs, and dequeue objects that became known without a fetch."""
     needed: dict[Ref, tuple[int, int]] = {}
     for outcome in outcomes:
         if outcome.normalized.may_ask and (outcome.parked or outcome.applied):
             _add(batch, outcome, needed)
-    found = [
+    vacated = [
         link.ref
         for resolver in batch.resolvers.values()
         if resolver.links.vacated
         for link in resolver.links.changed.values()
         if link.parking_id is None
     ]
-    known = sorted(set(found) - needed.keys())
-    if known:
-        yield Execute(DEQUEUE_FETCH, [(batch.client, *ref) for ref in known])
+    gone_ids = sorted(set(vacated) - needed.keys())
+    if gone_ids:
+        yield Execute(DEQUEUE_FETCH, [(batch.client, *ref) for ref in gone_ids])
     if needed:
         at = (batch.now_us, batch.now_us + SETTLE_DELAY, 0)
         yield Execute(QUEUE_FETCH, [(batch.client, *ref, *how, *at) for ref, how in sorted(needed.items())])
 
 
-def _add(batch: Batch, outcome: Outcome, needed: dict[Ref, tuple[int, int]]) -> None:
+def _add(batch: ApplyBatch, outcome: DeliveryOutcome, needed: dict[Ref, tuple[int, int]]) -> None:
     for subject in outcome.subjects:
         if subject.ref is None or subject.event.event.endswith(".deleted"):
             continue

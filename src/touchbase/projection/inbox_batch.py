@@ -41,10 +41,10 @@ class InboxBatch:
     broken: list[FailedDelivery]
     large: list[Delivery] = field(default_factory=list)
 
-    def __iadd__(self, other: InboxBatch) -> InboxBatch:
-        self.claimed += other.claimed
-        self.broken += other.broken
-        self.large += other.large
+    def __iadd__(self, batch: InboxBatch) -> InboxBatch:
+        self.claimed += batch.claimed
+        self.broken += batch.broken
+        self.large += batch.large
         return self
 
 
@@ -77,8 +77,8 @@ async def read_batches(
         while reading:
             yield await reading.popleft()
     finally:
-        for each in reading:
-            each.cancel()
+        for task in reading:
+            task.cancel()
         await asyncio.gather(*reading, return_exceptions=True)
 
 
@@ -91,7 +91,7 @@ def translate_batch(deliveries: Sequence[Delivery], translate: Translate) -> Inb
 
 
 def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
-    """Do for one delivery what needs no transaction: scan it for addresses, translate it and normalize its events."""
+    """Do the work for one delivery that needs no transaction: scan it for addresses, translate it and normalize its events."""
     result = ReadResult()
     try:
         if delivery.guarded:
@@ -123,19 +123,19 @@ def subject_parts(normalized: NormalizedDelivery) -> list[Callable[[], Normalize
 
 
 def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list[NormalizedDelivery]], list[NormalizedDelivery]]:
-    """Group deliveries, in order, by what one transaction applies; return the groups, and those too large for one transaction."""
-    made: list[list[NormalizedDelivery]] = []
+    """Group deliveries, in order, for one transaction each; return the groups, and deliveries too large for one transaction."""
+    groups: list[list[NormalizedDelivery]] = []
     room = 0
     for normalized in claimed:
         events = max(1, normalized.cost)
         if events > MAX_EVENTS:
             continue
         if events > room:
-            made.append([])
+            groups.append([])
             room = MAX_EVENTS
-        made[-1].append(normalized)
+        groups[-1].append(normalized)
         room -= events
-    return made, [normalized for normalized in claimed if normalized.cost > MAX_EVENTS]
+    return groups, [normalized for normalized in claimed if normalized.cost > MAX_EVENTS]
 
 
 def failure_reason(error: Exception) -> str:
@@ -143,39 +143,39 @@ def failure_reason(error: Exception) -> str:
     return storable(f"{type(error).__name__}: {error}", MAX_REASON_LENGTH) or ""
 
 
-def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
+def merge_reports(report: WorkReport, added: WorkReport) -> WorkReport:
     """Return the sum of two reports."""
-    ended, problems, outcomes = Counter(one.ended), Counter(one.problems), Counter(one.outcomes)
-    ended.update(other.ended)
-    problems.update(other.problems)
-    outcomes.update(other.outcomes)
-    oldest = min((at for at in (one.oldest_us, other.oldest_us) if at is not None), default=None)
+    ended, problems, outcomes = Counter(report.ended), Counter(report.problems), Counter(report.outcomes)
+    ended.update(added.ended)
+    problems.update(added.problems)
+    outcomes.update(added.outcomes)
+    oldest = min((at for at in (report.oldest_us, added.oldest_us) if at is not None), default=None)
     return WorkReport(
-        one.taken + other.taken,
+        report.taken + added.taken,
         dict(ended),
-        one.created + other.created,
+        report.created + added.created,
         oldest,
-        one.more or other.more,
+        report.more or added.more,
         problems=dict(problems),
         outcomes=dict(outcomes),
-        applied_since_us=one.applied_since_us + other.applied_since_us,
-        calls=one.calls + other.calls,
-        traced=one.traced + other.traced,
+        applied_since_us=report.applied_since_us + added.applied_since_us,
+        calls=report.calls + added.calls,
+        traced=report.traced + added.traced,
     )
 
 
 def _batch_of(deliveries: Sequence[Delivery], result: Sequence[ReadResult]) -> InboxBatch:
     batch = InboxBatch([], [])
-    for delivery, one in zip(deliveries, result, strict=True):
-        delivery.addresses, delivery.unsearchable = one.mentions, one.unsearchable
-        if one.why is None:
-            normalized: NormalizedDelivery = one.normalized
+    for delivery, delivery_result in zip(deliveries, result, strict=True):
+        delivery.addresses, delivery.unsearchable = delivery_result.mentions, delivery_result.unsearchable
+        if delivery_result.why is None:
+            normalized: NormalizedDelivery = delivery_result.normalized
             normalized.delivery = delivery
             batch.claimed.append(normalized)
             continue
         if delivery.guarded and delivery.addresses is None:
             delivery.addresses = set()  # a second scan could break or delay the transaction that stores the failure
-        batch.broken.append(FailedDelivery(delivery, one.why, one.for_good))
+        batch.broken.append(FailedDelivery(delivery, delivery_result.why, delivery_result.for_good))
     return batch
 
 
@@ -188,7 +188,7 @@ def _normalized(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
 
 
 def _split_subjects(normalized: NormalizedDelivery) -> list[list[EventSubject]]:
-    """Split the subjects, in order, by what one transaction applies."""
+    """Split the subjects, in order, for one transaction each."""
     parts: list[list[EventSubject]] = [[]]
     room = MAX_EVENTS
     for subject in normalized.subjects:

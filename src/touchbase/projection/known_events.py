@@ -15,8 +15,8 @@ from touchbase.history.events import EXTERNAL
 from touchbase.history.last_writer_wins import effective_time
 from touchbase.identity.event_subject import EventSubject
 from touchbase.messages.sql.statements import DELETE_OF_EVENT, RETIME_MESSAGE
-from touchbase.projection.batch import Batch
-from touchbase.projection.normalization import Outcome
+from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
@@ -81,26 +81,26 @@ class KnownFacts:
         return fact
 
     def _of(self, subject: EventSubject, delivery: Delivery) -> Fact | None:
-        found = self.by_id.get(subject.key) if subject.own_id else self.by_time.get((subject.key, subject.at))
-        return found or self.by_delivery.get((delivery.id, subject.key))
+        fact = self.by_id.get(subject.key) if subject.own_id else self.by_time.get((subject.key, subject.at))
+        return fact or self.by_delivery.get((delivery.id, subject.key))
 
 
-def drop_known_facts(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
+def drop_known_facts(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> Plan[None]:
     """Remove known facts from these outcomes; an earlier receipt replaces the stored one."""
-    known = yield from find_known_facts(batch.client, outcomes)
+    facts = yield from find_known_facts(batch.client, outcomes)
     retimed: dict[Fact, Row] = {}
     removed: list[Row] = []
     for outcome in sorted(outcomes, key=by_receipt):
         remaining: list[EventSubject] = []
         for subject in outcome.subjects:
-            fact = known.fact(subject, outcome.delivery)
+            fact = facts.fact(subject, outcome.delivery)
             if fact is None:
                 remaining.append(subject)
             elif fact.kind == EXTERNAL:
                 if _is_earlier(outcome, fact):
                     removed.append((batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key))
                     batch.emptied.add(fact.delivery_id or 0)
-                    known.by_id[subject.key] = replace(fact, delivery_id=outcome.delivery.id, received_us=outcome.delivery.received_us)
+                    facts.by_id[subject.key] = replace(fact, delivery_id=outcome.delivery.id, received_us=outcome.delivery.received_us)
                 else:
                     batch.waiting.add((subject.key, outcome.delivery.id))
                 remaining.append(subject)
@@ -121,36 +121,36 @@ def drop_known_facts(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
     batch.retimed = [((fact.kind, fact.record_id), effective_time(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]
 
 
-def _is_retimed(subject: EventSubject, outcome: Outcome, fact: Fact) -> bool:
+def _is_retimed(subject: EventSubject, outcome: DeliveryOutcome, fact: Fact) -> bool:
     """Whether an earlier receipt changes a fact's effective time: it has another time, or the stored time lies after it."""
     return _is_earlier(outcome, fact) and (subject.own_id or fact.occurred_us > outcome.delivery.received_us)
 
 
-def by_receipt(outcome: Outcome) -> tuple[Micros, int]:
+def by_receipt(outcome: DeliveryOutcome) -> tuple[Micros, int]:
     """Return the sort key for the order of receipt."""
     return outcome.delivery.received_us, outcome.delivery.id
 
 
-def _is_earlier(outcome: Outcome, fact: Fact) -> bool:
+def _is_earlier(outcome: DeliveryOutcome, fact: Fact) -> bool:
     return fact.delivery_id is not None and by_receipt(outcome) < (fact.received_us, fact.delivery_id)
 
 
-def find_known_facts(client: int, outcomes: Sequence[Outcome]) -> Plan[KnownFacts]:
+def find_known_facts(client: int, outcomes: Sequence[DeliveryOutcome]) -> Plan[KnownFacts]:
     """Look up which facts of these deliveries are already stored."""
-    known = KnownFacts()
+    facts = KnownFacts()
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
     ids = sorted({subject.key for subject in subjects if subject.own_id})
     if ids:
-        known.by_id = {fact.key: fact for fact in _facts((yield Execute(FACT_BY_ID, [(client, key) for key in ids])))}
+        facts.by_id = {fact.key: fact for fact in _facts((yield Execute(FACT_BY_ID, [(client, key) for key in ids])))}
     times = sorted({(subject.key, subject.at) for subject in subjects if not subject.own_id})
     if times:
         rows = yield Execute(FACT_BY_TIME, [(client, *time) for time in times])
-        known.by_time = {(fact.key, fact.occurred_us): fact for fact in _facts(rows)}
+        facts.by_time = {(fact.key, fact.occurred_us): fact for fact in _facts(rows)}
     applied = sorted({outcome.delivery.id for outcome in outcomes if outcome.delivery.applied_us is not None and outcome.subjects})
     if applied:
         rows = yield Execute(FACTS_OF_DELIVERY, [(client, number) for number in applied])
-        known.by_delivery = {(fact.delivery_id, fact.key): fact for fact in _facts(rows)}
-    return known
+        facts.by_delivery = {(fact.delivery_id, fact.key): fact for fact in _facts(rows)}
+    return facts
 
 
 def _facts(rows: Iterable[tuple[int, int, Micros, str, int | None, Micros]]) -> Iterator[Fact]:

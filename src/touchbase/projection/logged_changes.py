@@ -1,4 +1,4 @@
-"""What a batch changed, as events of the log: each saved record is compared with what it was when the batch loaded it."""
+"""Changes of a batch as events of the log: each saved record is compared with its state when it was loaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, StoredEvent
-from touchbase.projection.batch import Batch, Target
+from touchbase.projection.batch import ApplyBatch, Target
 from touchbase.records.logged_changes import difference, events_of, state_of, state_of_shown
 from touchbase.records.models import Record
 from touchbase.records.primary_keys import shown_values
@@ -19,8 +19,8 @@ MOST_DELIVERIES = 10
 MERGED = "merged"
 
 
-def log_saved(batch: Batch, kind: int, old: Sequence[Record], new: Sequence[Record]) -> Plan[None]:
-    """Log what the batch changed in these saved records, and in contacts that a union of companies moved."""
+def log_saved(batch: ApplyBatch, kind: int, old: Sequence[Record], new: Sequence[Record]) -> Plan[None]:
+    """Log the batch's changes of these saved records, and of contacts that a union of companies moved."""
     words, resolver = batch.settings.words(kind), batch.resolvers[kind]
     merged = _merged(batch, kind)
     events: list[LoggedEvent] = []
@@ -48,14 +48,14 @@ def moved_contact(client: int, contact: int, before: int | None, after: int | No
     return LoggedEvent(client, record_event(CONTACT, "updated"), at, CONTACT, contact, {"company_id": (before, after)}, cause)
 
 
-def log_moved_contacts(batch: Batch, contacts: Sequence[int], before: int | None, after: int | None) -> Plan[None]:
+def log_moved_contacts(batch: ApplyBatch, contacts: Sequence[int], before: int | None, after: int | None) -> Plan[None]:
     """Log contacts that a request moved from one company to another."""
     cause = batch.cause or {}
     yield from log_events([moved_contact(batch.client, number, before, after, batch.now_us, cause) for number in contacts])
 
 
 def _events(
-    batch: Batch,
+    batch: ApplyBatch,
     record: Record,
     before: dict[str, Any],
     after: dict[str, Any],
@@ -75,17 +75,17 @@ def _events(
     return events
 
 
-def _merged(batch: Batch, kind: int) -> dict[int, list[int]]:
+def _merged(batch: ApplyBatch, kind: int) -> dict[int, list[int]]:
     """Return the stored records that ended, by the record that they belong to now."""
-    found: dict[int, list[int]] = {}
+    merged_ids: dict[int, list[int]] = {}
     for absorbed, _ in batch.resolvers[kind].united:
         if absorbed.id not in batch.resolvers[kind].created:
-            found.setdefault(batch.final(kind, absorbed.id), []).append(absorbed.id)
-    return found
+            merged_ids.setdefault(batch.final(kind, absorbed.id), []).append(absorbed.id)
+    return merged_ids
 
 
-def _cause(batch: Batch, target: Target) -> Mapping[str, Any]:
-    """Return what caused the change of a record: the request, else the deliveries of its new events, else those of the batch."""
+def _cause(batch: ApplyBatch, target: Target) -> Mapping[str, Any]:
+    """Return the cause of a record's change: the request, else the deliveries of its new events, else those of the batch."""
     if batch.cause is not None:
         return batch.cause
     events = [event for event in batch.triggers.get(target, ()) if event.delivery_id is not None]

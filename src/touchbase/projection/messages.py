@@ -1,4 +1,4 @@
-"""Messages of a batch: what its events say of mails and LinkedIn messages, in the transaction that applies them.
+"""Messages of a batch: mails and LinkedIn messages of its events, in the transaction that applies them.
 
 Every receipt of an event counts, also a repeated one: the earliest receipt wins, as it does for the event itself.
 """
@@ -14,8 +14,8 @@ from touchbase.history.events import CONTACT, Event, StoredEvent
 from touchbase.identity.event_subject import EventSubject
 from touchbase.messages.models import MOST_SUBJECT, Message, channel_of, direction_of
 from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
-from touchbase.projection.batch import Batch
-from touchbase.projection.normalization import Outcome
+from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 
@@ -29,7 +29,7 @@ def message_needs(events: Iterable[Event]) -> dict[str, int]:
     return {ID: sum(event.message is not None for event in events)}
 
 
-def named_messages(outcomes: Sequence[Outcome]) -> Named:
+def named_messages(outcomes: Sequence[DeliveryOutcome]) -> Named:
     """Return the subjects with a message; call it after those about erased persons are removed, and before the repeats are."""
     return [
         (subject, outcome.delivery)
@@ -39,21 +39,21 @@ def named_messages(outcomes: Sequence[Outcome]) -> Named:
     ]
 
 
-def store_messages(batch: Batch, named: Named, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
+def store_messages(batch: ApplyBatch, named: Named, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
     """Store the messages of events that are in a history, or wait for their contact; log the ones with a contact from now on.
 
     `new` are the events that are new to their record, also events that waited for it.
     """
     if batch.unparked:
-        moved = [(each.key, each.occurred_us) for each in new if each.record_kind == CONTACT and each.delivery_id in batch.unparked]
+        moved = [(event.key, event.occurred_us) for event in new if event.record_kind == CONTACT and event.delivery_id in batch.unparked]
         yield from log_messages(batch.client, (yield from first_copies(batch.client, moved)), batch.now_us, batch.cause)
     if not named:
         return
     first: dict[tuple[str, int], Message] = {}
-    for subject, delivery in sorted(named, key=lambda each: (each[1].received_us, each[1].id)):
+    for subject, delivery in sorted(named, key=lambda pair: (pair[1].received_us, pair[1].id)):
         first.setdefault((subject.key, subject.at), _message(subject, delivery, batch.settings))
-    made = yield from insert_copies(batch.client, list(first.values()), ids)
-    yield from log_messages(batch.client, made, batch.now_us, batch.cause)
+    copies = yield from insert_copies(batch.client, list(first.values()), ids)
+    yield from log_messages(batch.client, copies, batch.now_us, batch.cause)
 
 
 def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings) -> Message:
@@ -75,10 +75,10 @@ def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings
 
 
 def _id(text: str | None) -> str | None:
-    """Return an id; a longer one is left out, since one that is cut may be that of several messages."""
+    """Return an id; a too long one is left out, since cut ids may be equal."""
     return None if text is None or len(text) > MOST_ID else _text(text, MOST_ID)
 
 
 def _text(text: str | None, most: int) -> str | None:
-    found = storable(text, most)
-    return found.strip() or None if found is not None else None
+    storable_text = storable(text, most)
+    return storable_text.strip() or None if storable_text is not None else None

@@ -83,8 +83,8 @@ class NormalizedDelivery:
 
 
 @dataclass(slots=True)
-class Outcome:
-    """The outcome of one delivery: what became of its events."""
+class DeliveryOutcome:
+    """Outcome of one delivery: the results of its events."""
 
     normalized: NormalizedDelivery
     delivery: Delivery
@@ -118,9 +118,9 @@ def is_undated(subject: EventSubject) -> bool:
     return subject.event.occurred_us is None and subject.event.key is None
 
 
-def outcome_of(normalized: NormalizedDelivery) -> Outcome:
+def outcome_of(normalized: NormalizedDelivery) -> DeliveryOutcome:
     """Return an outcome with nothing applied yet; each attempt to apply a delivery begins with a new one."""
-    return Outcome(normalized, normalized.delivery, normalized.subjects)
+    return DeliveryOutcome(normalized, normalized.delivery, normalized.subjects)
 
 
 def _add_subject(normalized: NormalizedDelivery, event: Event, may_create: bool | None) -> None:
@@ -201,7 +201,7 @@ def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create
     if subject.ref is not None and "." in event.event:
         subject.detail["object"] = [subject.ref[1], subject.ref[2]]
     if event.company_object is not None and about == CONTACT:
-        subject.detail["company"] = [storable(each, NAME) or "" for each in event.company_object]
+        subject.detail["company"] = [storable(part, NAME) or "" for part in event.company_object]
     return subject
 
 
@@ -211,7 +211,7 @@ def _make_key_unique(normalized: NormalizedDelivery, subject: EventSubject) -> N
         return
     named = _named(subject)
     if normalized.own_ids.setdefault(subject.key, named) != named:
-        subject.key = key_of_person(subject.key, "\0".join(str(each) for each in named))
+        subject.key = key_of_person(subject.key, "\0".join(str(part) for part in named))
 
 
 def _named(subject: EventSubject) -> tuple[object, ...]:
@@ -251,8 +251,8 @@ def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id
     status, detail = _status(subject, effect, settings) if effect else None, with_present_names(subject.detail, subject.kind, settings)
     problems = dict(event.problems)
     note_misfits(detail, subject.kind, settings, problems)
-    if status is None and effect and (asked := status_word(event, effect)):
-        add_problem(problems, STATUS_REFUSED, asked)
+    if status is None and effect and (refused_status := status_word(event, effect)):
+        add_problem(problems, STATUS_REFUSED, refused_status)
     if problems:
         detail = {**detail, "problems": problems}
     return StoredEvent(
@@ -313,8 +313,8 @@ def _identity(event: Event) -> dict[str, str]:
     if event.event.endswith(".deleted"):
         return {}
     name, value = ("domain", event.domain) if event.about == COMPANY else ("email", event.email)
-    found = None if value is None else find_company_domain(value) if name == "domain" else find_email_key(value)
-    return {} if found is None else {name: found}
+    identity = None if value is None else find_company_domain(value) if name == "domain" else find_email_key(value)
+    return {} if identity is None else {name: identity}
 
 
 def _add_carried(event: Event, detail: Detail) -> None:
@@ -329,11 +329,11 @@ def _add_carried(event: Event, detail: Detail) -> None:
 
 def _add_values(event: Event, detail: Detail) -> None:
     named = (("name", event.name),) if event.about == COMPANY else (("first_name", event.first_name), ("last_name", event.last_name))
-    given: dict[str, str | None] = {name: value for name, value in named if value}
+    values: dict[str, str | None] = {name: value for name, value in named if value}
     settable = _FROM_TOOLS[COMPANY if event.about == COMPANY else CONTACT]
-    given |= {name: event.fields[name] for name in settable if name in event.fields}
-    if given:
-        detail["fields"] = {name: storable(value, settable[name]) for name, value in given.items()}
+    values |= {name: event.fields[name] for name in settable if name in event.fields}
+    if values:
+        detail["fields"] = {name: storable(value, settable[name]) for name, value in values.items()}
     if event.custom:
         named_values = [(storable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
         custom = {name: storable(value, VALUE) for name, value in named_values if name.strip()}

@@ -17,7 +17,7 @@ from touchbase.deliveries.sql.statements import COUNT_REPEAT
 from touchbase.history.dedupe_keys import event_key
 from touchbase.identity.event_subject import EventSubject
 from touchbase.projection.known_events import FACTS_OF_DELIVERY
-from touchbase.projection.normalization import NormalizedDelivery, Outcome, is_undated
+from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, is_undated
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
@@ -66,15 +66,15 @@ def split_at_repeats(claimed: Sequence[NormalizedDelivery]) -> Iterator[Sequence
         yield claimed
         return
     part: list[NormalizedDelivery] = []
-    for seen in sorted(claimed, key=lambda each: (each.delivery.received_us, each.delivery.id)):
-        if part and _may_repeat(seen):
+    for delivery in sorted(claimed, key=lambda delivery: (delivery.delivery.received_us, delivery.delivery.id)):
+        if part and _may_repeat(delivery):
             yield part
             part = []
-        part.append(seen)
+        part.append(delivery)
     yield part
 
 
-def drop_repeats(client: int, outcomes: Sequence[Outcome], *, counted: bool = True) -> Plan[None]:
+def drop_repeats(client: int, outcomes: Sequence[DeliveryOutcome], *, counted: bool = True) -> Plan[None]:
     """Remove the subjects that repeat one of the earlier delivery from these outcomes, before they are resolved.
 
     With `counted`, count each repeat at its first webhook; false for later parts of a large delivery.
@@ -84,25 +84,25 @@ def drop_repeats(client: int, outcomes: Sequence[Outcome], *, counted: bool = Tr
             yield from _drop(client, outcome, counted)
 
 
-def _may_repeat(seen: NormalizedDelivery) -> bool:
-    return seen.delivery.duplicate_of is not None and any(map(is_undated, seen.subjects))
+def _may_repeat(delivery: NormalizedDelivery) -> bool:
+    return delivery.delivery.duplicate_of is not None and any(map(is_undated, delivery.subjects))
 
 
-def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
+def _drop(client: int, outcome: DeliveryOutcome, counted: bool) -> Plan[None]:
     delivery = outcome.delivery
-    found = yield Execute(EARLIER_DELIVERY, [(client, delivery.duplicate_of)])
-    if not found or not 0 <= delivery.received_us - found[0][1] <= UNDATED_DEDUPE_WINDOW:
+    earlier_rows = yield Execute(EARLIER_DELIVERY, [(client, delivery.duplicate_of)])
+    if not earlier_rows or not 0 <= delivery.received_us - earlier_rows[0][1] <= UNDATED_DEDUPE_WINDOW:
         return
-    (number, _, earlier) = found[0]
+    (number, _, earlier) = earlier_rows[0]
     numbers = [delivery.id, number] if earlier is None else [delivery.id, number, earlier]
     rows = yield Execute(FACTS_OF_DELIVERY, [(client, number) for number in numbers])
     facts: dict[tuple[int, str], Row] = {(row[4], row[3]): row for row in rows}
     left: list[EventSubject] = []
     first: int | None = None
-    for seen in outcome.subjects:
-        base = _base(seen, facts, numbers)
-        if base is None or (yield from _is_news(client, delivery, seen, base, number)):
-            left.append(seen)
+    for subject in outcome.subjects:
+        base = _base(subject, facts, numbers)
+        if base is None or (yield from _is_news(client, delivery, subject, base, number)):
+            left.append(subject)
         else:
             first = base[4]
             outcome.repeated += 1
@@ -115,19 +115,19 @@ def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
         yield Execute(COUNT_REPEAT, [(client, first, 1)])
 
 
-def _base(seen: EventSubject, facts: dict[tuple[int, str], Row], numbers: Sequence[int]) -> Row | None:
-    """Return the fact that this one may repeat, the earlier delivery's or the one that it repeats; None if it has its own delivery."""
-    if not is_undated(seen) or (numbers[0], seen.key) in facts:
+def _base(subject: EventSubject, facts: dict[tuple[int, str], Row], numbers: Sequence[int]) -> Row | None:
+    """Return the fact that this subject may repeat, the earlier delivery's or its base; None if it has its own delivery."""
+    if not is_undated(subject) or (numbers[0], subject.key) in facts:
         return None
-    found = (facts.get((number, event_key(seen.tool, seen.event, str(number)))) for number in numbers[1:])
-    return next((row for row in found if row is not None), None)
+    earlier_facts = (facts.get((number, event_key(subject.tool, subject.event, str(number)))) for number in numbers[1:])
+    return next((row for row in earlier_facts if row is not None), None)
 
 
-def _is_news(client: int, delivery: Delivery, seen: EventSubject, base: Row, earlier_id: int) -> Plan[bool]:
+def _is_news(client: int, delivery: Delivery, subject: EventSubject, base: Row, earlier_id: int) -> Plan[bool]:
     """Whether another webhook about the record came after the fact, or one with unknown subjects."""
     kind, record, _, _, first, since = base
-    between = yield Execute(DELIVERIES_ABOUT, [(client, kind, record, seen.tool, since, delivery.received_us)])
-    if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != earlier_id and _is_about(seen, row[2])):
+    between = yield Execute(DELIVERIES_ABOUT, [(client, kind, record, subject.tool, since, delivery.received_us)])
+    if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != earlier_id and _is_about(subject, row[2])):
         return True
     deliveries = yield Execute(DELIVERIES_BETWEEN, [(client, since, delivery.received_us, MAX_BETWEEN)])
     return len(deliveries) >= MAX_BETWEEN or any(
@@ -135,10 +135,10 @@ def _is_news(client: int, delivery: Delivery, seen: EventSubject, base: Row, ear
     )
 
 
-def _is_about(seen: EventSubject, detail: str) -> bool:
+def _is_about(subject: EventSubject, detail: str) -> bool:
     """Whether an event of the record may be about the same object; false only if both name different objects."""
-    own, other = seen.detail.get("object"), _detail(detail).object
-    return own is None or other is None or own == other
+    own, fact_object = subject.detail.get("object"), _detail(detail).object
+    return own is None or fact_object is None or own == fact_object
 
 
 def _lies_between(received: Row, since: tuple[int, int], delivery: Delivery) -> bool:

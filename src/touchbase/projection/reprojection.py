@@ -14,7 +14,7 @@ from touchbase.history.sql import event_of
 from touchbase.history.status import REPLY, SENT
 from touchbase.identity.lookup import load_owners
 from touchbase.identity.rekey import assign, current_key, release
-from touchbase.projection.batch import Batch, Target
+from touchbase.projection.batch import ApplyBatch, Target
 from touchbase.projection.companies import clear_company
 from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import (
@@ -37,7 +37,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 
 
-def reproject(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[list[StoredEvent]]:
+def reproject(batch: ApplyBatch, new: Sequence[StoredEvent], ids: Ids) -> Plan[list[StoredEvent]]:
     """Project records that lost or moved events, or that have several objects or too long custom fields and new events.
 
     Return the events that name the company of such contacts, so that it is set again.
@@ -74,20 +74,20 @@ def reproject(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[list[S
             if is_projected:
                 _project_fields(record, histories[target], objects, removed)
             moved = _projected_custom(batch, record, fields[target], histories[target], objects, removed, target in over, ids)
-            if any(one.updated_us == batch.now_us for one in moved):
+            if any(custom_field.updated_us == batch.now_us for custom_field in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
             had = {field.name: field.value for field in fields[target]}
-            for one in moved:
-                batch.note_custom(target, one.name, had.get(one.name), one.value)
+            for custom_field in moved:
+                batch.note_custom(target, custom_field.name, had.get(custom_field.name), custom_field.value)
             left = yield from _delete_unset(batch, target, fields[target], moved)
-            changed += [custom_field_row(batch.client, *target, one) for one in left]
+            changed += [custom_field_row(batch.client, *target, custom_field) for custom_field in left]
             batch.folded.setdefault(target, Folded()).changed = True
     if changed:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
     return company_events
 
 
-def _of_several_objects(batch: Batch, new: Iterable[StoredEvent]) -> Plan[set[Target]]:
+def _of_several_objects(batch: ApplyBatch, new: Iterable[StoredEvent]) -> Plan[set[Target]]:
     named = {(event.record_kind, event.record_id) for event in new if object_of(event) is not None}
     if not named:
         return set()
@@ -109,9 +109,9 @@ def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
 
 
 def _project_addresses(
-    batch: Batch, target: Target, record: Record, removed: set[EffectiveTime], history: Sequence[StoredEvent]
+    batch: ApplyBatch, target: Target, record: Record, removed: set[EffectiveTime], history: Sequence[StoredEvent]
 ) -> Plan[None]:
-    """Replace an address whose event was moved by that of the event that wins without it."""
+    """Replace an address whose event was moved by the address of the next winning event."""
     resolver = batch.resolvers[target[0]]
     for name in ("email", "linkedin_url", "domain"):
         if record.stamps.get(name, NEVER)[1:] not in removed:
@@ -138,22 +138,22 @@ def _project_fields(record: Record, history: Sequence[StoredEvent], objects: Obj
 def _project_custom(
     fields: Sequence[CustomField], history: Sequence[StoredEvent], objects: Objects, removed: set[EffectiveTime], now_us: Micros
 ) -> list[CustomField]:
-    known = {field.name: field for field in fields}
+    fields_by_name = {field.name: field for field in fields}
     best_of = {name: best for name, _, best in projected_custom_fields(fields, history, objects, removed)}
     changed = []
-    for name, one in known.items():
-        stored = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
+    for name, custom_field in fields_by_name.items():
+        stored = Written(custom_field.value, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key))
         best = best_of.get(name, stored if stored.stamp[1:] not in removed else Written(None, NEVER))
         if (best.value, best.stamp) == (stored.value, stored.stamp):
             continue
-        now = one.updated_us if best.value == one.value else now_us
+        now = custom_field.updated_us if best.value == custom_field.value else now_us
         priority, at, key = best.stamp
-        changed.append(replace(one, value=best.value, updated_us=now, priority=priority, stamped_us=at, stamp_key=key))
+        changed.append(replace(custom_field, value=best.value, updated_us=now, priority=priority, stamped_us=at, stamp_key=key))
     return changed
 
 
 def _projected_custom(
-    batch: Batch,
+    batch: ApplyBatch,
     record: Record,
     fields: Sequence[CustomField],
     history: Sequence[StoredEvent],
@@ -165,38 +165,40 @@ def _projected_custom(
     """Return the changed custom fields of a record."""
     if not is_over and LEFT_OUT not in record.stamps:
         changed = _project_custom(fields, history, objects, removed, batch.now_us)
-        if not exceeds_budget({one.name: one.value for one in (*fields, *changed)}):
+        if not exceeds_budget({custom_field.name: custom_field.value for custom_field in (*fields, *changed)}):
             return changed
     return _fit_custom(batch, record, fields, history, removed, ids)
 
 
 def _fit_custom(
-    batch: Batch, record: Record, fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: set[EffectiveTime], ids: Ids
+    batch: ApplyBatch, record: Record, fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: set[EffectiveTime], ids: Ids
 ) -> list[CustomField]:
     """Return the changed custom fields of a record that cannot have all of its history; a field that does not fit has no stamp."""
-    fitting, known = fitting_fields(record, fields, history, removed), {field.name: field for field in fields}
+    fitting, fields_by_name = fitting_fields(record, fields, history, removed), {field.name: field for field in fields}
     changed = []
-    for name in sorted(fitting.writes.keys() | known.keys()):
-        best, one = fitting.writes.get(name, Written(None, NEVER)), known.get(name)
+    for name in sorted(fitting.writes.keys() | fields_by_name.keys()):
+        best, custom_field = fitting.writes.get(name, Written(None, NEVER)), fields_by_name.get(name)
         if name in fitting.left_out:
             best = Written(None, NEVER)
-        if one is None:
+        if custom_field is None:
             if name in fitting.left_out:
                 continue
-            one = CustomField(ids.take("custom_field"), name, None, batch.now_us, *NEVER, batch.now_us)
-        elif (best.value, best.stamp) == (one.value, (one.priority, one.stamped_us, one.stamp_key)):
+            custom_field = CustomField(ids.take("custom_field"), name, None, batch.now_us, *NEVER, batch.now_us)
+        elif (best.value, best.stamp) == (custom_field.value, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)):
             continue
         priority, at, key = best.stamp
-        updated_us = one.updated_us if best.value == one.value else batch.now_us
-        changed.append(replace(one, value=best.value, updated_us=updated_us, priority=priority, stamped_us=at, stamp_key=key))
+        updated_us = custom_field.updated_us if best.value == custom_field.value else batch.now_us
+        changed.append(replace(custom_field, value=best.value, updated_us=updated_us, priority=priority, stamped_us=at, stamp_key=key))
     note_left_out(record, fitting)
     return changed
 
 
-def _delete_unset(batch: Batch, target: Target, fields: Sequence[CustomField], moved: Sequence[CustomField]) -> Plan[list[CustomField]]:
+def _delete_unset(
+    batch: ApplyBatch, target: Target, fields: Sequence[CustomField], moved: Sequence[CustomField]
+) -> Plan[list[CustomField]]:
     """Delete the fields that no event sets; return the fields to save."""
-    if all(one.priority != NEVER[0] for one in moved):
+    if all(custom_field.priority != NEVER[0] for custom_field in moved):
         return [*moved]
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, *target)])
-    by_name = {field.name: field for field in fields} | {one.name: one for one in moved}
-    return [one for one in by_name.values() if one.priority != NEVER[0]]
+    by_name = {field.name: field for field in fields} | {custom_field.name: custom_field for custom_field in moved}
+    return [custom_field for custom_field in by_name.values() if custom_field.priority != NEVER[0]]

@@ -13,7 +13,7 @@ from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LEFT_OUT, NE
 from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.identity.resolution import Resolver
-from touchbase.projection.batch import Batch
+from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.companies import DELETE_CLAIMS_OF
 from touchbase.projection.logged_changes import log_saved
 from touchbase.records.models import Company, Contact, CustomField, Record
@@ -38,7 +38,7 @@ MOVE_MERGES = Statement(
 )
 
 
-def save_records(batch: Batch) -> Plan[None]:
+def save_records(batch: ApplyBatch) -> Plan[None]:
     """Insert the new records and update the changed ones."""
     for kind, resolver in sorted(batch.resolvers.items(), reverse=True):  # companies first, as contacts refer to them
         changed = {number for (k, number), folded in batch.folded.items() if k == kind and folded.changed}
@@ -64,19 +64,19 @@ def save_records(batch: Batch) -> Plan[None]:
 
 
 def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
-    whole: list[tuple[Record, Row]] = []
+    full_rows: list[tuple[Record, Row]] = []
     folded: list[Row] = []
     moved: list[Row] = []
     for record in old:
         assert isinstance(record, Contact)
         row = contact_row(record)
         if record.id in resolver.rekeyed or record.external_id != resolver.external_ids[record.id]:
-            whole.append((record, row))
+            full_rows.append((record, row))
         elif record.status == resolver.statuses[record.id]:
             folded.append(fold_of(row))
         else:
             moved.append(fold_status_of(row))
-    yield from _update_whole(records_sql.UPDATE_CONTACT, resolver, whole)
+    yield from _update_whole(records_sql.UPDATE_CONTACT, resolver, full_rows)
     for op, rows in ((records_sql.FOLD_CONTACT, folded), (records_sql.FOLD_CONTACT_STATUS, moved)):
         if rows:
             yield Execute(op, rows)
@@ -93,22 +93,22 @@ def _save_companies(resolver: Resolver, old: list[Record], new: list[Record]) ->
 def _update_whole(op: Statement, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
     """Update whole rows; rows that take an address which another of them still has in the store come last."""
     had = {key: number for number, keys in resolver.loaded_keys.items() for key in keys if key is not None}
-    ids = {known: number for number, known in resolver.external_ids.items() if known is not None}
+    ids = {external_id: number for number, external_id in resolver.external_ids.items() if external_id is not None}
     taking = [
         ids.get(record.external_id or "", record.id) != record.id
         or any(had.get(key or "", record.id) != record.id for key in keys_of(record))
         for record, _ in rows
     ]
     for takes in (False, True):
-        if part := [row for (_, row), each in zip(rows, taking, strict=True) if each == takes]:
+        if part := [row for (_, row), is_taking in zip(rows, taking, strict=True) if is_taking == takes]:
             yield Execute(op, part)
 
 
 def _insert(op: Statement, rows: list[Row]) -> Plan[None]:
     if not rows:
         return
-    made = yield Execute(op, rows)
-    if len(made) != len(rows):
+    inserted_rows = yield Execute(op, rows)
+    if len(inserted_rows) != len(rows):
         raise SerializationConflict("another process made one of these records at the same moment")
 
 
@@ -116,7 +116,7 @@ def _as_it_is(event: StoredEvent, absorbed: Record) -> None:
     """Move an event without a change."""
 
 
-def unite_records(batch: Batch, change: Callable[[StoredEvent, Record], None] = _as_it_is) -> Plan[None]:
+def unite_records(batch: ApplyBatch, change: Callable[[StoredEvent, Record], None] = _as_it_is) -> Plan[None]:
     """Move the history, custom fields and links of united records to the survivor, and delete the others; `change` may change an event."""
     for kind, resolver in batch.resolvers.items():
         for absorbed, survivor in resolver.united:
@@ -124,26 +124,26 @@ def unite_records(batch: Batch, change: Callable[[StoredEvent, Record], None] = 
 
 
 def unite_record(
-    batch: Batch, kind: int, absorbed: Record, survivor: Record, change: Callable[[StoredEvent, Record], None] = _as_it_is
+    batch: ApplyBatch, kind: int, absorbed: Record, survivor: Record, change: Callable[[StoredEvent, Record], None] = _as_it_is
 ) -> Plan[None]:
     """Do this for one record."""
     resolver = batch.resolvers[kind]
     if absorbed.id in resolver.created:
         return
-    one = (batch.client, kind, absorbed.id)
-    rows = yield Execute(history_sql.EVENTS_OF, [one])
-    yield Execute(history_sql.DELETE_EVENTS_OF, [one])
+    absorbed_key = (batch.client, kind, absorbed.id)
+    rows = yield Execute(history_sql.EVENTS_OF, [absorbed_key])
+    yield Execute(history_sql.DELETE_EVENTS_OF, [absorbed_key])
     for row in rows:
         event = event_of(row)
         event.record_id = survivor.id
         change(event, absorbed)
         batch.moved.append(event)
     yield from _unite_custom_fields(batch, kind, absorbed, survivor)
-    yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
-    yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
-    yield Execute(NOTE_FOR_SEARCH, [one])
-    yield Execute(MOVE_MERGES, [(*one, survivor.id)])
-    yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
+    yield Execute(history_sql.MOVE_LINKS, [(*absorbed_key, survivor.id)])
+    yield Execute(MOVE_RESPONSES, [(*absorbed_key, survivor.id)])
+    yield Execute(NOTE_FOR_SEARCH, [absorbed_key])
+    yield Execute(MOVE_MERGES, [(*absorbed_key, survivor.id)])
+    yield Execute(DELETE_CLAIMS_OF, [absorbed_key])  # the moved events claim them again
     if kind == COMPANY:
         yield from _move_contacts(batch, absorbed.id, survivor.id)
         yield Execute(records_sql.DELETE_COMPANY, [(batch.client, absorbed.id)])
@@ -151,7 +151,7 @@ def unite_record(
         yield Execute(records_sql.DELETE_CONTACT, [(batch.client, absorbed.id)])
 
 
-def _move_contacts(batch: Batch, absorbed: int, survivor: int) -> Plan[None]:
+def _move_contacts(batch: ApplyBatch, absorbed: int, survivor: int) -> Plan[None]:
     """Move the contacts of a removed company, in the table and in memory, because some are saved as whole rows later."""
     moved = yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, absorbed, survivor, batch.now_us)])
     for (number,) in moved:
@@ -162,32 +162,42 @@ def _move_contacts(batch: Batch, absorbed: int, survivor: int) -> Plan[None]:
             contact.updated_us = max(batch.now_us, contact.updated_us + 1)
 
 
-def _unite_custom_fields(batch: Batch, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
+def _unite_custom_fields(batch: ApplyBatch, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
     client = batch.client
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(client, kind, absorbed.id), (client, kind, survivor.id)])
     best: dict[str, tuple[int, CustomField]] = {}
     for row in sorted(rows, key=lambda row: row[2] != survivor.id):
-        one = custom_field_of(row)
-        stamp = (one.priority, one.stamped_us, one.stamp_key)
-        winner = best.get(one.name)
+        custom_field = custom_field_of(row)
+        stamp = (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)
+        winner = best.get(custom_field.name)
         if winner is None or beats(stamp, (winner[1].priority, winner[1].stamped_us, winner[1].stamp_key)):
-            best[one.name] = (row[2], one)
-    moved = {one.name: one for owner, one in best.values() if owner == absorbed.id}
+            best[custom_field.name] = (row[2], custom_field)
+    moved = {custom_field.name: custom_field for owner, custom_field in best.values() if owner == absorbed.id}
     cleared = survivor.stamps.get(CLEARED, NEVER)
-    for one in (each for _, each in best.values() if beats(cleared, (each.priority, each.stamped_us, each.stamp_key))):
-        one.value, (one.priority, one.stamped_us, one.stamp_key) = None, cleared
-        moved[one.name] = one
+    for custom_field in (
+        custom_field
+        for _, custom_field in best.values()
+        if beats(cleared, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key))
+    ):
+        custom_field.value, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key) = None, cleared
+        moved[custom_field.name] = custom_field
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, absorbed.id)])
     had = {row[3]: row[5] for row in rows if row[2] == survivor.id}
-    for name, one in moved.items():
-        batch.note_custom((kind, survivor.id), name, had.get(name), one.value)
+    for name, custom_field in moved.items():
+        batch.note_custom((kind, survivor.id), name, had.get(name), custom_field.value)
     if moved:
-        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, survivor.id, one) for one in moved.values()])
-    if LEFT_OUT in absorbed.stamps or LEFT_OUT in survivor.stamps or exceeds_budget({one.name: one.value for _, one in best.values()}):
+        yield Execute(
+            records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, survivor.id, custom_field) for custom_field in moved.values()]
+        )
+    if (
+        LEFT_OUT in absorbed.stamps
+        or LEFT_OUT in survivor.stamps
+        or exceeds_budget({custom_field.name: custom_field.value for _, custom_field in best.values()})
+    ):
         batch.over_budget.add((kind, survivor.id))
 
 
-def fold_custom_fields(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
+def fold_custom_fields(batch: ApplyBatch, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
     """Write the custom fields in these events, where they win over the stored values."""
     client, resolvers, now_us = batch.client, batch.resolvers, batch.now_us
     with_fields = [event for event in new if event.detail.get("custom")]
@@ -195,34 +205,37 @@ def fold_custom_fields(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Pl
         return
     records = sorted({(client, event.record_kind, event.record_id) for event in with_fields})
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, records)
-    known: dict[Slot, CustomField] = {(row[1], row[2], row[3]): custom_field_of(row) for row in rows}
-    had = {slot: one.value for slot, one in known.items()}
-    counts = Counter(slot[:2] for slot in known)
+    stored_fields: dict[Slot, CustomField] = {(row[1], row[2], row[3]): custom_field_of(row) for row in rows}
+    had = {slot: custom_field.value for slot, custom_field in stored_fields.items()}
+    counts = Counter(slot[:2] for slot in stored_fields)
     changed: dict[Slot, CustomField] = {}
     for event in with_fields:
         for name, value in event.detail["custom"].items():
             slot = (event.record_kind, event.record_id, name)
             cleared = resolvers[event.record_kind].by_id[event.record_id].stamps.get(CLEARED, NEVER)
-            _write_custom_field(known, counts, changed, slot, value, (DELIBERATE, *event.effective_time), cleared, ids, now_us)
-    values: dict[tuple[int, int], dict[str, str | None]] = {slot[:2]: {} for slot in known}
-    for slot, one in known.items():
-        values[slot[:2]][slot[2]] = one.value
+            _write_custom_field(stored_fields, counts, changed, slot, value, (DELIBERATE, *event.effective_time), cleared, ids, now_us)
+    values: dict[tuple[int, int], dict[str, str | None]] = {slot[:2]: {} for slot in stored_fields}
+    for slot, custom_field in stored_fields.items():
+        values[slot[:2]][slot[2]] = custom_field.value
     batch.over_budget |= {
         (kind, number)
         for (kind, number), named in values.items()
         if LEFT_OUT in resolvers[kind].by_id[number].stamps or exceeds_budget(named)
     }
     if changed:
-        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, slot[0], slot[1], one) for slot, one in changed.items()])
-        for (kind, number, _), one in changed.items():
-            if one.updated_us == now_us:  # the value changed, and not only its stamp
+        yield Execute(
+            records_sql.SAVE_CUSTOM_FIELD,
+            [custom_field_row(client, slot[0], slot[1], custom_field) for slot, custom_field in changed.items()],
+        )
+        for (kind, number, _), custom_field in changed.items():
+            if custom_field.updated_us == now_us:  # the value changed, and not only its stamp
                 resolvers[kind].touched.add(number)
-        for slot, one in changed.items():
-            batch.note_custom(slot[:2], slot[2], had.get(slot), one.value)
+        for slot, custom_field in changed.items():
+            batch.note_custom(slot[:2], slot[2], had.get(slot), custom_field.value)
 
 
 def _write_custom_field(
-    known: dict[Slot, CustomField],
+    stored_fields: dict[Slot, CustomField],
     counts: Counter[tuple[int, int]],
     changed: dict[Slot, CustomField],
     slot: Slot,
@@ -232,17 +245,17 @@ def _write_custom_field(
     ids: Ids,
     now_us: Micros,
 ) -> None:
-    one = known.get(slot)
+    custom_field = stored_fields.get(slot)
     if beats(cleared, stamp):
         value, stamp = None, cleared  # all fields were cleared later, including unknown ones
-    if not beats(stamp, NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)):
+    if not beats(stamp, NEVER if custom_field is None else (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)):
         return
-    if one is None:
+    if custom_field is None:
         if counts[slot[:2]] >= MAX_CUSTOM_FIELDS:
             return  # a CRM that sends a new name in every webhook must not grow a record without limit
         counts[slot[:2]] += 1
-        one = known[slot] = CustomField(ids.take("custom_field"), slot[2], None, now_us, created_us=now_us)
-    if one.value != value:
-        one.value, one.updated_us = value, now_us
-    one.priority, one.stamped_us, one.stamp_key = stamp
-    changed[slot] = one
+        custom_field = stored_fields[slot] = CustomField(ids.take("custom_field"), slot[2], None, now_us, created_us=now_us)
+    if custom_field.value != value:
+        custom_field.value, custom_field.updated_us = value, now_us
+    custom_field.priority, custom_field.stamped_us, custom_field.stamp_key = stamp
+    changed[slot] = custom_field

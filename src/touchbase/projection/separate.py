@@ -19,7 +19,7 @@ from touchbase.identity.lookup import load_owners
 from touchbase.identity.object_claims import Separation, Share, linkedin_owners, objects_differ, plan_separation, without_linkedin_keys
 from touchbase.identity.rekey import assign, current_key, owner_of, release
 from touchbase.identity.resolution import Resolver
-from touchbase.projection.batch import Batch
+from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.save import unite_record
 from touchbase.records.field_projection import Written, last_address, named_addresses
@@ -31,7 +31,7 @@ Histories = dict[int, list[StoredEvent]]
 """Whole histories by record, including the batch's events."""
 
 
-def separate_records(batch: Batch) -> Plan[None]:
+def separate_records(batch: ApplyBatch) -> Plan[None]:
     """Separate records whose objects differ, and records with facts whose time became earlier."""
     for (kind, number), _ in batch.retimed:
         batch.resolvers[kind].doubtful.append({number})
@@ -52,26 +52,26 @@ def _separation(kind: int, resolver: Resolver, histories: Histories) -> Separati
     return plan_separation(kind, histories, {number: primary_key(resolver.by_id[number]) for number in histories})
 
 
-def _unite(batch: Batch, kind: int, pairs: Sequence[tuple[int, int]]) -> Plan[bool]:
+def _unite(batch: ApplyBatch, kind: int, pairs: Sequence[tuple[int, int]]) -> Plan[bool]:
     """Unite these records, unless both were created through the API; return whether any were united."""
     resolver, before = batch.resolvers[kind], len(batch.resolvers[kind].united)
     for pair in pairs:
-        one, other = (resolver.by_id[batch.final(kind, number)] for number in pair)
-        if one is not other and not (one.from_api and other.from_api):
-            resolver.unite(one, other)
+        first, second = (resolver.by_id[batch.final(kind, number)] for number in pair)
+        if first is not second and not (first.from_api and second.from_api):
+            resolver.unite(first, second)
     batch.follow_unions()
     for gone, survivor in resolver.united[before:]:
         yield from unite_record(batch, kind, gone, survivor)
     return len(resolver.united) > before
 
 
-def _settle(batch: Batch, kind: int, numbers: set[int], histories: Histories) -> Plan[None]:
+def _settle(batch: ApplyBatch, kind: int, numbers: set[int], histories: Histories) -> Plan[None]:
     """Give unseparated records the addresses in their whole histories.
 
     Records that stayed separate are united first, if the events of a parked merge make their objects one.
     """
     resolver = batch.resolvers[kind]
-    pairs = [pair for pair in resolver.separate_pairs if numbers >= {batch.final(kind, one) for one in pair}]
+    pairs = [pair for pair in resolver.separate_pairs if numbers >= {batch.final(kind, ref) for ref in pair}]
     has_united = not objects_differ(kind, histories) and (yield from _unite(batch, kind, pairs))
     left = numbers & resolver.by_id.keys()
     if has_united:
@@ -85,20 +85,20 @@ def _settle(batch: Batch, kind: int, numbers: set[int], histories: Histories) ->
             resolver.links.set_record(former_key(kind, address), number)
 
 
-def _components(batch: Batch, kind: int, resolver: Resolver) -> list[set[int]]:
+def _components(batch: ApplyBatch, kind: int, resolver: Resolver) -> list[set[int]]:
     """Group the records that have to be considered together."""
-    found: list[set[int]] = []
+    components: list[set[int]] = []
     for numbers in resolver.doubtful:
-        one = {final for number in numbers if (final := batch.final(kind, number)) in resolver.by_id}
-        for other in [each for each in found if each & one]:
-            found.remove(other)
-            one |= other
-        if one:
-            found.append(one)
-    return found
+        component = {final for number in numbers if (final := batch.final(kind, number)) in resolver.by_id}
+        for overlapping in [overlap for overlap in components if overlap & component]:
+            components.remove(overlapping)
+            component |= overlapping
+        if component:
+            components.append(component)
+    return components
 
 
-def _histories(batch: Batch, kind: int, resolver: Resolver, numbers: set[int]) -> Plan[Histories]:
+def _histories(batch: ApplyBatch, kind: int, resolver: Resolver, numbers: set[int]) -> Plan[Histories]:
     histories: Histories = {number: [] for number in sorted(numbers)}
     if stored := sorted(numbers - set(resolver.created)):
         for row in (yield Execute(history_sql.EVENTS_OF, [(batch.client, kind, number) for number in stored])):
@@ -109,7 +109,7 @@ def _histories(batch: Batch, kind: int, resolver: Resolver, numbers: set[int]) -
     return histories
 
 
-def _separate(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
+def _separate(batch: ApplyBatch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
     resolver = batch.resolvers[kind]
     for share in separation.shares:
         if share.record_id is None:
@@ -121,7 +121,7 @@ def _separate(batch: Batch, kind: int, separation: Separation, histories: Histor
     yield from _move_addresses(batch, kind, separation, histories)
 
 
-def _move_events(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
+def _move_events(batch: ApplyBatch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
     """Move events to another history; delete a stored event from its old one."""
     moved = {id(event) for event in batch.moved}
     pending = {id(event) for events in batch.pending.values() for event in events}
@@ -135,7 +135,7 @@ def _move_events(batch: Batch, kind: int, separation: Separation, histories: His
             batch.removed_times.setdefault((kind, before), set()).add(event.effective_time)
             if id(event) in pending:
                 old = batch.pending[kind, event.record_id]
-                old[:] = [each for each in old if each is not event]
+                old[:] = [ref for ref in old if ref is not event]
                 batch.retarget(event, (kind, share.record_id))
                 continue
             if id(event) not in moved:
@@ -146,7 +146,7 @@ def _move_events(batch: Batch, kind: int, separation: Separation, histories: His
         yield Execute(REMOVE_EVENT, gone)
 
 
-def _move_links(batch: Batch, kind: int, separation: Separation) -> Plan[None]:
+def _move_links(batch: ApplyBatch, kind: int, separation: Separation) -> Plan[None]:
     """Point the links of objects and former addresses to their present record."""
     resolver = batch.resolvers[kind]
     homes = {ref: share for share in separation.shares for ref in share.objects}
@@ -164,7 +164,7 @@ def _load_links(client: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[No
             resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
 
 
-def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
+def _move_addresses(batch: ApplyBatch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
     """Give each record the addresses that its own history names."""
     resolver = batch.resolvers[kind]
     records = {resolver.by_id[share.record_id or 0].id: share for share in separation.shares}
@@ -173,7 +173,7 @@ def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: 
         _record_since(resolver, resolver.by_id[number], share)
 
 
-def set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
+def set_addresses(batch: ApplyBatch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
     """Give these records the addresses that their own histories name."""
     resolver = batch.resolvers[kind]
     records = [resolver.by_id[number] for number in numbers]
@@ -184,8 +184,8 @@ def set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Hi
         }
         if name == "linkedin_url":
             yield from _assign_linkedin_keys(batch, resolver, writes)
-        best = {number: last_address(each) for number, each in writes.items()}
-        yield from load_owners(batch.client, kind, resolver, name, [each.value for each in best.values()])
+        best = {number: last_address(write) for number, write in writes.items()}
+        yield from load_owners(batch.client, kind, resolver, name, [write.value for write in best.values()])
         changing = [record for record in records if not _keeps_address(batch, kind, record, name, best)]
         for record in changing:
             release(resolver, record, name)
@@ -193,16 +193,16 @@ def set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Hi
             assign(resolver, record, name, best[record.id].value, best[record.id].stamp)
 
 
-def _keeps_address(batch: Batch, kind: int, record: Record, name: str, best: dict[int, Written]) -> bool:
+def _keeps_address(batch: ApplyBatch, kind: int, record: Record, name: str, best: dict[int, Written]) -> bool:
     """Whether a record keeps its address: a record outside the separation has the best one, and no record in it wants this one."""
     owner = owner_of(batch.resolvers[kind], name, best[record.id].value)
     if owner is None or owner.id in best or record.stamps.get(name, NEVER)[1:] in batch.removed_times.get((kind, record.id), ()):
         return False
-    wanted = {ADDRESS_KEYS[name](each.value) for number, each in best.items() if number != record.id and each.value is not None}
+    wanted = {ADDRESS_KEYS[name](write.value) for number, write in best.items() if number != record.id and write.value is not None}
     return current_key(record, name) not in wanted
 
 
-def _assign_linkedin_keys(batch: Batch, resolver: Resolver, writes: dict[int, list[Written]]) -> Plan[None]:
+def _assign_linkedin_keys(batch: ApplyBatch, resolver: Resolver, writes: dict[int, list[Written]]) -> Plan[None]:
     """Leave each record its own LinkedIn addresses, and point the links of addresses that are not shown to it."""
     in_order = sorted(writes, key=lambda number: primary_key(resolver.by_id[number]) or "")
     owners = linkedin_owners({number: writes[number] for number in in_order})
@@ -214,8 +214,8 @@ def _assign_linkedin_keys(batch: Batch, resolver: Resolver, writes: dict[int, li
         for number in (former, None if owner is None else owner.id):
             if number is not None and number not in writes:
                 owners[key] = number  # a record outside the separation keeps its address
-    for number, each in writes.items():
-        writes[number] = own = without_linkedin_keys(each, {key for key, of in owners.items() if of != number})
+    for number, write in writes.items():
+        writes[number] = own = without_linkedin_keys(write, {key for key, of in owners.items() if of != number})
         shown = linkedin_key(last_address(own).value or "")
         for key in (key for key, of in owners.items() if of == number):
             if key != shown or resolver.links.record_id(refs[key]) is not None:

@@ -22,7 +22,7 @@ from touchbase.history.identity_links import Ref
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.scan import find_addresses
 from touchbase.messages.sql.statements import DELETE_OF_RECORD
-from touchbase.projection.normalization import Outcome
+from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 from touchbase.suppression.server_secret import erasure_key_of
@@ -32,7 +32,7 @@ from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 @dataclass(slots=True)
 class Withheld:
-    """What was removed from a batch; `key` is None if the client never erased a person."""
+    """Subjects removed from a batch; `key` is None if the client never erased a person."""
 
     client: int
     key: bytes | None = None
@@ -47,7 +47,7 @@ class Withheld:
     """The deliveries of this batch that could not be searched."""
 
 
-def withhold(client: int, outcomes: Sequence[Outcome], now_us: Micros) -> Plan[Withheld]:
+def withhold(client: int, outcomes: Sequence[DeliveryOutcome], now_us: Micros) -> Plan[Withheld]:
     """Remove the subjects about erased people from these outcomes."""
     withheld = Withheld(client, (yield from erasure_key_of(client)))
     if withheld.key is None:
@@ -114,7 +114,7 @@ def _objects(subject: EventSubject) -> set[Ref]:
     return {ref for ref in (subject.ref, subject.merged) if ref is not None}
 
 
-def _lift(withheld: Withheld, outcomes: Iterable[Outcome]) -> Plan[None]:
+def _lift(withheld: Withheld, outcomes: Iterable[DeliveryOutcome]) -> Plan[None]:
     lifted: set[Ref] = set()
     for outcome in outcomes:
         for subject in outcome.subjects:
@@ -128,7 +128,7 @@ def _lift(withheld: Withheld, outcomes: Iterable[Outcome]) -> Plan[None]:
             del withheld.marks[ref]
 
 
-def _drop(withheld: Withheld, outcomes: Iterable[Outcome]) -> bool:
+def _drop(withheld: Withheld, outcomes: Iterable[DeliveryOutcome]) -> bool:
     """Drop subjects about erased people; return whether they name objects without a mark."""
     for outcome in outcomes:
         remaining: list[EventSubject] = []

@@ -1,4 +1,4 @@
-"""Do-not-contact list: what the events of a batch say about addresses, in the transaction that applies them.
+"""Do-not-contact list: entries from the events of a batch, in the transaction that applies them.
 
 An event that names an address lists that address. An event that names an object alone, such as a CRM's opt-out mark,
 lists the e-mail address of its contact; a later address of the contact too. A bounce lists one address only: that which the contact
@@ -19,8 +19,8 @@ from touchbase.history.events import CONTACT, VIA_LINK, VIA_LINKEDIN, Event, Sto
 from touchbase.history.sql import event_of
 from touchbase.history.status import BOUNCE, COMPLAINT, RESUBSCRIBE, UNSUBSCRIBE
 from touchbase.identity.event_subject import EventSubject
-from touchbase.projection.batch import Batch
-from touchbase.projection.normalization import Outcome
+from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.records.models import Contact
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
@@ -45,7 +45,7 @@ def suppression_needs(events: Iterable[Event]) -> dict[str, int]:
     return {ID: PARKED_EVENTS + 2 * sum(effect_of(event) in _REASONS for event in events)}
 
 
-def named_addresses(outcomes: Sequence[Outcome]) -> NamedAddresses:
+def named_addresses(outcomes: Sequence[DeliveryOutcome]) -> NamedAddresses:
     """Return the subjects that list an address; call it before those about erased persons are removed."""
     return NamedAddresses(
         [
@@ -57,29 +57,29 @@ def named_addresses(outcomes: Sequence[Outcome]) -> NamedAddresses:
     )
 
 
-def note_erased(named: NamedAddresses, outcomes: Sequence[Outcome]) -> None:
-    """Note which subjects are about erased persons: the outcomes have them no more."""
+def note_erased(named: NamedAddresses, outcomes: Sequence[DeliveryOutcome]) -> None:
+    """Note which subjects are about erased persons, before the outcomes lose them."""
     if named.subjects:
         remaining = {id(subject) for outcome in outcomes for subject in outcome.subjects}
         named.erased = {id(subject) for subject, _ in named.subjects} - remaining
 
 
-def drop_repeated(named: NamedAddresses, outcomes: Sequence[Outcome]) -> None:
-    """Remove subjects that turned out to repeat an earlier webhook, which has no time of its own."""
+def drop_repeated(named: NamedAddresses, outcomes: Sequence[DeliveryOutcome]) -> None:
+    """Remove subjects that turned out to repeat an earlier webhook, which has no time."""
     if named.subjects:
         remaining = {id(subject) for outcome in outcomes for subject in outcome.subjects} | named.erased
         named.subjects = [subject for subject in named.subjects if id(subject[0]) in remaining]
 
 
-def update_suppressions(batch: Batch, named: NamedAddresses, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
-    """Add what the batch says about addresses to the client's list, as far as its settings want it."""
+def update_suppressions(batch: ApplyBatch, named: NamedAddresses, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
+    """Add entries from the batch's events to the client's list, as far as its settings want it."""
     setting = batch.settings.suppress_on
-    found: list[Listed] = []
+    entries: list[Listed] = []
     hidden: set[Address] = set()
     for subject, delivery in named.subjects:
         address, reason = _named(subject), _REASONS[effect_of(subject.event)]
         if address is not None and _is_wanted(reason, setting):
-            found.append((address, _cause_of_subject(subject, reason, delivery)))
+            entries.append((address, _cause_of_subject(subject, reason, delivery)))
             if id(subject) in named.erased:
                 hidden.add(address)
     events = [event for event in new if _lists_contact(event)]
@@ -88,8 +88,8 @@ def update_suppressions(batch: Batch, named: NamedAddresses, new: Sequence[Store
         record = batch.resolvers[CONTACT].by_id.get(event.record_id)
         reason = _REASONS[event.effect]
         if isinstance(record, Contact) and record.email_key is not None and _is_wanted(reason, setting):
-            found.append(((EMAIL, record.email_key), _cause_of_event(event, reason)))
-    yield from add_causes(batch.client, found, ids, batch.now_us, hidden)
+            entries.append(((EMAIL, record.email_key), _cause_of_event(event, reason)))
+    yield from add_causes(batch.client, entries, ids, batch.now_us, hidden)
 
 
 def _is_wanted(reason: str, setting: SuppressOn) -> bool:
@@ -122,7 +122,7 @@ def _lists_contact(event: StoredEvent) -> bool:
     return event.record_kind == CONTACT and event.effect in _REASONS and event.via in (VIA_LINK, VIA_LINKEDIN)
 
 
-def _events_of_readdressed(batch: Batch) -> Plan[list[StoredEvent]]:
+def _events_of_readdressed(batch: ApplyBatch) -> Plan[list[StoredEvent]]:
     """Return the stored events that list contacts whose e-mail address this batch has set or changed; bounces only for a first address."""
     resolver = batch.resolvers[CONTACT]
     changed = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from touchbase.relay.models import Position, RelayStopped
+from touchbase.relay.models import RelayPosition, RelayStopped
 
 
 class CheckpointFile:
@@ -24,18 +24,18 @@ class CheckpointFile:
             self.close()
             raise RelayStopped(f"another relay uses the checkpoint {path}: stop it, or give each relay its own --checkpoint") from None
 
-    def load(self) -> Position | None:
+    def load(self) -> RelayPosition | None:
         """Return the stored position; None without a file. Raises `RelayStopped` for a damaged one."""
         try:
-            found = msgspec.json.decode(self._path.read_bytes(), type=Position)
-            _ = found.sequence
+            position = msgspec.json.decode(self._path.read_bytes(), type=RelayPosition)
+            _ = position.sequence
         except FileNotFoundError:
             return None
         except (msgspec.DecodeError, ValueError):
             raise RelayStopped(f"{self._path} is no checkpoint of a relay: name another file, or remove it to begin at --after") from None
-        return found
+        return position
 
-    def save(self, position: Position) -> None:
+    def save(self, position: RelayPosition) -> None:
         """Store a position and return once it is on disk."""
         with os.fdopen(os.open(self._new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(msgspec.json.encode(position))

@@ -21,7 +21,7 @@ class Posts(Protocol):
     """An HTTP client."""
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Return what became of a request; raises nothing."""
+        """Return the outcome of a request; raises nothing."""
         ...
 
     async def close(self) -> None:
@@ -45,7 +45,7 @@ class HttpSink:
         self._url, self._clock, self._secret = url, clock, secret
 
     async def position(self) -> None:
-        """A receiver does not say what it has."""
+        """Return None: a receiver does not report its position."""
 
     async def send(self, events: Sequence[Event]) -> None:
         """Send each event once the one before it is taken."""

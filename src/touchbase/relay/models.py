@@ -1,4 +1,4 @@
-"""What a relay reads from and writes to, where it is, and how both sides fail."""
+"""Interfaces of a relay: event log, sink, position, and the failures of both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SinkFailed(Exception):
         self.retry_after = retry_after
 
 
-class Position(msgspec.Struct, frozen=True):
+class RelayPosition(msgspec.Struct, frozen=True):
     """The last event that a sink has, or that was read and left out by its type."""
 
     cursor: str
@@ -47,18 +47,18 @@ class Position(msgspec.Struct, frozen=True):
         return int(self.cursor.removeprefix("evt_"))
 
 
-def position_of(event: Event) -> Position:
+def position_of(event: Event) -> RelayPosition:
     """Return the position after an event; raises `ValueError` for something else."""
     try:
-        found = msgspec.convert({"cursor": event["data"]["id"], "client_id": event["data"]["client_id"]}, Position)
-        _ = found.sequence
+        position = msgspec.convert({"cursor": event["data"]["id"], "client_id": event["data"]["client_id"]}, RelayPosition)
+        _ = position.sequence
     except (KeyError, TypeError, msgspec.ValidationError) as error:
         raise ValueError("not an event of the feed") from error
-    return found
+    return position
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class EventBatch:
     """Events after a cursor, in order."""
 
     events: Sequence[Event]
@@ -67,10 +67,10 @@ class Batch:
     has_more: bool
 
 
-class Source(Protocol):
+class EventLogSource(Protocol):
     """Where events come from."""
 
-    async def read(self, after: str | None, wait: float) -> Batch:
+    async def read(self, after: str | None, wait: float) -> EventBatch:
         """Return the events after a cursor, waiting for the first; raises `SourceFailed`, and `RelayStopped` if events are missing."""
         ...
 
@@ -87,7 +87,7 @@ class Sink(Protocol):
     has_position: bool
     """Whether the sink itself knows the last event that it has."""
 
-    async def position(self) -> Position | None:
+    async def position(self) -> RelayPosition | None:
         """Return the last event that the sink has; None if it has none or does not know; raises `SinkFailed` and `RelayStopped`."""
         ...
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from touchbase.outgoing.content import cut_envelope
-from touchbase.relay.models import Event, Position, RelayStopped, SinkFailed, position_of
+from touchbase.relay.models import Event, RelayPosition, RelayStopped, SinkFailed, position_of
 
 NOT_INSTALLED = "nats:// needs nats-py, which is not installed here: pip install touchbase[nats]"
 SUBJECT = "touchbase"
@@ -27,7 +27,7 @@ Connect = Callable[[str], Awaitable[Any]]
 
 
 async def connect_nats(server: str) -> Any:
-    """Return a connection that is not repaired behind our back: the relay repeats what was not acknowledged, in order."""
+    """Open a connection that does not reconnect by itself: the relay repeats unacknowledged events, in order."""
     try:
         import nats
     except ImportError:
@@ -42,7 +42,7 @@ async def connect_nats(server: str) -> Any:
 
 
 class NatsSink:
-    """A stream; each relay needs a subject of its own."""
+    """Sink for a stream; each relay needs its own subject."""
 
     has_position = True
 
@@ -57,15 +57,15 @@ class NatsSink:
         self._connect = connect
         self._connection: Any = None
 
-    async def position(self) -> Position | None:
+    async def position(self) -> RelayPosition | None:
         """Return the position of the last message under the subject."""
         try:
             async with asyncio.timeout(SECONDS):
                 stream = (await self._open()).jetstream()
-                name = await self._found(stream.find_stream_name_by_subject(f"{self._subject}.>"))
+                name = await self._or_none(stream.find_stream_name_by_subject(f"{self._subject}.>"))
                 if name is None:
                     raise self._no_stream()
-                last = await self._found(stream.get_last_msg(name, f"{self._subject}.>"))
+                last = await self._or_none(stream.get_last_msg(name, f"{self._subject}.>"))
         except Exception as error:
             raise await self._failed(error, 0) from None
         if last is None:
@@ -76,7 +76,7 @@ class NatsSink:
             raise RelayStopped(f"the last message under {self._subject}.> is no event: give the relay a subject of its own") from None
 
     async def send(self, events: Sequence[Event]) -> None:
-        """Publish each event once the one before it is stored; the stream drops what it has had within its window of duplicates."""
+        """Publish each event once the previous one is stored; the stream drops repeats within its window of duplicates."""
         sent = 0
         try:
             connection = await self._open()
@@ -104,17 +104,17 @@ class NatsSink:
                 self._connection = await self._connect(self._server)
         return self._connection
 
-    async def _found(self, asked: Awaitable[Any]) -> Any:
-        """Return what a request finds; None for a 404."""
+    async def _or_none(self, request: Awaitable[Any]) -> Any:
+        """Return the value of a request; None for a 404."""
         try:
-            return await asked
+            return await request
         except Exception as error:
             if type(error).__name__ == "NotFoundError":
                 return None
             raise
 
     async def _failed(self, error: Exception, sent: int) -> Exception:
-        """Close the connection and return what follows from an error."""
+        """Close the connection and return the failure to raise."""
         await self.close()
         if isinstance(error, RelayStopped):
             return error

@@ -8,7 +8,17 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from touchbase.relay.checkpoint import CheckpointFile
-from touchbase.relay.models import Batch, Event, Position, RelayStopped, Sink, SinkFailed, Source, SourceFailed, position_of
+from touchbase.relay.models import (
+    Event,
+    EventBatch,
+    EventLogSource,
+    RelayPosition,
+    RelayStopped,
+    Sink,
+    SinkFailed,
+    SourceFailed,
+    position_of,
+)
 
 LOG = logging.getLogger("touchbase.relay")
 WAIT_SECONDS = 20.0
@@ -24,12 +34,14 @@ Sleep = Callable[[float], Awaitable[None]]
 class Relay:
     """Passes the events of one client on, from where the sink or the checkpoint says."""
 
-    def __init__(self, source: Source, sink: Sink, checkpoint: CheckpointFile | None = None, *, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self, source: EventLogSource, sink: Sink, checkpoint: CheckpointFile | None = None, *, sleep: Sleep = asyncio.sleep
+    ) -> None:
         self._source = source
         self._sink = sink
         self._checkpoint = checkpoint
         self._sleep = sleep
-        self._known: Position | None = None
+        self._position: RelayPosition | None = None
         self._client_id: str | None = None
         self.sent = 0
         """Number of events that the sink has taken from this relay."""
@@ -37,7 +49,7 @@ class Relay:
     @property
     def cursor(self) -> str | None:
         """The cursor up to which the sink has all events; None before the first."""
-        return None if self._known is None else self._known.cursor
+        return None if self._position is None else self._position.cursor
 
     async def run(self, after: str | None = None, *, once: bool = False, from_checkpoint: bool = True) -> None:
         """Relay for ever, or `once` up to the newest event; `after`: where to begin without a position of sink or checkpoint.
@@ -45,7 +57,7 @@ class Relay:
         `once`, a failure is raised; else it is logged and the step repeated.
         """
         if from_checkpoint:
-            self._known = await self._patiently(self._find_position, once=once)
+            self._position = await self._patiently(self._find_position, once=once)
         cursor = self.cursor or after
         while True:
             batch = await self._patiently(lambda at=cursor: self._source.read(at, 0 if once else WAIT_SECONDS), once=once)  # type: ignore[misc]
@@ -56,20 +68,21 @@ class Relay:
             if once and not batch.has_more:
                 return
 
-    async def _find_position(self) -> Position | None:
-        """Return the later of what the sink has and what the checkpoint says."""
-        found = [await self._sink.position(), self._checkpoint.load() if self._checkpoint else None]
-        return max((one for one in found if one is not None), key=lambda one: one.sequence, default=None)
+    async def _find_position(self) -> RelayPosition | None:
+        """Return the later of the sink's and the checkpoint's position."""
+        positions = [await self._sink.position(), self._checkpoint.load() if self._checkpoint else None]
+        return max((position for position in positions if position is not None), key=lambda position: position.sequence, default=None)
 
-    def _check_client(self, batch: Batch) -> None:
+    def _check_client(self, batch: EventBatch) -> None:
         if not batch.events:
             return
         client_id = position_of(batch.events[0]).client_id
-        if self._client_id is None and self._known is not None and self._known.client_id not in ("", client_id):
+        if self._client_id is None and self._position is not None and self._position.client_id not in ("", client_id):
             raise RelayStopped(
-                f"{self._sink.name} has events of client {self._known.client_id}, up to {self._known.cursor}; these are of {client_id}: "
+                f"{self._sink.name} has events of client {self._position.client_id}, up to {self._position.cursor}; "
+                f"these are of {client_id}: "
                 "give each client its own sink and checkpoint; after the client's id was changed, run once with --ignore-checkpoint "
-                f"--after {self._known.cursor}"
+                f"--after {self._position.cursor}"
             )
         self._client_id = client_id
 
@@ -96,13 +109,13 @@ class Relay:
             self.sent += len(events)
             self._store(position_of(events[-1]))
 
-    def _note(self, batch: Batch) -> None:
+    def _note(self, batch: EventBatch) -> None:
         """Note how far the log was read, if the last events were left out by their type."""
-        if batch.cursor != self.cursor and (self._known is not None or batch.cursor != "evt_0"):
-            self._store(Position(batch.cursor, self._client_id or (self._known.client_id if self._known else "")))
+        if batch.cursor != self.cursor and (self._position is not None or batch.cursor != "evt_0"):
+            self._store(RelayPosition(batch.cursor, self._client_id or (self._position.client_id if self._position else "")))
 
-    def _store(self, position: Position) -> None:
-        self._known = position
+    def _store(self, position: RelayPosition) -> None:
+        self._position = position
         if self._checkpoint is not None:
             self._checkpoint.save(position)
 

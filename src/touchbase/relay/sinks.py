@@ -13,7 +13,7 @@ import msgspec
 
 from touchbase.common.timestamps import Clock
 from touchbase.relay.http_sink import HttpSink
-from touchbase.relay.models import Event, Position, RelayStopped, Sink, SinkFailed, position_of
+from touchbase.relay.models import Event, RelayPosition, RelayStopped, Sink, SinkFailed, position_of
 from touchbase.relay.nats_sink import NatsSink
 
 BLOCK = 65_536
@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def sink_of(to: str, output: BinaryIO, agent: str, clock: Clock, secret: str | None) -> Sink:
-    """Return the sink at an address; raises `ValueError`, which says what may stand there."""
+    """Return the sink at an address; raises `ValueError` with the valid forms."""
     if to == "-":
         return OutputSink(output)
     scheme = urlsplit(to).scheme
@@ -55,7 +55,7 @@ class OutputSink:
         self._output = output
 
     async def position(self) -> None:
-        """Nothing is known of what the reader has."""
+        """Return None: the reader's position is unknown."""
 
     async def send(self, events: Sequence[Event]) -> None:
         """Write lines; the reader of a pipe may not have read them."""
@@ -88,7 +88,7 @@ class FileSink:
             raise RelayStopped(f"another relay writes to {self._path}: stop it, or name another file") from None
         return file
 
-    async def position(self) -> Position | None:
+    async def position(self) -> RelayPosition | None:
         """Return the position after the last whole line."""
         end = self._cut()
         if not end:
@@ -101,7 +101,7 @@ class FileSink:
             raise RelayStopped(f"the last line of {self._path} is no event: name another file") from None
 
     def _cut(self) -> int:
-        """Remove what follows the last whole line; return the file's length."""
+        """Remove an incomplete last line; return the file's length."""
         end = self._line_end_before(self._file.seek(0, os.SEEK_END))
         self._file.truncate(end)
         return end
@@ -111,9 +111,9 @@ class FileSink:
         while end:
             start = max(0, end - BLOCK)
             self._file.seek(start)
-            found = self._file.read(end - start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
+            end_of_line = self._file.read(end - start).rfind(b"\n")
+            if end_of_line >= 0:
+                return start + end_of_line + 1
             end = start
         return 0
 

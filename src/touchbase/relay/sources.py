@@ -16,7 +16,7 @@ from touchbase.errors import CursorExpired, Overloaded
 from touchbase.event_log.feed import Feed
 from touchbase.event_log.models import LoggedEvent, event_id
 from touchbase.event_log.reading import read_page, sequence_of
-from touchbase.relay.models import Batch, Event, RelayStopped, SourceFailed
+from touchbase.relay.models import Event, EventBatch, RelayStopped, SourceFailed
 from touchbase.sql.store import Store
 
 PAGE = 200
@@ -34,7 +34,7 @@ class StoreSource:
         self._store, self._client, self._show, self._types = store, client, show, types
         self._feed = Feed(store)
 
-    async def read(self, after: str | None, wait: float) -> Batch:
+    async def read(self, after: str | None, wait: float) -> EventBatch:
         """Return the events after a cursor; see `Source`."""
         number = self._client.number
         try:
@@ -47,13 +47,13 @@ class StoreSource:
             raise RelayStopped(f"{error.detail} ({_AGAIN} {error.data['valid_cursor']})") from None
         except Overloaded as error:
             raise SourceFailed(error.detail, error.retry_after) from None
-        return Batch([msgspec.to_builtins(event) for event in events], event_id(page.last), page.has_more)
+        return EventBatch([msgspec.to_builtins(event) for event in events], event_id(page.last), page.has_more)
 
     async def close(self) -> None:
         """The store belongs to the caller."""
 
 
-class Sends(Protocol):
+class SendsRequest(Protocol):
     """An HTTP client."""
 
     async def send(self, base: str, request: ApiRequest) -> ApiResponse:
@@ -77,11 +77,11 @@ _page = msgspec.json.Decoder(_FeedPage).decode
 class ServerSource:
     """The feed of a server at `base`, read with an API key of the client."""
 
-    def __init__(self, http: Sends, base: str, key: str, clock: Clock, types: str | None = None) -> None:
+    def __init__(self, http: SendsRequest, base: str, key: str, clock: Clock, types: str | None = None) -> None:
         self._http, self._base, self._key, self._clock, self._types = http, base, key, clock, types
         self._limit = PAGE
 
-    async def read(self, after: str | None, wait: float) -> Batch:
+    async def read(self, after: str | None, wait: float) -> EventBatch:
         """Return the events after a cursor; see `Source`."""
         query = f"limit={self._limit}&wait={int(wait)}"
         for name, value in (("after", after), ("types", self._types)):
@@ -99,7 +99,7 @@ class ServerSource:
             page = _page(response.body)
         except msgspec.DecodeError:
             raise RelayStopped(f"{self._base}/public/v2/events is no feed of events: is --url the address before /public?") from None
-        return Batch(page.data, page.next_cursor, page.has_more)
+        return EventBatch(page.data, page.next_cursor, page.has_more)
 
     def _failure(self, response: ApiResponse) -> Exception:
         try:

@@ -75,9 +75,9 @@ def midnights_of(since: Micros, until: Micros, zone: str, most: int) -> list[Mic
     Raises `ValueError` or `OverflowError` for times that a calendar does not have.
     """
     local = _floor((EPOCH + timedelta(microseconds=since)).astimezone(ZoneInfo(zone)).replace(tzinfo=None), DAY)
-    found: list[Micros] = []
-    while len(found) <= most and (begin := _moment(local, zone)) <= until:
+    midnights: list[Micros] = []
+    while len(midnights) <= most and (begin := _moment(local, zone)) <= until:
         if begin >= since:
-            found.append(begin)
+            midnights.append(begin)
         local = _step(local, DAY, 1)
-    return found
+    return midnights

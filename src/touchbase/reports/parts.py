@@ -1,4 +1,4 @@
-"""Parts of the report by campaign: what the events of a stretch of time add to it, in a form that adds up.
+"""Parts of the report by campaign: counts of a stretch of time, in a form that adds up.
 
 People of two days do not add up: somebody mailed on both is one person. So a part has the sets of people of each tool and campaign, and a
 report unites them. Of the people who replied after a mail, a part knows those whose mail and reply are both its own; the others are in the
@@ -53,8 +53,8 @@ class Facts:
 
 
 @dataclass(slots=True)
-class Part:
-    """What the events of a stretch of time add to a report."""
+class ReportPart:
+    """Counts of the events of a stretch of time."""
 
     facts: dict[tuple[str, Group], Facts] = field(default_factory=dict)
     answered: dict[tuple[int, Group], People] = field(default_factory=dict)
@@ -86,13 +86,13 @@ class PartBuilder:
         contacts: defaultdict[tuple[str, str | None, str | None], list[int]] = defaultdict(list)
         for contact, tool, campaign_id, name, _ in rows:
             contacts[tool, campaign_id, name].append(contact)
-        for (tool, campaign_id, name), some in contacts.items():
+        for (tool, campaign_id, name), contact_part in contacts.items():
             key = (effect, _group_of(tool, campaign_id, name))
             facts = self._facts.setdefault(key, Facts())
-            facts.events += len(some)
+            facts.events += len(contact_part)
             facts.name = max(filter(None, (facts.name, name)), default=None)
             facts.campaign_id = facts.campaign_id or campaign_id
-            self._ids[key] += some
+            self._ids[key] += contact_part
         if effect == REPLY:
             for contact, tool, campaign_id, name, at in rows:
                 self._note_reply(self._last_replies[contact], _group_of(tool, campaign_id, name), at)
@@ -111,11 +111,11 @@ class PartBuilder:
             if key in last and at <= last[key]:
                 self._answered[key].add(contact)
 
-    def made(self) -> Part:
+    def build(self) -> ReportPart:
         """Return the part."""
         for key, facts in self._facts.items():
             facts.people = People.of(self._ids[key])
-        return Part(self._facts, {key: People.of(ids) for key, ids in self._answered.items()})
+        return ReportPart(self._facts, {key: People.of(ids) for key, ids in self._answered.items()})
 
 
 def _group_of(tool: str, campaign_id: str | None, name: str | None) -> Group:
@@ -127,21 +127,21 @@ def _at_levels(group: Group) -> Sequence[tuple[int, Group]]:
     return [(level, group_at(level, group)) for level in LEVELS]
 
 
-def packed(part: Part) -> bytes:
+def packed(part: ReportPart) -> bytes:
     """Return a part as it is stored."""
     facts = [
-        (effect, *group, each.events, each.name, each.campaign_id, each.people.packed()) for (effect, group), each in part.facts.items()
+        (effect, *group, fact.events, fact.name, fact.campaign_id, fact.people.packed()) for (effect, group), fact in part.facts.items()
     ]
     answered = [(level, *group, people.packed()) for (level, group), people in part.answered.items()]
     return zlib.compress(msgspec.msgpack.encode((_FORMAT, facts, answered)), 1)
 
 
-def unpacked(content: bytes) -> Part | None:
+def unpacked(content: bytes) -> ReportPart | None:
     """Return a stored part; None for one of another version of this program."""
     version, facts, answered = msgspec.msgpack.decode(zlib.decompress(content), type=tuple[int, list[Any], list[Any]], strict=False)
     if version != _FORMAT:
         return None
-    part = Part()
+    part = ReportPart()
     for effect, tool, campaign, events, name, campaign_id, people in facts:
         part.facts[effect, (tool, campaign)] = Facts(events, name, campaign_id, People.unpacked(people))
     for level, tool, campaign, people in answered:
@@ -169,13 +169,13 @@ class Union:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add_later(self, part: Part) -> None:
-        """Add what is after the report's end: its replies answer mails of the report, and it has no rows."""
+    def add_later(self, part: ReportPart) -> None:
+        """Add the part after the report's end: its replies answer mails of the report, and it has no rows."""
         for (effect, group), facts in part.facts.items():
             if effect == REPLY:
                 self._replied[group_at(self._level, group)].add_all(facts.people)
 
-    def add(self, begin: Micros, part: Part) -> None:
+    def add(self, begin: Micros, part: ReportPart) -> None:
         """Add the part that begins at this time, which lies in one interval."""
         number = bisect_right(self._edges, begin) - 1
         for (effect, group), facts in part.facts.items():
@@ -201,13 +201,13 @@ class Union:
 
     def rows(self) -> list[CampaignCounts]:
         """Return the report's rows, by interval, tool and campaign."""
-        made = []
-        for _, row in sorted(self._rows.items(), key=lambda each: order_of(each[0][0], *each[0][1])):
+        rows = []
+        for _, row in sorted(self._rows.items(), key=lambda item: order_of(item[0][0], *item[0][1])):
             for effect, people in row.people.items():
                 setattr(row.counts, COUNTS[effect][0], len(people))
             row.counts.mailed_replied = len(row.answered)
-            made.append(row.counts)
-        return made
+            rows.append(row.counts)
+        return rows
 
 
 def order_of(number: int, tool: str | None, campaign: str | None) -> tuple[int, str, bool, str]:

@@ -21,13 +21,13 @@ class People:
     @classmethod
     def of(cls, ids: Iterable[int]) -> People:
         """Return the set of these ids."""
-        made: dict[int, bytearray] = {}
-        for one in ids:
-            chunk = made.get(one >> CHUNK_BITS)
+        bitmaps: dict[int, bytearray] = {}
+        for contact_id in ids:
+            chunk = bitmaps.get(contact_id >> CHUNK_BITS)
             if chunk is None:
-                chunk = made[one >> CHUNK_BITS] = bytearray(_CHUNK_BYTES)
-            chunk[(one & _IN_CHUNK) >> 3] |= 1 << (one & 7)
-        return cls({number: int.from_bytes(chunk, "little") for number, chunk in made.items()})
+                chunk = bitmaps[contact_id >> CHUNK_BITS] = bytearray(_CHUNK_BYTES)
+            chunk[(contact_id & _IN_CHUNK) >> 3] |= 1 << (contact_id & 7)
+        return cls({number: int.from_bytes(chunk, "little") for number, chunk in bitmaps.items()})
 
     @classmethod
     def unpacked(cls, packed: Mapping[int, bytes]) -> People:
@@ -44,9 +44,9 @@ class People:
         for number, chunk in others._chunks.items():
             mine[number] = mine.get(number, 0) | chunk
 
-    def add_common(self, one: People, other: People) -> None:
+    def add_common(self, first: People, second: People) -> None:
         """Add the people that are in both."""
-        mine, few, many = self._chunks, one._chunks, other._chunks
+        mine, few, many = self._chunks, first._chunks, second._chunks
         if len(few) > len(many):
             few, many = many, few
         for number, chunk in few.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import Part
+from touchbase.reports.parts import ReportPart
 from touchbase.sql.operation import Query
 
 MOST_ROWS = 10_000
@@ -35,7 +35,7 @@ class CountedPart:
     """A part, and the version of the events that it counts."""
 
     version: int
-    part: Part
+    part: ReportPart
     content: bytes
     """The part as it is stored."""
 

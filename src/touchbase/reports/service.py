@@ -33,10 +33,10 @@ async def report_campaigns(
     The days of the time zone are counted once and stored, one after the other, so that other reads come between.
     """
     query = ReportCampaigns(client, edges, TOOL in groups, CAMPAIGN in groups, time_zone)
-    found = await _read(store, query)
-    await _store(store, query, found, now)
-    if found.rows is not None:
-        return found.rows
+    report = await _read(store, query)
+    await _store(store, query, report, now)
+    if report.rows is not None:
+        return report.rows
     lock = _COUNTING.setdefault((id(store), client), asyncio.Lock())
     async with lock:  # a second report of the client gets the parts that the first one counts
         return await _count_and_store(store, query, now)
@@ -51,22 +51,22 @@ MOST_READS = 2_000
 async def _count_and_store(store: Store, query: ReportCampaigns, now: Micros) -> list[CampaignCounts]:
     counted: dict[Stretch, CountedPart] = {}
     for _ in range(MOST_READS):
-        found = await _read(store, replace(query, counted=counted))
-        counted |= found.counted
-        await _store(store, query, found, now)
-        if found.rows is not None:
-            return found.rows
+        report = await _read(store, replace(query, counted=counted))
+        counted |= report.counted
+        await _store(store, query, report, now)
+        if report.rows is not None:
+            return report.rows
     return (await _read(store, replace(query, counted=counted, most=None))).rows or []
 
 
-async def _store(store: Store, query: ReportCampaigns, found: Reported, now: Micros) -> None:
-    if found.counted:
+async def _store(store: Store, query: ReportCampaigns, report: Reported, now: Micros) -> None:
+    if report.counted:
         with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
-            await store.write(store_parts(query.client, found.counted, now))
+            await store.write(store_parts(query.client, report.counted, now))
 
 
 async def _read(store: Store, query: ReportCampaigns) -> Reported:
-    found = await store.read(query)
-    if isinstance(found, ReportTooLarge):
-        raise found
-    return found
+    report = await store.read(query)
+    if isinstance(report, ReportTooLarge):
+        raise report
+    return report

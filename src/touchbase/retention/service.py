@@ -6,8 +6,6 @@ each finds only what the others have left.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -19,7 +17,6 @@ from touchbase.deliveries.sql.body_retention import count_prunable, drop_unrecog
 from touchbase.erasure.commands import Erasure
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import open_erasures
-from touchbase.errors import Overloaded
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
 from touchbase.merging.bin import gone_before
@@ -29,11 +26,10 @@ from touchbase.messages.sql.plans import prune_messages
 from touchbase.outgoing.sql.dispatch import lowest_needed
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store, Vacuumed
+from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.retention")
 
-POLL_SECONDS = 5.0
-"""Interval between searches for interrupted erasures."""
 PRUNE_INTERVAL: Micros = 3600 * SECOND
 MEASURE_INTERVAL: Micros = 60 * SECOND
 """Interval between checks of unrecognised bodies; in between, the rate limit in bytes bounds their growth."""
@@ -79,8 +75,12 @@ class UnrecognisedLimits:
 NO_LIMITS = UnrecognisedLimits()
 
 
-class Retention:
+class Retention(Worker):
     """Removes what is due until it is stopped."""
+
+    log, label, failure = LOG, "retention", "retention failed; it is tried again"
+    poll_seconds = 5.0
+    """Interval between searches for interrupted erasures."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Retention:
         keep_events_days: int = 0,
         outage: Outage | None = None,
     ) -> None:
-        self._outage = outage or Outage()
+        super().__init__(outage)
         self._store = store
         self._eraser = eraser
         self._clock = clock
@@ -108,25 +108,10 @@ class Retention:
         self._cleaned_us: Micros = 0
         """When the files were last cleaned, or should have been, for erasures that are not done."""
         self._clean_interval: Micros = 0
-        self._stopping = asyncio.Event()
 
-    def stop(self) -> None:
-        """Finish the current page, then return from `run`."""
-        self._stopping.set()
-
-    async def run(self) -> None:
-        """Work until stopped; retry while the store cannot write."""
-        while not self._stopping.is_set():
-            wait = POLL_SECONDS
-            try:
-                await self.run_once()
-                self._outage.works("retention")
-            except Overloaded as error:
-                self._outage.waits("retention", error)
-                wait = max(wait, error.retry_after)
-            except Exception:
-                LOG.exception("retention failed; it is tried again")
-            await self._pause(wait)
+    async def _round(self) -> float:
+        await self.run_once()
+        return self.poll_seconds
 
     async def run_once(self) -> None:
         """Do what is due. A client whose work fails is retried in the next run, and does not delay the others."""
@@ -138,7 +123,7 @@ class Retention:
                 await self._is_done(self._drop_unrecognised(client.number))
         is_due = has_passed(PRUNE_INTERVAL, self._pruned_us, self._clock())
         if is_due or self._unfinished:
-            clients = [each for each in await self._store.read(list_clients()) if is_due or each.number in self._unfinished]
+            clients = [client for client in await self._store.read(list_clients()) if is_due or client.number in self._unfinished]
             self._unfinished = {client.number for client in clients if not await self._is_done(self._maintain(client))}
         if is_due:
             self._pruned_us = self._clock()
@@ -177,8 +162,8 @@ class Retention:
         for erasure in await self._store.read(open_erasures()):
             if erasure.searched_us is None:
                 await self._is_done(self._search(erasure))
-        searched = [each for each in await self._store.read(open_erasures()) if each.searched_us is not None]
-        is_new = any(each.searched_us > self._cleaned_us for each in searched if each.searched_us is not None)
+        searched = [erasure for erasure in await self._store.read(open_erasures()) if erasure.searched_us is not None]
+        is_new = any(erasure.searched_us > self._cleaned_us for erasure in searched if erasure.searched_us is not None)
         if searched and not self._stopping.is_set() and (is_new or has_passed(self._clean_interval, self._cleaned_us, self._clock())):
             self._cleaned_us = self._clock()
             cleaned = await self._eraser.clean(searched)
@@ -191,16 +176,9 @@ class Retention:
 
     async def _is_done(self, work: Coroutine[None, None, None]) -> bool:
         """Do a client's work; log a failure and return False, so that the work of other clients continues."""
-        try:
+        with self._attempt("retention of a client", "retention of a client failed; it is tried again") as attempt:
             await work
-        except Overloaded as error:
-            self._outage.waits("retention of a client", error)
-            return False
-        except Exception:
-            LOG.exception("retention of a client failed; it is tried again")
-            return False
-        self._outage.works("retention of a client")
-        return True
+        return attempt.succeeded
 
     async def _maintain(self, client: Client) -> None:
         await self._prune(client)
@@ -248,7 +226,3 @@ class Retention:
             needed = await self._store.read(lowest_needed(client.number))
             more = await self._store.write(trim_log(client.number, before, keep_from=needed))
             await self._pause(self._pause_seconds)
-
-    async def _pause(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)

@@ -1,1 +1,1 @@
-"""The calls of the RevyOps API, for programs that were written against it: what Touchbase's own routes do not have."""
+"""The calls of the RevyOps API that Touchbase's own routes do not have, for programs written against it."""

@@ -42,7 +42,7 @@ class NumberedPage:
 
 @dataclass(slots=True)
 class _Read:
-    """What is known of one list from the pages read so far."""
+    """Counts and positions of one list, from the pages read so far."""
 
     counts: dict[int, int]
     """By number of client, when the first page was read."""
@@ -60,31 +60,31 @@ class _Read:
 
 
 class PagesRead:
-    """What this process remembers of lists that are read by numbered pages."""
+    """Cache of lists that are read by numbered pages, in one process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lists: OrderedDict[Hashable, _Read] = OrderedDict()
 
     def find(self, key: Hashable) -> _Read | None:
-        """Return what is known of a list; None for nothing."""
-        known, now = self._lists.get(key), self._clock()
-        if known is None or known.until_us <= now:
+        """Return the cached list, or None."""
+        read, now = self._lists.get(key), self._clock()
+        if read is None or read.until_us <= now:
             return None
-        self.put(key, known)
-        return known
+        self.put(key, read)
+        return read
 
-    def put(self, key: Hashable, known: _Read) -> None:
-        """Remember a list, in place of the one that was read longest ago."""
-        known.until_us = self._clock() + REMEMBERED
-        self._lists[key] = known
+    def put(self, key: Hashable, read: _Read) -> None:
+        """Cache a list in place of the least recently read."""
+        read.until_us = self._clock() + REMEMBERED
+        self._lists[key] = read
         self._lists.move_to_end(key)
         if len(self._lists) > MOST_LISTS:
             self._lists.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _PageReader:
     """Reads the pages of one list: the records of some clients, by number of client and then in the order of creation."""
 
     store: Store
@@ -93,36 +93,36 @@ class _Reader:
     size: int
     page_bytes: int
 
-    async def known(self) -> _Read:
+    async def counts(self) -> _Read:
         """Count the records."""
         counts = {client.number: await self.store.read(CountFound(client.number, self.search_for(client))) for client in self.clients}
         return _Read(counts, sum(counts.values()))
 
-    async def records(self, known: _Read, place: Place) -> tuple[list[tuple[Client, Record]], Place | None]:
+    async def records(self, read: _Read, place: Place) -> tuple[list[tuple[Client, Record]], Place | None]:
         """Return the records of the page that begins at a place, and where the next page begins."""
-        some = [
-            client for client in self.clients if known.counts.get(client.number) or client.number == place.client or len(self.clients) == 1
+        clients = [
+            client for client in self.clients if read.counts.get(client.number) or client.number == place.client or len(self.clients) == 1
         ]
-        return await records_across(self.store, some, self.search_for, place, self.size, page_bytes=self.page_bytes)
+        return await records_across(self.store, clients, self.search_for, place, self.size, page_bytes=self.page_bytes)
 
-    async def place(self, known: _Read, page: int) -> Place | None:
+    async def place(self, read: _Read, page: int) -> Place | None:
         """Return where a page begins; None if there are fewer records."""
         if page == 1:
             return Place(self.clients[0].number) if self.clients else None
-        if page in known.places:
-            return known.places[page]
-        nearest = max((place for place in known.places if place < page), default=None)
+        if page in read.places:
+            return read.places[page]
+        nearest = max((place for place in read.places if place < page), default=None)
         if nearest is not None:
-            begins = known.places[nearest]
+            begins = read.places[nearest]
             owner = next((client for client in self.clients if client.number == begins.client), None)
-            found = None if owner is None else await self._skip(owner, begins.after, (page - nearest) * self.size)
-            if found is not None:
-                return found
-        return await self._from_the_first(known, (page - 1) * self.size)
+            position = None if owner is None else await self._skip(owner, begins.after, (page - nearest) * self.size)
+            if position is not None:
+                return position
+        return await self._from_the_first(read, (page - 1) * self.size)
 
-    async def _from_the_first(self, known: _Read, skip: int) -> Place | None:
+    async def _from_the_first(self, read: _Read, skip: int) -> Place | None:
         for client in self.clients:
-            count = known.counts.get(client.number, 0)
+            count = read.counts.get(client.number, 0)
             if skip < count or client is self.clients[-1]:  # of the last client there may be more by now
                 return await self._skip(client, None, skip)
             skip -= count
@@ -133,8 +133,8 @@ class _Reader:
             return Place(client.number, after)
         search = self.search_for(client)
         search.after = after
-        found = await self.store.read(find_position(client.number, search, skip))
-        return None if found is None else Place(client.number, found)
+        position = await self.store.read(find_position(client.number, search, skip))
+        return None if position is None else Place(client.number, position)
 
 
 async def read_page(
@@ -151,21 +151,21 @@ async def read_page(
 
     `key` identifies the list: the caller's clients, the filters and the size of a page. Pages begin at 1.
     """
-    reader = _Reader(store, clients, search_for, size, page_bytes)
-    known = pages.find(key) if page > 1 else None
-    if known is None:
-        known = await reader.known()
-        pages.put(key, known)
-    begins = await reader.place(known, page)
+    reader = _PageReader(store, clients, search_for, size, page_bytes)
+    read = pages.find(key) if page > 1 else None
+    if read is None:
+        read = await reader.counts()
+        pages.put(key, read)
+    begins = await reader.place(read, page)
     if begins is None:
-        return NumberedPage([], known.total)
-    records, after = await reader.records(known, begins)
-    known.begins(page, begins)
+        return NumberedPage([], read.total)
+    records, after = await reader.records(read, begins)
+    read.begins(page, begins)
     if after is not None and len(records) < size:
-        return NumberedPage(records, known.total, is_cut=True)
+        return NumberedPage(records, read.total, is_cut=True)
     if after is not None:
-        known.begins(page + 1, after)
-        known.total = max(known.total, page * size + 1)
+        read.begins(page + 1, after)
+        read.total = max(read.total, page * size + 1)
     elif records or page == 1:
-        known.total = (page - 1) * size + len(records)
-    return NumberedPage(records, known.total)
+        read.total = (page - 1) * size + len(records)
+    return NumberedPage(records, read.total)

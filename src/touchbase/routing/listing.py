@@ -1,4 +1,4 @@
-"""What people see of the cells: how many clients live in each, and whether it answers."""
+"""List of the cells for people: how many clients live in each, and whether it answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def list_cells(store: ProcessingStore, address: str = "") -> list[ListedCe
             counts = {HOME: len(await home.read(list_clients()))}
     except Overloaded as error:
         reason = error.detail
-    cells = [] if router is None else sorted(router.cells.values(), key=lambda each: each.cell.number)
+    cells = [] if router is None else sorted(router.cells.values(), key=lambda cell: cell.cell.number)
     return [
         ListedCell(Cell(HOME, HOME_NAME, address, OPEN, 0, counts.get(HOME, 0)), reason),
         *(ListedCell(replace(cell.cell, clients=counts.get(cell.cell.number, 0)), cell.reason) for cell in cells),

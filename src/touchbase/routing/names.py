@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
 from touchbase.auth.sql import find_key, revoke_key
-from touchbase.cells.models import HOME, Place
+from touchbase.cells.models import HOME, ClientPlace
 from touchbase.cells.sql import confirm_place, find_key_place, find_place, forget_places, place_key, release_place, reserve_place
 from touchbase.clients.commands import EnsureClient, Removal
 from touchbase.clients.models import Client
@@ -24,8 +24,8 @@ from touchbase.routing.placement import Placement
 from touchbase.sql.operation import Command
 
 
-class Cells(Protocol):
-    """What the writes here need of the router."""
+class ClientCells(Protocol):
+    """The router's interface to the writes here."""
 
     home: ProcessingStore
     placement: Placement
@@ -43,57 +43,57 @@ class Cells(Protocol):
         ...
 
 
-async def place_of(cells: Cells, client_id: str) -> Place | None:
+async def place_of(cells: ClientCells, client_id: str) -> ClientPlace | None:
     """Return the place of a client; the directory is asked for an id that is not known here, which another process may have given out."""
-    known = cells.placement.place_of(client_id)
-    if known is not None and known.number is not None:
-        return known
-    found = await cells.home.read(find_place(client_id))
-    if found is None or found.cell is None:
+    cached = cells.placement.place_of(client_id)
+    if cached is not None and cached.number is not None:
+        return cached
+    place = await cells.home.read(find_place(client_id))
+    if place is None or place.cell is None:
         return None
-    cells.placement.put(found)
-    return found
+    cells.placement.put(place)
+    return place
 
 
-async def cell_of_key(cells: Cells, key_id: str) -> int:
+async def cell_of_key(cells: ClientCells, key_id: str) -> int:
     """Return the cell that has a key; the home store, if no cell is known to have it."""
-    known = cells.placement.cell_of_key(key_id)
-    if known is not None:
-        return known
-    found = await cells.home.read(find_key_place(key_id))
-    if found is None or found.number is None or found.cell is None:
+    cached = cells.placement.cell_of_key(key_id)
+    if cached is not None:
+        return cached
+    place = await cells.home.read(find_key_place(key_id))
+    if place is None or place.number is None or place.cell is None:
         return HOME
-    cells.placement.put(found)
-    cells.placement.put_key(key_id, found.number)
-    return found.cell
+    cells.placement.put(place)
+    cells.placement.put_key(key_id, place.number)
+    return place.cell
 
 
-async def route_find_client(cells: Cells, query: Any) -> Any:
+async def route_find_client(cells: ClientCells, query: Any) -> Any:
     """Find a client by its id, in its cell."""
-    known = cells.placement.place_of(query.client_id)
-    if known is None or known.cell is None:
-        found = await cells.home.read(query)
-        if found is not None:
-            return found
-        known = await place_of(cells, query.client_id)
-    if known is None or known.cell is None:
+    cached = cells.placement.place_of(query.client_id)
+    if cached is None or cached.cell is None:
+        client = await cells.home.read(query)
+        if client is not None:
+            return client
+        cached = await place_of(cells, query.client_id)
+    if cached is None or cached.cell is None:
         return None
-    return await cells.store(known.cell).read(query)
+    return await cells.store(cached.cell).read(query)
 
 
-async def route_find_key(cells: Cells, query: Any) -> Any:
+async def route_find_key(cells: ClientCells, query: Any) -> Any:
     """Find a key, in the cell of its client."""
-    known = cells.placement.cell_of_key(query.key_id)
-    if known is None:
-        found = await cells.home.read(query)
-        if found is not None:
-            return found
+    cached = cells.placement.cell_of_key(query.key_id)
+    if cached is None:
+        key = await cells.home.read(query)
+        if key is not None:
+            return key
         cell = await cell_of_key(cells, query.key_id)
         return None if cell == HOME else await cells.store(cell).read(query)
-    return await cells.store(known).read(query)
+    return await cells.store(cached).read(query)
 
 
-async def route_create_client(cells: Cells, command: Command[Any], inner: Any) -> Any:
+async def route_create_client(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
     """Create a client in the cell that it names, or in the one with the fewest."""
     if isinstance(command, Idempotent):
         for store in cells.stores().values():  # a repeated request may name no id, and would get another one
@@ -102,12 +102,12 @@ async def route_create_client(cells: Cells, command: Command[Any], inner: Any) -
     return await _create(cells, command, inner.client_id, cells.cell_for_new_client(inner.cell))
 
 
-async def _create(cells: Cells, command: Command[Any], client_id: str, cell: int) -> Any:
+async def _create(cells: ClientCells, command: Command[Any], client_id: str, cell: int) -> Any:
     place = await cells.home.write(reserve_place(client_id, cell))
     assert place.cell is not None
     store = cells.store(place.cell)
     try:
-        made = await store.write(command)
+        client = await store.write(command)
     except Conflict:
         # It was created before, and the process ended before it could say so.
         existing = await store.read(find_client(client_id))
@@ -119,19 +119,19 @@ async def _create(cells: Cells, command: Command[Any], client_id: str, cell: int
     except TouchbaseError:
         await cells.home.write(release_place(client_id))
         raise
-    if isinstance(made, Client):
-        await _confirm(cells, client_id, made.number, place.cell)
-    return made
+    if isinstance(client, Client):
+        await _confirm(cells, client_id, client.number, place.cell)
+    return client
 
 
-async def _confirm(cells: Cells, client_id: str, number: int, cell: int) -> None:
+async def _confirm(cells: ClientCells, client_id: str, number: int, cell: int) -> None:
     await cells.home.write(confirm_place(client_id, number))
-    cells.placement.put(Place(client_id, number, cell))
+    cells.placement.put(ClientPlace(client_id, number, cell))
     if cell == HOME:
         cells.placement.home_clients += 1  # until the directory counts them again
 
 
-async def route_ensure_client(cells: Cells, command: Command[Any], inner: EnsureClient) -> Any:
+async def route_ensure_client(cells: ClientCells, command: Command[Any], inner: EnsureClient) -> Any:
     """Return a client, and create a missing one; not for a first request that names it: clients of several cells are made on purpose."""
     place = await place_of(cells, inner.client_id)
     if place is not None and place.number is not None and place.cell is not None:
@@ -143,30 +143,30 @@ async def route_ensure_client(cells: Cells, command: Command[Any], inner: Ensure
     return await _create(cells, command, inner.client_id, cells.cell_for_new_client(""))
 
 
-async def route_rotate_client_id(cells: Cells, command: Command[Any], inner: Any) -> Any:
+async def route_rotate_client_id(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
     """Give a client another id, unless another cell has a client of this id."""
     cell = cells.placement.cell_of(inner.client)
-    known = await place_of(cells, inner.client_id)
+    place = await place_of(cells, inner.client_id)
     await cells.home.write(reserve_place(inner.client_id, cell, inner.client))
     try:
         changed = await cells.store(cell).write(command)
     except OutcomeUnknown:
         raise
     except TouchbaseError:
-        if known is None:
+        if place is None:
             await cells.home.write(release_place(inner.client_id, inner.client))
         raise
-    cells.placement.put(Place(inner.client_id, inner.client, cell))
+    cells.placement.put(ClientPlace(inner.client_id, inner.client, cell))
     return changed
 
 
-async def route_set_client_settings(cells: Cells, command: Command[Any], inner: Any) -> Any:
+async def route_set_client_settings(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
     """Replace the settings of a client, in its cell."""
     place = await place_of(cells, inner.client_id)
     return await cells.store(HOME if place is None or place.cell is None else place.cell).write(command)
 
 
-async def route_store_key(cells: Cells, command: Command[Any], inner: StoreKey) -> Any:
+async def route_store_key(cells: ClientCells, command: Command[Any], inner: StoreKey) -> Any:
     """Store a key, in the cell of its client."""
     cell = HOME if inner.client is None else cells.placement.cell_of(inner.client)
     if inner.client is not None and cell != HOME:
@@ -174,12 +174,12 @@ async def route_store_key(cells: Cells, command: Command[Any], inner: StoreKey) 
     return await cells.store(cell).write(command)
 
 
-async def _place_key(cells: Cells, key_id: str, number: int) -> None:
+async def _place_key(cells: ClientCells, key_id: str, number: int) -> None:
     await cells.home.write(place_key(key_id, number))
     cells.placement.put_key(key_id, number)
 
 
-async def route_rotate_key(cells: Cells, command: Command[Any], inner: Any) -> Any:
+async def route_rotate_key(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
     """Store the successor of a key, in the same cell."""
     cell = await cell_of_key(cells, inner.key_id)
     if cell != HOME:
@@ -189,12 +189,12 @@ async def route_rotate_key(cells: Cells, command: Command[Any], inner: Any) -> A
     return await cells.store(cell).write(command)
 
 
-async def route_revoke_key(cells: Cells, command: Command[Any], inner: Any) -> Any:
+async def route_revoke_key(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
     """Revoke a key, in its cell."""
     return await cells.store(await cell_of_key(cells, inner.key_id)).write(command)
 
 
-async def route_store_key_uses(cells: Cells, command: Command[Any], inner: StoreKeyUses) -> None:
+async def route_store_key_uses(cells: ClientCells, command: Command[Any], inner: StoreKeyUses) -> None:
     """Store when keys were used, each in its cell; those of a cell that is down are lost, which only a list of keys shows."""
     parts: dict[int, dict[str, int]] = {}
     for key_id, at in inner.uses.items():
@@ -207,7 +207,7 @@ async def route_store_key_uses(cells: Cells, command: Command[Any], inner: Store
                 raise
 
 
-async def route_remove_client_rows(cells: Cells, command: Command[Any], inner: Any) -> Removal:
+async def route_remove_client_rows(cells: ClientCells, command: Command[Any], inner: Any) -> Removal:
     """Remove rows of a client, and its places once all are removed."""
     removal: Removal = await cells.store(cells.placement.cell_of(inner.client)).write(command)
     if removal.done:
@@ -215,7 +215,7 @@ async def route_remove_client_rows(cells: Cells, command: Command[Any], inner: A
     return removal
 
 
-WRITES: dict[Any, Callable[[Cells, Command[Any], Any], Awaitable[Any]]] = {
+WRITES: dict[Any, Callable[[ClientCells, Command[Any], Any], Awaitable[Any]]] = {
     create_client: route_create_client,
     EnsureClient: route_ensure_client,
     rotate_client_id: route_rotate_client_id,
@@ -226,4 +226,4 @@ WRITES: dict[Any, Callable[[Cells, Command[Any], Any], Awaitable[Any]]] = {
     StoreKeyUses: route_store_key_uses,
     remove_client_rows: route_remove_client_rows,
 }
-READS: dict[Any, Callable[[Cells, Any], Awaitable[Any]]] = {find_client: route_find_client, find_key: route_find_key}
+READS: dict[Any, Callable[[ClientCells, Any], Awaitable[Any]]] = {find_client: route_find_client, find_key: route_find_key}

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from touchbase.cells.models import HOME, Directory, Place
+from touchbase.cells.models import HOME, ClientPlace, Directory
 
 
 class Placement:
-    """Answers where a client lives. What has no place lives in the home store."""
+    """Answers where a client lives: in the home store unless the directory has a cell."""
 
     def __init__(self) -> None:
         self.revision = 0
         self.home_clients = 0
-        self._names: dict[str, Place] = {}
+        self._names: dict[str, ClientPlace] = {}
         self._cells: dict[int, int] = {}
         self._keys: dict[str, int] = {}
 
     def apply(self, changes: Directory) -> None:
-        """Take over what has changed."""
+        """Apply changes."""
         for place in changes.places:
             self.put(place)
         self._keys.update(changes.keys)
         if changes.revision > self.revision:
             self.revision, self.home_clients = changes.revision, changes.home_clients
 
-    def put(self, place: Place) -> None:
+    def put(self, place: ClientPlace) -> None:
         """Take over where one client lives."""
         former = self._names.get(place.client_id)
         if place.cell is None:
@@ -47,7 +47,7 @@ class Placement:
         """Return the cell of the client of this number."""
         return self._cells.get(number, HOME)
 
-    def place_of(self, client_id: str) -> Place | None:
+    def place_of(self, client_id: str) -> ClientPlace | None:
         """Return the place of a client by a present or former id, if it has one."""
         return self._names.get(client_id)
 

@@ -1,4 +1,4 @@
-"""The store of an installation with cells: each command and query goes to the store of its client; what spans clients asks all of them."""
+"""The store of an installation with cells: a command or query goes to the store of its client, one about all clients to each store."""
 
 from __future__ import annotations
 
@@ -70,20 +70,20 @@ class CellRouter:
         self._polling = asyncio.create_task(self._follow(), name="directory of cells")
 
     async def refresh(self) -> None:
-        """Take over what has changed in the directory."""
+        """Apply changes of the directory."""
         async with self._reading:  # else an earlier answer could be taken over after a later one
             changes = await self.home.read(read_directory(self.placement.revision))
             self.placement.apply(changes)
         for cell in changes.cells:
-            known = self.cells.get(cell.number)
+            cell_store = self.cells.get(cell.number)
             if cell.state == REMOVED:
-                if known is not None:
+                if cell_store is not None:
                     # Its workers find nothing there any more; they end, and the store is closed, with the process.
                     self._removed.append(self.cells.pop(cell.number))
-            elif known is None:
+            elif cell_store is None:
                 self.cells[cell.number] = CellStore(cell)
             else:
-                known.cell = cell
+                cell_store.cell = cell
 
     async def _follow(self) -> None:
         is_behind = False
@@ -108,14 +108,14 @@ class CellRouter:
     async def copy_list(self) -> None:
         """Copy the installation's do-not-contact list into the cells that have an earlier one; one that is down gets it later."""
         cells = [cell for cell in self.cells.values() if cell.is_open]
-        known = min((cell.list_revision for cell in cells), default=None)
-        found = None if known is None else await self.home.read(read_installation_list(known))
-        for cell in cells if found is not None else []:
-            if found is not None and cell.list_revision < found.revision:
+        revision = min((cell.list_revision for cell in cells), default=None)
+        listed = None if revision is None else await self.home.read(read_installation_list(revision))
+        for cell in cells if listed is not None else []:
+            if listed is not None and cell.list_revision < listed.revision:
                 with suppress(Overloaded):
-                    cell.list_revision = await cell.store.write(copy_installation_list(found))
+                    cell.list_revision = await cell.store.write(copy_installation_list(listed))
         latest = max((cell.list_revision for cell in cells), default=0)
-        if found is not None and latest > found.revision:  # the home store was restored from a backup
+        if listed is not None and latest > listed.revision:  # the home store was restored from a backup
             await self.home.write(raise_list_revision(latest))
             await self.copy_list()
 
@@ -130,10 +130,10 @@ class CellRouter:
         """Return the store of a cell. Raises `StoreUnavailable`."""
         if cell == HOME:
             return self.home
-        found = self.cells.get(cell)
-        if found is None:
+        cell_store = self.cells.get(cell)
+        if cell_store is None:
             raise StoreUnavailable("the store of this client is not known to this server yet; send this again in a moment", retry_after=1)
-        return found.store
+        return cell_store.store
 
     def stores(self) -> dict[int, ProcessingStore]:
         """Return the stores that are open, by the number of their cell."""
@@ -144,11 +144,11 @@ class CellRouter:
         if name == HOME_NAME:
             return HOME
         if name:
-            found = next((cell for cell in self.cells.values() if cell.cell.name == name), None)
-            if found is None:
-                known = ", ".join([HOME_NAME, *sorted(cell.cell.name for cell in self.cells.values())])
-                raise Invalid([Fault("/cell", "unknown_cell", f"there is no cell {name!r}; there are {known}")])
-            return found.cell.number
+            cell_store = next((cell for cell in self.cells.values() if cell.cell.name == name), None)
+            if cell_store is None:
+                names = ", ".join([HOME_NAME, *sorted(cell.cell.name for cell in self.cells.values())])
+                raise Invalid([Fault("/cell", "unknown_cell", f"there is no cell {name!r}; there are {names}")])
+            return cell_store.cell.number
         counts = self.placement.counts()
         usable = [HOME, *(number for number, cell in self.cells.items() if cell.reason is None and cell.cell.state == OPEN)]
         return min(usable, key=lambda number: (counts.get(number, 0), number))
@@ -204,7 +204,7 @@ class CellRouter:
         return answers
 
     def _refuse_missing(self, answers: Mapping[int, Any]) -> None:
-        """Raise `StoreUnavailable` if a cell did not answer: what no other one has may be there."""
+        """Raise `StoreUnavailable` if a cell did not answer: the record may be there."""
         for number, cell in self.cells.items():
             if number not in answers:
                 raise cell.unavailable()
@@ -218,17 +218,17 @@ class CellRouter:
     async def _ask_all(self, query: Query[Any], merge: Merge) -> dict[int, Any]:
         """Ask all cells at once. One that does not answer is left out and named, if the caller wants to know that; else it is an error."""
         in_cell = merge.in_cell or (lambda call, _: call)
-        asked = {HOME: self.home.read(in_cell(query, HOME))}
+        reads = {HOME: self.home.read(in_cell(query, HOME))}
         answers: dict[int, Any] = {}
         for number, cell in list(self.cells.items()):
             if cell.is_open:
-                asked[number] = cell.store.read(in_cell(query, number))
+                reads[number] = cell.store.read(in_cell(query, number))
             elif not is_missing(cell.cell.name):
-                for each in asked.values():
-                    each.close()
+                for answer in reads.values():
+                    answer.close()
                 raise cell.unavailable()
-        results = await asyncio.gather(*asked.values(), return_exceptions=True)
-        for number, result in zip(asked, results, strict=True):
+        results = await asyncio.gather(*reads.values(), return_exceptions=True)
+        for number, result in zip(reads, results, strict=True):
             if isinstance(result, Overloaded) and number != HOME and is_missing(self.cells[number].cell.name):
                 continue
             if isinstance(result, BaseException):
@@ -245,7 +245,7 @@ class CellRouter:
         return await self.store(self.placement.cell_of(client)).work_on(client, ids, translate, now_us)
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
-        """Return what applying these deliveries again would change."""
+        """Return the changes that applying these deliveries again would make."""
         return await self.store(self.placement.cell_of(client)).dry_run(client, ids, translate, now_us)
 
     async def migrate(self) -> list[str]:

@@ -22,7 +22,7 @@ from typing import BinaryIO, Concatenate, Generic, ParamSpec, TypeVar
 
 from touchbase.common.frames import FrameTooLong, pack, receive, send, unpack
 from touchbase.errors import Overloaded
-from touchbase.sandbox.process import FILE, OUT_OF_MEMORY, Job, Result
+from touchbase.sandbox.process import FILE, OUT_OF_MEMORY, SandboxJob, SandboxResult
 from touchbase.sandbox.task import Task, TaskStopped
 
 P = ParamSpec("P")
@@ -65,7 +65,7 @@ class Sandbox:
         command: Sequence[str] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`name` is that of its threads; `preload` are functions, `module:function`, that each process calls at its start."""
+        """`name` names its threads; `preload` are functions, `module:function`, that each process calls at its start."""
         self._command, self._preload = command, preload
         self._memory, self._output, self._wall = memory, output, wall_seconds
         self._max_idle = idle
@@ -78,8 +78,8 @@ class Sandbox:
         self._end = weakref.finalize(self, _end_all, self._idle)
 
     def run(self, task: Task[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Run a task; raises what it raises, `TaskStopped` if it exceeds its budget, `Overloaded` if no process can be started."""
-        result: Result = unpack(self._exchange(pack(Job(task, arguments, named))))
+        """Run a task; raises its exception, `TaskStopped` if it exceeds its budget, `Overloaded` if no process can be started."""
+        result: SandboxResult = unpack(self._exchange(pack(SandboxJob(task, arguments, named))))
         if result.error is not None:
             raise result.error
         value: T = result.value
@@ -92,7 +92,7 @@ class Sandbox:
     @contextlib.asynccontextmanager
     async def session(
         self, task: Task[Concatenate[BinaryIO, P], Iterator[T]], file: BinaryIO, *arguments: P.args, **named: P.kwargs
-    ) -> AsyncGenerator[Session[T], None]:
+    ) -> AsyncGenerator[SandboxSession[T], None]:
         """Run a task that reads an open file and yields values, in a process that has no other job until the end of the block.
 
         Its limits of time count for each value. The caller does not use the file during the session. The process ends with the
@@ -102,7 +102,9 @@ class Sandbox:
         size = file.tell()
         file.seek(0)  # writes what Python has in memory
         process = await asyncio.get_running_loop().run_in_executor(self._threads, self._take)
-        session = Session[T](process, pack(Job(task, arguments, named, is_session=True)), file.fileno(), self._wall, self._threads)
+        session = SandboxSession[T](
+            process, pack(SandboxJob(task, arguments, named, is_session=True)), file.fileno(), self._wall, self._threads
+        )
         try:
             yield session
         finally:
@@ -168,7 +170,7 @@ class Sandbox:
         return process
 
 
-class Session(Generic[T]):
+class SandboxSession(Generic[T]):
     """The values of a task that runs step by step; one step at a time."""
 
     def __init__(self, process: _Process, job: bytes, file: int, seconds: int, threads: ThreadPoolExecutor) -> None:
@@ -178,12 +180,12 @@ class Session(Generic[T]):
         self.is_reusable = False
         """Whether the process can have another job: it has returned the last value, and uses little memory."""
 
-    def __aiter__(self) -> Session[T]:
+    def __aiter__(self) -> SandboxSession[T]:
         return self
 
     async def __anext__(self) -> T:
-        """Return the next value; raises what the task raises, or `TaskStopped`."""
-        result: Result = unpack(await asyncio.get_running_loop().run_in_executor(self._threads, self._next))
+        """Return the next value; raises the task's exception, or `TaskStopped`."""
+        result: SandboxResult = unpack(await asyncio.get_running_loop().run_in_executor(self._threads, self._next))
         self.is_reusable = result.is_last and result.is_reusable
         if result.error is not None:
             raise result.error

@@ -28,7 +28,7 @@ SPENT = 32 * 1024
 """KiB of memory that a session may add to the process; with more the process is not used again."""
 
 
-class Job(NamedTuple):
+class SandboxJob(NamedTuple):
     """A task and its arguments; `is_session` if it yields values, which are sent as the other end asks for them."""
 
     task: Task[..., Any]
@@ -37,7 +37,7 @@ class Job(NamedTuple):
     is_session: bool = False
 
 
-class Result(NamedTuple):
+class SandboxResult(NamedTuple):
     """The value of a task or the error that it raised; `is_last` after the last value of a session.
 
     `is_reusable` if the session that ends has left the process as it was.
@@ -63,7 +63,7 @@ def main() -> None:
         send(connection, READY)
         while (frame := receive(connection)) is not None:
             try:
-                job: Job = unpack(frame)
+                job: SandboxJob = unpack(frame)
                 if job.is_session:
                     run_session(connection, job, used)
                 else:
@@ -72,19 +72,19 @@ def main() -> None:
                 os._exit(OUT_OF_MEMORY)
 
 
-def run_job(job: Job) -> Result:
+def run_job(job: SandboxJob) -> SandboxResult:
     """Run one task and return its result; raises only `MemoryError`."""
     run = job.task.load()
     limit_seconds(job.task.seconds)
     try:
-        return Result(run(*job.arguments, **job.named))
+        return SandboxResult(run(*job.arguments, **job.named))
     except MemoryError:
         raise
     except Exception as error:
-        return Result(error=_picklable(error))
+        return SandboxResult(error=_picklable(error))
 
 
-def run_session(connection: socket.socket, job: Job, used: int) -> None:
+def run_session(connection: socket.socket, job: SandboxJob, used: int) -> None:
     """Ask for the file of a session, then send its values one by one, each when the other end sends a frame for it.
 
     `used` is the memory that the process has used before its first job, in KiB.
@@ -100,13 +100,13 @@ def run_session(connection: socket.socket, job: Job, used: int) -> None:
             try:
                 if values is None:
                     values = iter(run(file, *job.arguments, **job.named))
-                result = Result(next(values))
+                result = SandboxResult(next(values))
             except StopIteration:
-                result = Result(is_last=True, is_reusable=_most_memory() - used < SPENT)
+                result = SandboxResult(is_last=True, is_reusable=_most_memory() - used < SPENT)
             except MemoryError:
                 raise
             except Exception as error:
-                result = Result(error=_picklable(error), is_last=True, is_reusable=_most_memory() - used < SPENT)
+                result = SandboxResult(error=_picklable(error), is_last=True, is_reusable=_most_memory() - used < SPENT)
             send(connection, pack(result))
             if result.is_last or receive(connection) is None:
                 return

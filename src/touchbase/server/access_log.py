@@ -28,7 +28,7 @@ OTHER = "other"
 """The metric's label of any other method, so that an HTTP client cannot create series."""
 
 
-class RequestLine(msgspec.Struct, omit_defaults=True):
+class LoggedRequest(msgspec.Struct, omit_defaults=True):
     """The log line of one request."""
 
     time: str
@@ -77,7 +77,7 @@ class AccessLog:
         if writer is None:
             return
         client = get("touchbase.client")
-        line = RequestLine(
+        line = LoggedRequest(
             self._stamp.now(),
             "info",
             "request",

@@ -69,10 +69,10 @@ class Refused(Exception):
 
 def request_id_in(scope: Any) -> str:
     """Return the id of a request; a new id is put into the scope for the access log."""
-    known: str | None = scope.get("touchbase.request_id")
-    if known is None:
-        known = scope["touchbase.request_id"] = request_id_for(scope["headers"])
-    return known
+    request_id: str | None = scope.get("touchbase.request_id")
+    if request_id is None:
+        request_id = scope["touchbase.request_id"] = request_id_for(scope["headers"])
+    return request_id
 
 
 def request_id_for(headers: Headers) -> str:

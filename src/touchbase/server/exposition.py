@@ -102,18 +102,18 @@ class Exposition:
         own = list(self._metrics.registry.collect())
         if self._shared is None:
             return own
-        total = {each.name: each for each in _summed(self._shared.folder)}
-        return [total.get(each.name) or Metric(each.name, each.documentation, each.type) for each in own]
+        total = {metric.name: metric for metric in _summed(self._shared.folder)}
+        return [total.get(metric.name) or Metric(metric.name, metric.documentation, metric.type) for metric in own]
 
     def _processes(self) -> Iterable[Metric]:
         total: dict[str, Metric] = {}
         for pid in ["self"] if self._shared is None else self._shared.pids():
-            for each in ProcessCollector(pid=partial(str, pid), registry=None).collect():
-                known = total.setdefault(each.name, each)
-                if known is not each:
-                    (one,), (other,) = known.samples, each.samples
-                    value = max(one.value, other.value) if each.name == NEWEST else one.value + other.value
-                    known.samples = [one._replace(value=value)]
+            for metric in ProcessCollector(pid=partial(str, pid), registry=None).collect():
+                summed = total.setdefault(metric.name, metric)
+                if summed is not metric:
+                    (sample,), (own_sample,) = summed.samples, metric.samples
+                    value = max(sample.value, own_sample.value) if metric.name == NEWEST else sample.value + own_sample.value
+                    summed.samples = [sample._replace(value=value)]
         return total.values()
 
 
@@ -159,7 +159,7 @@ def store_metrics(
     outgoing: Backlog | None = None,
     erasures: Mapping[str, int] | None = None,
 ) -> list[Metric]:
-    """Build the metrics of the store; what could not be read (None) leaves its metrics without values."""
+    """Build the metrics of the store; a part that could not be read (None) leaves its metrics without values."""
     warned, waiting, oldest = _family(STORE_WARNINGS), _family(INBOX_DELIVERIES), _family(INBOX_OLDEST_DELIVERY_AGE)
     warned.add_metric((), warnings)
     for state, count in inbox.by_state.items() if inbox else ():
@@ -185,12 +185,12 @@ def storage_metrics(stored: StoredTotals | None) -> list[Metric]:
     return [total, largest, over]
 
 
-def _outgoing_metrics(found: Backlog | None, now: Micros) -> list[Metric]:
+def _outgoing_metrics(backlog: Backlog | None, now: Micros) -> list[Metric]:
     waiting, oldest, endpoints = _family(WEBHOOKS_WAITING), _family(WEBHOOKS_OLDEST_AGE), _family(WEBHOOK_ENDPOINTS)
-    if found is not None:
-        waiting.add_metric((), found.waiting)
-        oldest.add_metric((), 0 if found.oldest_us is None else max(0, now - found.oldest_us) / SECOND)
-        for state, count in sorted({**found.endpoints, "failing": found.failing}.items()):
+    if backlog is not None:
+        waiting.add_metric((), backlog.waiting)
+        oldest.add_metric((), 0 if backlog.oldest_us is None else max(0, now - backlog.oldest_us) / SECOND)
+        for state, count in sorted({**backlog.endpoints, "failing": backlog.failing}.items()):
             endpoints.add_metric((state,), count)
     return [waiting, oldest, endpoints]
 

@@ -75,7 +75,7 @@ def portions(data: bytes) -> Iterator[tuple[bytes, int]]:
     """Split data into portions in which few requests can begin, each with its end offset: a request's head ends at a blank line."""
     start = 0
     while start < len(data):
-        found = data.find(BLANK_LINE, start + PORTION)
-        end = len(data) if found < 0 else found + len(BLANK_LINE)
+        blank_line = data.find(BLANK_LINE, start + PORTION)
+        end = len(data) if blank_line < 0 else blank_line + len(BLANK_LINE)
         yield data[start:end], end
         start = end

@@ -143,11 +143,11 @@ class Operations:
     def _route(self, path: str, name: str, respond: Callable[[Any], Awaitable[Result]]) -> Callable[[Any, Any, Any], Awaitable[None]]:
         async def handle(scope: Any, receive: Any, send: Any) -> None:
             scope["touchbase.route"], scope["touchbase.template"] = name, path
-            found = await respond(scope) if scope["method"] in ("GET", "HEAD") else WRONG_METHOD
-            if isinstance(found, ErrorResponse):
-                await send_error_response(scope, send, found)
+            response = await respond(scope) if scope["method"] in ("GET", "HEAD") else WRONG_METHOD
+            if isinstance(response, ErrorResponse):
+                await send_error_response(scope, send, response)
                 return
-            content_type, body = found
+            content_type, body = response
             headers = [
                 (b"content-type", content_type.encode("latin-1")),
                 (b"content-length", b"%d" % len(body)),

@@ -36,7 +36,7 @@ LEADING = ("time", "level", "event")
 
 
 class LineWriter:
-    """Buffers lines and writes them to a file descriptor on a thread of its own; all other work is the calling thread's."""
+    """Buffers lines and writes them to a file descriptor on its thread; all other work is the calling thread's."""
 
     def __init__(self, descriptor: int) -> None:
         self.buffer = bytearray()
@@ -75,9 +75,9 @@ class LineWriter:
 
 
 def _write_all(descriptor: int, lines: bytearray) -> None:
-    rest = memoryview(lines)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    unwritten = memoryview(lines)
+    while unwritten:
+        unwritten = unwritten[os.write(descriptor, unwritten) :]
 
 
 class JsonFormatter(logging.Formatter):
@@ -148,8 +148,8 @@ def _shown(value: object) -> str:
     return text if _PLAIN.fullmatch(text) else json.dumps(text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return repr(found[0])[1:-1]
+def _escaped(match: re.Match[str]) -> str:
+    return repr(match[0])[1:-1]
 
 
 def set_up_logging(level: str, log_format: str = "json") -> None:

@@ -55,7 +55,7 @@ class OriginGuard:
     def __init__(self, names: Iterable[str], origins: Collection[str] = (), *, public: Iterable[str] = (), any_name: bool = False) -> None:
         self._origins = frozenset(origin.encode() for origin in origins)
         self._any_name = any_name
-        own, outside = (frozenset(each.lower() for each in some) for some in (names, public))
+        own, outside = (frozenset(origin.lower() for origin in origins) for origins in (names, public))
         self._is_own = lru_cache(maxsize=1024)(lambda host: _is_own(host.decode("latin-1"), own))
         self._is_public = lru_cache(maxsize=1024)(lambda host: _name(host.decode("latin-1")) in outside)
 
@@ -158,5 +158,5 @@ async def _send_preflight_response(scope: Any, send: Any, origin: bytes) -> None
 
 
 def _header(scope: Any, name: bytes) -> bytes:
-    found: bytes = next((value for key, value in scope["headers"] if key == name), b"")
-    return found
+    header: bytes = next((value for key, value in scope["headers"] if key == name), b"")
+    return header

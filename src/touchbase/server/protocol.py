@@ -27,7 +27,7 @@ ABORT_FACTOR = 2
 """An address with this many times its limit of connections gets no error response any more; its connections are aborted."""
 
 
-class Connection(HeadReader):
+class ServerConnection(HeadReader):
     """Parses requests, starts the application for each, and closes stalled connections."""
 
     cycle: Cycle  # type: ignore[assignment]
@@ -144,12 +144,12 @@ class Connection(HeadReader):
                 self._add_chunks()
                 self._check_chunks()
 
-    def _parse_again(self, rest: bytes) -> None:
+    def _parse_again(self, data: bytes) -> None:
         """Parse a request again without its `Upgrade` header: the parser did not read its body."""
         head, self.replayed_head = self.replayed_head, b""
         self.line.next()
         self.parser = httptools.HttpRequestParser(self)
-        self._feed(head + rest)
+        self._feed(head + data)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Handle the end of the peer's data; return True while responses are due, which keeps the connection open for them."""

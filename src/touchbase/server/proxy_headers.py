@@ -32,8 +32,8 @@ class TrustedProxies:
 
     def trust(self, address: str) -> bool:
         """Return whether this is the address of a trusted proxy."""
-        found = _address(address)
-        return found is not None and self._includes(found)
+        client = _address(address)
+        return client is not None and self._includes(client)
 
     def apply_forwarded_headers(self, scope: MutableMapping[str, Any]) -> None:
         """Replace client, scheme and host in the scope with the values of the `X-Forwarded-*` headers.
@@ -58,12 +58,12 @@ class TrustedProxies:
             scope["headers"] = [(b"host", host), *others]
 
     def _client_address(self, chain: str, peer: str) -> str:
-        for each in reversed(chain.split(",")):
-            found = _address(each.strip())
-            if found is None:
+        for hop in reversed(chain.split(",")):
+            client = _address(hop.strip())
+            if client is None:
                 break
-            peer = str(found)
-            if not self._includes(found):
+            peer = str(client)
+            if not self._includes(client):
                 break
         return peer
 
@@ -78,11 +78,11 @@ def _address(text: str) -> Address | None:
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        found = ip_address(text)
+        parsed = ip_address(text)
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return mapped or found
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return mapped or parsed
 
 
 def _last(value: bytes) -> bytes:

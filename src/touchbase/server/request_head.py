@@ -82,11 +82,11 @@ class RequestLine:
         if self.body_left:
             return min(start + self.body_left, len(data))
         if self._last and not start:
-            found = (self._last + data[:3]).find(BLANK_LINE)
-            if found >= 0:
-                return found + len(BLANK_LINE) - len(self._last)
-        found = data.find(BLANK_LINE, start)
-        return len(data) if found < 0 else found + len(BLANK_LINE)
+            end = (self._last + data[:3]).find(BLANK_LINE)
+            if end >= 0:
+                return end + len(BLANK_LINE) - len(self._last)
+        end = data.find(BLANK_LINE, start)
+        return len(data) if end < 0 else end + len(BLANK_LINE)
 
     def _record(self, part: bytes) -> None:
         text = self.text + part
@@ -206,8 +206,8 @@ def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
     header; anything else (another host, `*`, `host:port`, a fragment) raises `Refused`.
     """
     if target[:1] != b"/":
-        scheme, _, rest = target.partition(b"://")
-        authority, slash, path = rest.partition(b"/")
+        scheme, _, remainder = target.partition(b"://")
+        authority, slash, path = remainder.partition(b"/")
         if scheme.lower() not in SCHEMES:
             raise Refused(MALFORMED)
         if authority.lower() != host.lower():

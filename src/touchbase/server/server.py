@@ -18,7 +18,7 @@ from typing import Any, cast
 import uvicorn
 
 from touchbase.server.limits import ServerLimits
-from touchbase.server.protocol import Connection
+from touchbase.server.protocol import ServerConnection
 
 SECURITY_HEADERS = (
     ("x-content-type-options", "nosniff"),
@@ -70,14 +70,14 @@ class Server(uvicorn.Server):
         """Called before requests in progress are waited for: requests that wait should end."""
         self._stop_event = asyncio.Event()
         shortest = min(limits.header_timeout, limits.keep_alive, limits.send_timeout)
-        self._unchecked = deque[Connection]()
+        self._unchecked = deque[ServerConnection]()
         self._accept_sockets: list[socket.socket] = []
         self.ticks = (*ticks, Tick(1 if shortest < 1 else TICKS_PER_SECOND // 2, self.sweep))
 
     def sweep(self) -> None:
         """Close every connection whose deadline has passed, a few in each iteration of the event loop, so that others are not delayed."""
         if not self._unchecked:
-            self._unchecked.extend(cast("set[Connection]", self.server_state.connections))
+            self._unchecked.extend(cast("set[ServerConnection]", self.server_state.connections))
             self._check_some()
 
     def _check_some(self) -> None:
@@ -123,7 +123,7 @@ class Server(uvicorn.Server):
                     await self._stop_event.wait()
 
     def stop(self) -> None:
-        """Accept no more requests, finish the ones in progress, and return from `serve`."""
+        """Stop accepting requests, finish those in progress, and return from `serve`."""
         self.should_exit = True
         self._stop_event.set()
 
@@ -171,7 +171,7 @@ def make_server(app: Any, limits: ServerLimits, *, shutdown_timeout: float, tick
     """Build the server for an ASGI application; `https`: HTTP clients reach it by https, through a proxy."""
     config = uvicorn.Config(
         app,
-        http=partial(Connection, limits),  # type: ignore[arg-type]
+        http=partial(ServerConnection, limits),  # type: ignore[arg-type]
         ws="none",
         loop="none",
         lifespan="off",
@@ -188,8 +188,8 @@ def make_server(app: Any, limits: ServerLimits, *, shutdown_timeout: float, tick
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens on this address; raises `OSError`."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, address = found[0]
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = addresses[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What is in a spool: counted from the lengths of its records, without reading them."""
+"""Counts of a spool, from the lengths of its records, without reading them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAILED = "failed"
 
 @dataclass(slots=True)
 class SpoolCounts:
-    """What is in a spool, of all processes that use its folder."""
+    """Counts of a spool, of all processes that use its folder."""
 
     webhooks: int = 0
     """Webhooks that wait for their store; those of a file that is being read count until it is read to its end."""
@@ -29,7 +29,7 @@ class SpoolCounts:
 
 
 class SpoolCounter:
-    """Counts the webhooks in the folders of a spool. It remembers how far it has counted each file, so a count costs what is new."""
+    """Counts the webhooks in the folders of a spool, incrementally: it remembers its place in each file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,24 +38,24 @@ class SpoolCounter:
         self._lock = threading.Lock()
 
     def count(self) -> SpoolCounts:
-        """Return what is there now; it blocks."""
+        """Return the present counts; it blocks."""
         with self._lock:
             return self._count()
 
     def _count(self) -> SpoolCounts:
-        found, files = SpoolCounts(), sorted(self._folder.glob(f"*/*{ENDING}"), key=lambda path: path.name)
+        counts, files = SpoolCounts(), sorted(self._folder.glob(f"*/*{ENDING}"), key=lambda path: path.name)
         self._counted = {path: self._counted.get(path, (0, 0)) for path in files}
         for path in files:
             with suppress(FileNotFoundError):
                 size = path.stat().st_size
                 records, end = self._counted[path] = _records(path, size, *self._counted[path])
                 if path.parent.name == FAILED:
-                    found.set_aside += records
+                    counts.set_aside += records
                 elif records:
-                    found.webhooks += records
-                    found.bytes += end
-                    found.oldest_us = _began_us(path) if found.oldest_us is None else found.oldest_us
-        return found
+                    counts.webhooks += records
+                    counts.bytes += end
+                    counts.oldest_us = _began_us(path) if counts.oldest_us is None else counts.oldest_us
+        return counts
 
 
 def _records(path: Path, size: int, records: int, end: int) -> tuple[int, int]:

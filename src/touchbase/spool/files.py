@@ -95,7 +95,7 @@ class SpoolFiles:
         return self._open
 
     def close(self) -> None:
-        """Append to this file no more; it can be taken from now on."""
+        """Stop appending to this file; it can be taken from now on."""
         if self._open is not None:
             os.close(self._open[1])
             self._open = None

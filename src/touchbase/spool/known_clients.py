@@ -1,4 +1,4 @@
-"""Ids of clients that webhooks were stored for, in a file beside the spool: so they are known after a restart without the store.
+"""Ids of clients with stored webhooks, in a file next to the spool: so they are known after a restart without the store.
 
 The file has hashes, one a line, because a client's id is as good as a password for webhooks.
 """
@@ -72,7 +72,7 @@ class KnownClients:
             raise
 
     def _read(self) -> None:
-        """Add what other processes have saved since the last reading."""
+        """Add the ids that other processes have saved since the last reading."""
         with suppress(OSError):
             size = self._path.stat().st_size
             if size != self._size:

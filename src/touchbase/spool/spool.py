@@ -17,6 +17,7 @@ from touchbase.spool.counting import FAILED, SpoolCounter, SpoolCounts
 from touchbase.spool.files import SpoolFiles, TakenFile
 from touchbase.spool.known_clients import KnownClients
 from touchbase.spool.models import SpooledWebhook, from_bytes, to_bytes
+from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.spool")
 FULL = "neither the store nor the spool can be used now"
@@ -24,20 +25,22 @@ UNKNOWN = "-unknown"
 """Ending of the folder of a cell's webhooks whose client is not known."""
 UNKNOWN_SHARE = 10
 """Such webhooks may take one part in so many of the spool, all together: anyone can send them."""
-PAUSE_SECONDS = 1.0
-"""Time between two attempts to store what waits."""
 Receives = Callable[[SpooledWebhook], Awaitable[None]]
 """Receives a webhook again. Raises `Overloaded` if its store still cannot be used; other refusals are recorded and final."""
 
 
-class Spool:
+class Spool(Worker):
     """The spool of one process: a folder for each cell, so that one that is down holds up no other's.
 
     While a store is down, clients cannot be looked up. Those whose webhooks were stored before share most of the room; ids that are not
     known have little of it, in a folder of their own.
     """
 
+    log, label, failure = LOG, "the spool", "spooled webhooks could not be stored, and stay; it is tried again"
+    poll_seconds = 1.0
+
     def __init__(self, folder: Path, most_bytes: int, cipher: Cipher, metrics: Metrics) -> None:
+        super().__init__()
         self._folder = folder
         self._most_bytes = most_bytes
         self._cipher = cipher
@@ -45,19 +48,18 @@ class Spool:
         self._cells: dict[str, SpoolFiles] = {}
         self._waiting: list[tuple[str, str, bytes, asyncio.Future[None]]] = []
         """The folder, owner and record of each webhook to be written, and who waits for that."""
-        self.known = KnownClients(folder / "known-clients")
+        self.clients = KnownClients(folder / "known-clients")
         self._flushing: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
         self._counter = SpoolCounter(folder)
         self._seldom = Seldom()
-        self._stopping = asyncio.Event()
         self.receive: Receives | None = None
         """How a webhook is received again; set before `run`."""
 
     async def add(self, cell: int, webhook: SpooledWebhook) -> None:
         """Spool a webhook; return when it is on disk. Raises `StoreUnavailable` if it cannot be: then it is not there."""
         done = asyncio.get_running_loop().create_future()
-        is_known = self.known.is_known(webhook.client_id)
+        is_known = self.clients.is_known(webhook.client_id)
         folder, owner = (str(cell), webhook.client_id) if is_known else (f"{cell}{UNKNOWN}", "")
         self._waiting.append((folder, owner, to_bytes(webhook, self._cipher), done))
         if self._flushing is None or self._flushing.done():
@@ -67,7 +69,7 @@ class Spool:
         self._metrics.count(SPOOLED)
 
     async def _write_waiting(self) -> None:
-        """Write all that waits; what comes in that time shares the next flush."""
+        """Write all waiting records; those that come during the flush share the next one."""
         while self._waiting:
             batch, self._waiting = self._waiting, []
             for name in dict.fromkeys(name for name, *_ in batch):
@@ -92,34 +94,23 @@ class Spool:
             self._cells[name] = SpoolFiles(self._folder / name, most)
         return self._cells[name]
 
-    async def run(self) -> None:
-        """Store what waits, the oldest first, until stopped; also what processes before this one have left."""
-        while not self._stopping.is_set():
-            try:
-                await self._save_known()
-                await self.drain()
-            except Exception:
-                LOG.exception("spooled webhooks could not be stored, and stay; it is tried again")
-            try:
-                await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
-            except TimeoutError:
-                continue
+    async def _round(self) -> float:
+        """Store waiting webhooks, the oldest first, also of processes before this one."""
+        await self._save_known()
+        await self.drain()
+        return self.poll_seconds
 
     async def _save_known(self) -> None:
         """Write the ids of clients that have become known."""
-        if self.known.has_unsaved:
+        if self.clients.has_unsaved:
             try:
-                await on_thread("spool", self.known.save)
+                await on_thread("spool", self.clients.save)
             except OSError as error:
                 if self._seldom.is_due("known clients"):
                     LOG.error("the ids of known clients cannot be written beside the spool: %s", error)
 
-    def stop(self) -> None:
-        """Finish the current webhook, then return from `run`."""
-        self._stopping.set()
-
     async def drain(self) -> int:
-        """Store what can be stored now; return how many webhooks that were."""
+        """Store webhooks as far as their stores can be used; return their number."""
         if self.receive is None or not self._folder.is_dir():
             return 0
         count = 0
@@ -160,13 +151,13 @@ class Spool:
         return count
 
     async def counts(self) -> SpoolCounts:
-        """Return what is in the spool, also what other processes have left."""
+        """Return the counts of the spool, also of the files of other processes."""
         return await on_thread("spool", self._counter.count)
 
     def close(self) -> None:
         """Save the ids of known clients, and release the files."""
-        if self.known.has_unsaved:
+        if self.clients.has_unsaved:
             with suppress(OSError):
-                self.known.save()
+                self.clients.save()
         for files in self._cells.values():
             files.close()

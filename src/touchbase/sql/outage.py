@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
 from touchbase.common.seldom import REMINDER_SECONDS, Seldom
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable
@@ -56,3 +58,29 @@ class Outage:
             LOG.info("%s can be used again, after %.0f seconds", self._name, now - self._since)
             self._waiting.clear()
             self._since = None
+
+
+class LoggedAttempt:
+    """Context of a piece of work: an error is logged, not raised; the outage learns whether the store could be used."""
+
+    def __init__(self, outage: Outage, label: str, log: logging.Logger, failure: str) -> None:
+        self._outage, self._label, self._log, self._failure = outage, label, log, failure
+        self.succeeded = False
+        self.retry_after = 0.0
+        """Seconds to wait, if the store could not be used."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        if error is None:
+            self.succeeded = True
+            self._outage.works(self._label)
+        elif isinstance(error, Overloaded):
+            self.retry_after = error.retry_after
+            self._outage.waits(self._label, error)
+        elif isinstance(error, Exception):
+            self._log.error(self._failure, exc_info=error)
+        else:
+            return False
+        return True

@@ -1,4 +1,4 @@
-"""What the other packages know of tracing: `None` in its place costs nothing."""
+"""Interface of tracing for the other packages: `None` in its place costs nothing."""
 
 from __future__ import annotations
 
@@ -72,4 +72,4 @@ class Tracing(Protocol):
         """Record an outgoing request; `about`: attributes; `causes`: the stored spans of the receipts that led to it, the newest last."""
 
     async def close(self) -> None:
-        """Send what waits, for a few seconds at most."""
+        """Send waiting spans, for a few seconds at most."""

@@ -18,5 +18,5 @@ CURRENT: ContextVar[Current | None] = ContextVar("touchbase.trace", default=None
 
 def current_trace_id() -> str:
     """Return the id of the trace that the running task belongs to; blank if there is none."""
-    found = CURRENT.get()
-    return "" if found is None else found.trace_id
+    span = CURRENT.get()
+    return "" if span is None else span.trace_id

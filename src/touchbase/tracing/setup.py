@@ -1,4 +1,4 @@
-"""Turning tracing on: check what it needs, load OpenTelemetry, and make the exporter that its own variables describe."""
+"""Turning tracing on: check the requirements, load OpenTelemetry, and make the exporter that its own variables describe."""
 
 from __future__ import annotations
 

@@ -122,11 +122,11 @@ class Spans:
     def begin(self, scope: TracingScope, *, trusted: bool) -> None:
         """Begin the span of a request once; `trusted`: it continues the trace of its HTTP client, which has proved a key."""
         if STARTED in scope and SPAN not in scope:
-            scope[SPAN] = made = RequestSpan(self._start(scope, scope[STARTED], trusted=trusted))
-            CURRENT.set(made)
+            scope[SPAN] = request_span = RequestSpan(self._start(scope, scope[STARTED], trusted=trusted))
+            CURRENT.set(request_span)
 
     def _start(self, scope: TracingScope, at: int, *, trusted: bool) -> Span:
-        """Start a span. Of an HTTP client that has proved nothing it is in a trace of its own, so that no flag of theirs decides."""
+        """Start a span. An unauthenticated caller's is in a new trace, so that no flag of theirs decides."""
         parent = context_of(span_of_headers(scope["headers"]), with_state=trusted)
         method = scope["method"] if scope["method"] in METHODS else OTHER_METHOD
         about: dict[str, Any] = {
@@ -143,13 +143,13 @@ class Spans:
 
     def end(self, scope: TracingScope, status: int, seconds: float) -> str:
         """End the span of a request, also of one that was not begun; return the trace's id for the log, blank if there is no span."""
-        made: RequestSpan | None = scope.pop(SPAN, None)
-        if made is None:
+        request_span: RequestSpan | None = scope.pop(SPAN, None)
+        if request_span is None:
             if scope.get("touchbase.template") in UNTRACED:
                 return ""
             at = scope.get(STARTED) or time_ns() - int(seconds * 1e9)
-            made = RequestSpan(self._start(scope, at, trusted=False))
-        span, trace_id = made.span, made.trace_id
+            request_span = RequestSpan(self._start(scope, at, trusted=False))
+        span, trace_id = request_span.span, request_span.trace_id
         if span.is_recording():
             span.set_attribute("http.response.status_code", status)
             for name, key in (("touchbase.route", "touchbase.operation"), ("touchbase.request_id", "touchbase.request_id")):
@@ -160,7 +160,7 @@ class Spans:
             if status >= 500:
                 _failed(span, str(status))
         span.end()
-        made.trace_id = ""
+        request_span.trace_id = ""
         return trace_id
 
     def receipt(self, scope: TracingScope, channel: str, size: int) -> AbstractContextManager[Receipt]:
@@ -198,28 +198,31 @@ class Spans:
     @contextmanager
     def sending(self, url: str, about: Mapping[str, str | int], causes: Sequence[str]) -> Iterator[OutgoingSpan]:
         """Record an outgoing request; `about`: attributes; `causes`: the stored spans of the receipts that led to it, the newest last."""
-        receipts = [one for cause in causes[-MAX_CAUSES:] if (one := context_of(span_of_text(cause))) is not None]
-        given: dict[str, Any] = dict(about)
-        if client := given.pop("client_id", None):
-            given["touchbase.client"] = self._client_name(client)
+        receipts = [cause_context for cause in causes[-MAX_CAUSES:] if (cause_context := context_of(span_of_text(cause))) is not None]
+        attributes: dict[str, Any] = dict(about)
+        if client := attributes.pop("client_id", None):
+            attributes["touchbase.client"] = self._client_name(client)
         name = url.partition(":")[0]
         if name in ("http", "https"):
-            name = given["http.request.method"] = "POST"
+            name = attributes["http.request.method"] = "POST"
             with suppress(ValueError):  # the client refuses such a URL
                 parts = urlsplit(url)
-                given |= {"server.address": parts.hostname or "", "server.port": parts.port or (443 if parts.scheme == "https" else 80)}
+                attributes |= {
+                    "server.address": parts.hostname or "",
+                    "server.port": parts.port or (443 if parts.scheme == "https" else 80),
+                }
         context = below(receipts[-1]) if receipts else NEW_TRACE
-        span = self._tracer.start_span(name, context, SpanKind.CLIENT, given, [Link(receipt) for receipt in receipts])
-        made = OutgoingSpan(span)
+        span = self._tracer.start_span(name, context, SpanKind.CLIENT, attributes, [Link(receipt) for receipt in receipts])
+        outgoing_span = OutgoingSpan(span)
         token = CURRENT.set(RequestSpan(span))
         try:
             with _ending(span):
-                yield made
+                yield outgoing_span
         finally:
             CURRENT.reset(token)
 
     async def close(self) -> None:
-        """Send what waits, for a few seconds at most."""
+        """Send waiting spans, for a few seconds at most."""
         loop, done = asyncio.get_running_loop(), asyncio.Event()
 
         def send_all() -> None:
@@ -234,7 +237,7 @@ class Spans:
 
 
 def name_of(span: Span) -> SpanName:
-    """Return what names a span."""
+    """Return a span's name."""
     context = span.get_span_context()
     return SpanName(context.trace_id, context.span_id, int(context.trace_flags), context.trace_state.to_header())
 

@@ -19,7 +19,7 @@ _KNOWN_FLAGS = 3
 
 
 class SpanName(NamedTuple):
-    """What names a span of another process, or of this one earlier."""
+    """Name of a span of another process, or of this one earlier."""
 
     trace_id: int
     span_id: int
@@ -29,10 +29,10 @@ class SpanName(NamedTuple):
 
 def parse_traceparent(text: str) -> SpanName | None:
     """Return the span that a `traceparent` names; None for a malformed one."""
-    found = _TRACEPARENT.fullmatch(text)
-    if found is None or found[1] == _INVALID_VERSION or (found[1] == "00" and found[5] is not None):
+    match = _TRACEPARENT.fullmatch(text)
+    if match is None or match[1] == _INVALID_VERSION or (match[1] == "00" and match[5] is not None):
         return None
-    name = SpanName(int(found[2], 16), int(found[3], 16), int(found[4], 16) & _KNOWN_FLAGS)
+    name = SpanName(int(match[2], 16), int(match[3], 16), int(match[4], 16) & _KNOWN_FLAGS)
     return name if name.trace_id and name.span_id else None
 
 
@@ -44,10 +44,10 @@ def span_of_headers(headers: Iterable[tuple[bytes, bytes]]) -> SpanName | None:
             parents.append(value)
         elif name == b"tracestate":
             states.append(value)
-    if len(parents) != 1 or (found := parse_traceparent(parents[0].decode("latin-1").strip(" \t"))) is None:
+    if len(parents) != 1 or (parent_span := parse_traceparent(parents[0].decode("latin-1").strip(" \t"))) is None:
         return None
     state = b",".join(states).decode("latin-1")
-    return found._replace(state=state if len(state) <= MAX_STATE else "")
+    return parent_span._replace(state=state if len(state) <= MAX_STATE else "")
 
 
 def traceparent(name: SpanName) -> str:
@@ -64,5 +64,5 @@ def stored_text(name: SpanName) -> str:
 def span_of_text(text: str) -> SpanName | None:
     """Return the span of a stored text."""
     parent, _, state = text.partition(" ")
-    found = parse_traceparent(parent)
-    return None if found is None else found._replace(state=state)
+    parent_span = parse_traceparent(parent)
+    return None if parent_span is None else parent_span._replace(state=state)

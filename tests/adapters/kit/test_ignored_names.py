@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from tests.adapters.conftest import Recorded
 
-from touchbase.adapters.kit.declarative import Table
+from touchbase.adapters.kit.declarative import TableAdapter
 from touchbase.adapters.kit.event_types import meaning_of
 from touchbase.adapters.kit.ignored_names import _RULES, reason_to_ignore
 from touchbase.adapters.registry import Adapters
@@ -48,7 +48,7 @@ def test_any_name_with_a_word_of_a_persons_event__is_not_ignored(listed: list[st
 
 
 def test_names_of_the_tools__that_are_about_a_person_are_not_ignored(adapters: Adapters) -> None:
-    tables = [adapter for adapter in adapters._by_name[EMAIL_CAMPAIGN].values() if isinstance(adapter, Table)]
+    tables = [adapter for adapter in adapters._by_name[EMAIL_CAMPAIGN].values() if isinstance(adapter, TableAdapter)]
     names = {name for table in tables for name, meaning in table.names.items() if meaning.event not in NOT_ABOUT_A_RECORD}
 
     assert len(names) > 150

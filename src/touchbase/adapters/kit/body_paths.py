@@ -11,7 +11,7 @@ Path = tuple[str | int, ...]
 
 def paths(written: str) -> tuple[Path, ...]:
     """Parse paths written as `a.b c.0.d`: a number is a list index."""
-    return tuple(tuple(int(key) if key.isdecimal() else key for key in one.split(".")) for one in written.split())
+    return tuple(tuple(int(key) if key.isdecimal() else key for key in path.split(".")) for path in written.split())
 
 
 def at(item: object, path: Path) -> object:
@@ -30,14 +30,14 @@ def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | No
     """Return the first non-None result of `read` at these paths."""
     if not isinstance(item, dict):
         values = (at(item, path) for path in places)
-        return next((found for value in values if value is not None and (found := read(value)) is not None), None)
+        return next((result for value in values if value is not None and (result := read(value)) is not None), None)
     for path in places:
         # Hot path: most paths are absent, and most others are one key of an object, so this saves a function call.
         value = item.get(path[0])
         if value is not None and len(path) > 1:
             value = at(value, path[1:])
         if value is not None:
-            found = read(value)
-            if found is not None:
-                return found
+            result = read(value)
+            if result is not None:
+                return result
     return None

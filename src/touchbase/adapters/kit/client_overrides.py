@@ -13,7 +13,7 @@ _STATUS_CHANGED = ".status_changed"
 
 
 def apply_settings(events: Sequence[Event], settings: ConnectionSettings) -> list[Event]:
-    """Apply the client's settings: status names, ignored object types, and what counts as a reply."""
+    """Apply the client's settings: status names, ignored object types, and words that make a reply."""
     for event in events:
         if settings.objects.get(event.object_type or "") == IGNORE:
             event.event = "ignored"

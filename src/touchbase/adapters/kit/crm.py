@@ -1,6 +1,6 @@
-"""Shared code of CRM adapters: one item of a webhook, read into an `Item`, becomes our events.
+"""Shared code of CRM adapters: one item of a webhook, read into an `CrmItem`, becomes our events.
 
-An adapter defines the CRM's property names (`Shape`) and the item's content (`Item`). This module decides, for all CRMs
+An adapter defines the CRM's property names (`RecordShape`) and the item's content (`CrmItem`). This module decides, for all CRMs
 alike, which events follow and which fields they carry.
 """
 
@@ -45,7 +45,7 @@ _MAX_VALUE_LENGTH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RecordShape:
     """The CRM's property names for one kind of record; for each field the first property that has a value is used.
 
     `useful` names the properties of a whole record that become custom fields; None means all of its scalars (an
@@ -83,15 +83,15 @@ class Shape:
 
 
 @dataclass(slots=True)
-class Item:
-    """What one item of a webhook says about one CRM record.
+class CrmItem:
+    """Content of one webhook item about one CRM record.
 
     `record` holds the record's current properties in the body. `changed` is None if the CRM does not send what changed:
     then the item is a snapshot of the record. `status` names the status properties. If `nulls_clear` is set, a null in
     `record` clears the field; otherwise only a null in `changed` does.
     """
 
-    shape: Shape
+    shape: RecordShape
     what: str
     object_type: str | None
     object_id: str | None
@@ -112,14 +112,14 @@ class Item:
     def events(self) -> list[Event]:
         """Return the item as events; an item without a record id gives `unrecognised`."""
         head = self._head()
-        known = (head.email or head.linkedin_url) if self.shape.kind == CONTACT else head.domain
-        if self.object_id is None and known is None:
+        has_key = (head.email or head.linkedin_url) if self.shape.kind == CONTACT else head.domain
+        if self.object_id is None and has_key is None:
             return [other_event("unrecognised", self.source_event, self.object_type)]
         if self.what == DELETED:
             return [head]
         head.thin = self.thin
         if self.changed is None:
-            return self._whole(head)
+            return self._events_of(head)
         return self._changes(head, self.changed)
 
     def merged(self, *losers: str | None) -> list[Event]:
@@ -131,7 +131,7 @@ class Item:
                 events += gone.events()
         return events
 
-    def _whole(self, head: Event) -> list[Event]:
+    def _events_of(self, head: Event) -> list[Event]:
         shape = self.shape
         head.fields = self._fields()
         names = self.record if shape.useful is None else shape.useful
@@ -229,8 +229,8 @@ class Item:
             value = self.record.get(name)
             # A property such as `company`, whose name does not say id, may also hold the company's name.
             is_link = isinstance(value, dict | list) or name.lower().endswith("id")
-            if value is not None and is_link and (found := shape.employer_id(value)) is not None:
-                return (shape.employer_type, found)
+            if value is not None and is_link and (employer_id := shape.employer_id(value)) is not None:
+                return (shape.employer_type, employer_id)
         return None
 
     def _fields(self) -> dict[str, str | None]:
@@ -253,9 +253,9 @@ class Item:
         before = changed.get(name, (None, None))[1]
         cleared = name != "" and self._is_cleared(name)
         now, was = split_name(first_of(self.record, names, text)), split_name(text(before))
-        for ours, one, old in zip(("first_name", "last_name"), now, was, strict=True):
-            if one is not None or cleared or (old is not None and now[0] is not None):
-                fields[ours] = one
+        for ours, part, old in zip(("first_name", "last_name"), now, was, strict=True):
+            if part is not None or cleared or (old is not None and now[0] is not None):
+                fields[ours] = part
 
     def _field(self, fields: dict[str, str | None], ours: str, names: tuple[str, ...]) -> None:
         value = first_of(self.record, names, linkedin_from if ours == "linkedin_url" else text)

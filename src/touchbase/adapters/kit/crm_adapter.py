@@ -52,13 +52,13 @@ class CrmAdapter(ABC):
             object_type = self._fetched_type(webhook)
             if object_type is not None:
                 return self.fetched(data, *kind_and_type(object_type), webhook)
-            return [_known(event, webhook) for event in self.read(data, webhook)]
+            return [_is_listed(event, webhook) for event in self.read(data, webhook)]
         if not isinstance(data, list):
             return [other_event("unrecognised")]
         events: list[Event] = []
         for item in data:
             events += self.read(item, webhook) if isinstance(item, dict) else [other_event("unrecognised")]
-        return [_known(event, webhook) for event in events]
+        return [_is_listed(event, webhook) for event in events]
 
     def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
         """Return the record kinds for which a client may choose the status, given its `objects` setting."""
@@ -85,8 +85,8 @@ class CrmAdapter(ABC):
         """Return the events of one body; never raises, whatever the body contains."""
 
 
-def _known(event: Event, webhook: ParsedWebhook) -> Event:
-    """Ignore an unknown event whose name says nothing of a person, unless the client reads statuses from a property of its own."""
+def _is_listed(event: Event, webhook: ParsedWebhook) -> Event:
+    """Ignore an unknown event whose name is about no person, unless the client reads statuses from a property."""
     name = event.source_event
     if event.event == "unrecognised" and name and not webhook.settings.status_property and reason_to_ignore(name):
         event.event = "ignored"
@@ -106,5 +106,5 @@ def statuses_of(
 
 
 def chosen_kind(webhook: ParsedWebhook, external: str | None) -> str | None:
-    """Return what the client says an object, board or object type contains: contact, company or ignore; None if it does not say."""
+    """Return the client's choice for an object, board or object type: contact, company or ignore; None without one."""
     return webhook.settings.objects.get(external) if external is not None else None

@@ -62,7 +62,7 @@ def status_text(value: object) -> str | None:
     if isinstance(value, list):
         return ", ".join(filter(None, map(status_text, value))) or None
     if isinstance(value, dict):
-        return next((found for key in ("label", "text", "name", "title", "value", "id") if (found := status_text(value.get(key)))), None)
+        return next((status for key in ("label", "text", "name", "title", "value", "id") if (status := status_text(value.get(key)))), None)
     return as_text(value)
 
 
@@ -70,7 +70,7 @@ def display_name(value: Record) -> str | None:
     """Return an object's display name: an option's label, a linked record's name, an address's or number's text."""
     keys = ("label", "value") if "primary" not in value and len(value) <= _KEYS_OF_OPTION else ("value",)
     return next(
-        (found for key in (*_NAME_KEYS, *keys) if (found := as_text(value.get(key))) and not isinstance(value[key], dict | list)), None
+        (name for key in (*_NAME_KEYS, *keys) if (name := as_text(value.get(key))) and not isinstance(value[key], dict | list)), None
     )
 
 
@@ -81,7 +81,7 @@ def option_text(value: object) -> str | None:
     if not isinstance(value, list):
         return as_text(value)
     # An object with more keys than an option is a record of its own, such as one of a company's contacts.
-    small = [one for one in value if not isinstance(one, dict) or len(one) <= _KEYS_OF_OPTION]
+    small = [item for item in value if not isinstance(item, dict) or len(item) <= _KEYS_OF_OPTION]
     return _joined(value) if len(small) == len(value) else None
 
 
@@ -91,7 +91,7 @@ def display_text(value: object) -> str | None:
         return as_text(value)
     if isinstance(value, dict) and all(name == "id" or _is_blank(inner) for name, inner in value.items()):
         return as_text(value.get("id"))
-    values = [one for one in (value if isinstance(value, list) else [value]) if not _is_blank(one)]
+    values = [item for item in (value if isinstance(value, list) else [value]) if not _is_blank(item)]
     return (_joined(values) or as_text(value)) if values else None
 
 
@@ -103,17 +103,17 @@ def _joined(values: list[object]) -> str | None:
 
 def email_address(value: object) -> str | None:
     """Return the email address in a text, an object or a list of them: the primary one, else the first."""
-    return _found(value, _address, _MAIL_KEYS)
+    return _first_read(value, _address, _MAIL_KEYS)
 
 
 def linkedin_from(value: object) -> str | None:
     """Return the LinkedIn URL in a text, an object or a list of them."""
-    return _found(value, linkedin, _LINK_KEYS)
+    return _first_read(value, linkedin, _LINK_KEYS)
 
 
 def host(value: object) -> str | None:
     """Return the host of a URL, an object or a list of them, in lower case without `www.`; None for social networks."""
-    return _found(value, _host, _LINK_KEYS)
+    return _first_read(value, _host, _LINK_KEYS)
 
 
 def linked_id(value: object) -> str | None:
@@ -121,17 +121,17 @@ def linked_id(value: object) -> str | None:
     if isinstance(value, list):
         return linked_id(value[0]) if len(value) == 1 and not isinstance(value[0], list) else None
     if isinstance(value, dict):
-        return next((found for key in _LINKED if (found := linked_id(text(value.get(key)))) is not None), None)
-    found = text(value)
-    return None if found == "0" else found
+        return next((record_id for key in _LINKED if (record_id := linked_id(text(value.get(key)))) is not None), None)
+    record_id = text(value)
+    return None if record_id == "0" else record_id
 
 
 def first_of(record: Record, names: Iterable[str], read: Callable[[object], str | None]) -> str | None:
     """Return the first non-empty result of `read` for these properties."""
     for name in names:
         value = record.get(name)
-        if value is not None and (found := read(value)) is not None:
-            return found
+        if value is not None and (result := read(value)) is not None:
+            return result
     return None
 
 
@@ -151,14 +151,16 @@ def query_parameter(query: str, name: str) -> str | None:
         return None
 
 
-def _found(value: object, read: Callable[[object], str | None], keys: tuple[str, ...]) -> str | None:
+def _first_read(value: object, read: Callable[[object], str | None], keys: tuple[str, ...]) -> str | None:
     if isinstance(value, str):
         return read(value)
     if isinstance(value, dict):
-        return next((found for key in keys if isinstance(value.get(key), str) and (found := read(value[key]))), None)
+        return next((result for key in keys if isinstance(value.get(key), str) and (result := read(value[key]))), None)
     if isinstance(value, list):
         preferred = [item for item in value if isinstance(item, dict) and _is_primary(item)]
-        return next((found for item in (*preferred, *value) if not isinstance(item, list) and (found := _found(item, read, keys))), None)
+        return next(
+            (result for item in (*preferred, *value) if not isinstance(item, list) and (result := _first_read(item, read, keys))), None
+        )
     return None
 
 
@@ -187,8 +189,8 @@ def _host(value: object) -> str | None:
     match = _HOST.fullmatch(text(value) or "")
     if match is None or len(match[1]) > _MAX_HOST_LENGTH:
         return None
-    found = match[1].lower().removeprefix("www.")
-    return None if "." not in found or f".{found}".endswith(_NOT_OWN) else found
+    domain = match[1].lower().removeprefix("www.")
+    return None if "." not in domain or f".{domain}".endswith(_NOT_OWN) else domain
 
 
 def at_path(body: Mapping[str, object], path: str) -> object:

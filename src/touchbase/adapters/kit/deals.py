@@ -27,12 +27,12 @@ class Deal:
         status = webhook.settings.status_for_deal(*self.stages)
         if status is None:
             return [other_event("ignored", self.source_event, "deal", self.object_id)]
-        found = [
+        events = [
             self._status(kind, word, number, status)
             for kind, (word, number) in ((CONTACT, self.person), (COMPANY, self.company))
             if number is not None
         ]
-        return found or [other_event("ignored", self.source_event, "deal", self.object_id)]
+        return events or [other_event("ignored", self.source_event, "deal", self.object_id)]
 
     def _status(self, kind: str, word: str, number: str, status: str) -> Event:
         stage = next(filter(None, self.stages), None)

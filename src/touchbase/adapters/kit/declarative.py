@@ -69,7 +69,7 @@ def _safely(item: object, read: Callable[[Item], Event]) -> Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DetectionRule:
     """A detection rule: keys (as paths) that occur together in a tool's bodies, or a header, and the confidence that they give.
 
     `named` also requires that the event's name is one of the tool's; `spelt` checks its spelling.
@@ -90,11 +90,11 @@ class Shape:
 
 
 @dataclass
-class Table:
+class TableAdapter:
     """An adapter defined by tables."""
 
     tool: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[DetectionRule, ...]
     names: Mapping[str, Meaning]
     """Event names in lower case, with `_` between words. Other names are classified by their words."""
     name: str
@@ -139,9 +139,9 @@ class Table:
         self._times = {event: paths(f"{own} {self.time}") for event, own in self.times.items()}
         usual = (USUAL_SENT, USUAL_RECEIVED) if self.usual_messages else (MessagePaths(), MessagePaths())
         self._messages = MessageReader(self.sent.before(usual[0]), self.received.before(usual[1]))
-        self._shapes = [_Asked(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.confidence)]
+        self._shapes = [_CompiledRule(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.confidence)]
         # A subclass that overrides `recognise` has no known shapes.
-        self.max_confidence = self._shapes[0].shape.confidence if type(self).recognise is Table.recognise else 100
+        self.max_confidence = self._shapes[0].shape.confidence if type(self).recognise is TableAdapter.recognise else 100
 
     def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the highest confidence of a matching rule for the webhook's first objects."""
@@ -239,18 +239,18 @@ class Table:
         return meaning.kind or bounce_kind(*(at(item, path) for path in self._places["bounce"]))
 
     def _sure(self, item: Item, webhook: ParsedWebhook) -> int:
-        for asked in self._shapes:
-            if asked.tops <= item.keys() and self._fits(asked, item, webhook):
-                return asked.shape.confidence
+        for rule in self._shapes:
+            if rule.tops <= item.keys() and self._fits(rule, item, webhook):
+                return rule.shape.confidence
         return 0
 
-    def _fits(self, asked: _Asked, item: Item, webhook: ParsedWebhook) -> bool:
-        shape = asked.shape
+    def _fits(self, rule: _CompiledRule, item: Item, webhook: ParsedWebhook) -> bool:
+        shape = rule.shape
         if shape.header and shape.header not in webhook.headers:
             return False
-        if not all(_shown(item, path) for path in asked.deep):
+        if not all(_shown(item, path) for path in rule.deep):
             return False
-        if shape.starts and not (text(item[asked.first]) or "").startswith(shape.starts):
+        if shape.starts and not (text(item[rule.first]) or "").startswith(shape.starts):
             return False
         if not shape.named and shape.spelt is None:
             return True
@@ -260,10 +260,10 @@ class Table:
         return not shape.named or normalize_event_name(name) in self.names
 
 
-class _Asked:
+class _CompiledRule:
     """A compiled detection rule: most bodies fail at once, because a top-level key is missing."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: DetectionRule) -> None:
         keys = paths(shape.keys)
         self.shape = shape
         self.tops = frozenset(str(path[0]) for path in keys)

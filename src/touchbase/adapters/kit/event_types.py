@@ -187,5 +187,5 @@ def meaning_of(name: str) -> Meaning:
 @lru_cache(maxsize=2_048)
 def _meaning(name: str) -> Meaning:
     plain = words(name)
-    found = next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)
-    return OTHER if found is UNKNOWN and reason_to_ignore(name) else found
+    match = next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)
+    return OTHER if match is UNKNOWN and reason_to_ignore(name) else match

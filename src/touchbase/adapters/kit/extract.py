@@ -67,11 +67,11 @@ def address(value: object) -> str | None:
     """
     if not isinstance(value, str) or "@" not in value:
         return None
-    found = email_text(text(value) or "").lower()
-    local, _, domain = found.partition("@")
-    if not local or not domain or "@" in domain or len(found) > _MAX_ADDRESS_LENGTH or len(found.split()) != 1:
+    email = email_text(text(value) or "").lower()
+    local, _, domain = email.partition("@")
+    if not local or not domain or "@" in domain or len(email) > _MAX_ADDRESS_LENGTH or len(email.split()) != 1:
         return None
-    return found
+    return email
 
 
 _MACHINES = ("mailerdaemon", "postmaster", "noreply", "donotreply")
@@ -81,13 +81,13 @@ _BETWEEN_WORDS = str.maketrans("", "", "-_.")
 
 def personal_address(value: object) -> str | None:
     """Return an address like `address`, but None for role and machine addresses: for guessing a person's identity."""
-    found = address(value)
-    return None if found is None or is_machine_address(found) else found
+    email = address(value)
+    return None if email is None or is_machine_address(email) else email
 
 
-def is_machine_address(found: str) -> bool:
+def is_machine_address(email: str) -> bool:
     """Return whether an address belongs to a machine, in any spelling and with any suffix (`no.reply-17`)."""
-    local = found.partition("@")[0].partition("+")[0].translate(_BETWEEN_WORDS)
+    local = email.partition("@")[0].partition("+")[0].translate(_BETWEEN_WORDS)
     return local.startswith(_MACHINES) or local in _BOUNCES
 
 
@@ -96,8 +96,8 @@ def linkedin(value: object) -> str | None:
 
     A company's page or a generic URL gives None: it would merge many people into one.
     """
-    found = (text(value) or "").strip("<>\"', ;")
-    return found if len(found) <= _MAX_URL_LENGTH and len(found.split()) == 1 and linkedin_key(found) is not None else None
+    url = (text(value) or "").strip("<>\"', ;")
+    return url if len(url) <= _MAX_URL_LENGTH and len(url.split()) == 1 and linkedin_key(url) is not None else None
 
 
 def split_name(full: str | None) -> tuple[str | None, str | None]:

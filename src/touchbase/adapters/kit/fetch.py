@@ -70,7 +70,7 @@ class ApiFetcher:
     def request(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
         """Build the request for these objects, all of one type."""
         kind, word = kind_and_type(object_type)
-        if not all(_SAFE_ID.fullmatch(one) for one in ids):
+        if not all(_SAFE_ID.fullmatch(object_id) for object_id in ids):
             return None
         return self.make(FetchTarget(connection, kind, word, ids))
 
@@ -78,11 +78,11 @@ class ApiFetcher:
         """Return the records of a successful response, by id, as JSON."""
         if response.status == _NO_CONTENT or not response.body.strip():
             return {}
-        found: dict[str, bytes] = {}
+        bodies: dict[str, bytes] = {}
         for record in self.listed(parse_json(response)):
             if isinstance(record, dict) and (number := self._id_of(record, ids)) in ids:
-                found[number] = msgspec.json.encode(record)
-        return found
+                bodies[number] = msgspec.json.encode(record)
+        return bodies
 
     def _id_of(self, record: Body, ids: Sequence[str]) -> str:
         """Return a record's object id; a request for one object may return the record that it was merged into."""

@@ -127,8 +127,8 @@ def _bracketed(path: tuple[str, ...]) -> str:
 
 def _path(name: str) -> tuple[tuple[str, ...], str]:
     """Split `a[b][]` into a and b, with an empty last part; a malformed or too deep name is one part."""
-    start, _, rest = name.partition("[")
-    path = (start, *rest[:-1].split("]["))
+    start, _, remainder = name.partition("[")
+    path = (start, *remainder[:-1].split("]["))
     is_whole = start and name.count("[") == name.count("]") == len(path) - 1
     return (path[:-1], path[-1]) if is_whole and len(path) <= _MAX_DEPTH else ((), name)
 

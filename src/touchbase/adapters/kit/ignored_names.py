@@ -78,7 +78,7 @@ _MAX_NAME_LENGTH = 200
 
 
 def reason_to_ignore(name: str) -> str | None:
-    """Return what an event's name is about if it is known to say nothing of a person; None if something may be lost."""
+    """Return the subject of an event name that is about no person; None if something may be lost."""
     return _reason(name) if len(name) <= _MAX_NAME_LENGTH else None
 
 

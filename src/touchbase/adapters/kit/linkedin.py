@@ -8,7 +8,7 @@ from collections.abc import Callable
 from touchbase.adapters.kit.crm_values import Record, linkedin_from
 
 LINKEDIN = "linkedin address"
-"""The property in which an adapter stores the URL, listed last in its `Shape`."""
+"""The property in which an adapter stores the URL, listed last in its `RecordShape`."""
 _NON_LETTERS = re.compile(r"[\W_]+")
 _OF_OTHERS = re.compile(r"owner|sender|assignee|assigned|manager|referr|sales.?rep|(?<![a-z])(?:sdr|csm)(?![a-z])", re.IGNORECASE)
 
@@ -19,10 +19,10 @@ def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
     A URL found in the record itself is moved, so that it does not become a custom field too.
     """
     own = _named(record)
-    found = own or next(filter(None, map(_named, others)), None)
-    if found is None:
+    profile = own or next(filter(None, map(_named, others)), None)
+    if profile is None:
         return dict(record)
-    return {name: value for name, value in record.items() if own is None or name != own[0]} | {LINKEDIN: found[1]}
+    return {name: value for name, value in record.items() if own is None or name != own[0]} | {LINKEDIN: profile[1]}
 
 
 def with_linkedin_of_fields(record: Record, is_own: Callable[[str], bool]) -> dict[str, object]:
@@ -31,8 +31,8 @@ def with_linkedin_of_fields(record: Record, is_own: Callable[[str], bool]) -> di
     For CRMs that identify custom fields by numbers or hashes: only the value decides, which must be exactly a profile's URL.
     """
     for name, value in record.items():
-        if is_own(name) and (found := linkedin_from(value)) is not None:
-            return {other: other_value for other, other_value in record.items() if other != name} | {LINKEDIN: found}
+        if is_own(name) and (profile := linkedin_from(value)) is not None:
+            return {key: other_value for key, other_value in record.items() if key != name} | {LINKEDIN: profile}
     return dict(record)
 
 
@@ -44,6 +44,6 @@ def _named(record: Record) -> tuple[str, str] | None:
         return None
     for name, value in record.items():
         says_linkedin = "linkedin" in _NON_LETTERS.sub("", name).lower() and _OF_OTHERS.search(name) is None
-        if says_linkedin and (found := linkedin_from(value)) is not None:
-            return name, found
+        if says_linkedin and (profile := linkedin_from(value)) is not None:
+            return name, profile
     return None

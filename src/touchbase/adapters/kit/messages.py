@@ -163,18 +163,18 @@ def _bodies(item: object, places: dict[str, tuple[Path, ...]]) -> tuple[str | No
     for which in ("text", "preview"):
         for path in places[which]:
             value = at(item, path)
-            found = None if value is None else _body(value)
-            if found is not None and _HTML.search(found) is None:
-                return found, html
-            html = html or found
+            body = None if value is None else _body(value)
+            if body is not None and _HTML.search(body) is None:
+                return body, html
+            html = html or body
         if html is not None:
             break
     return None, html
 
 
 def _mail_id(value: object) -> str | None:
-    found = text(value)
-    return found if found is not None and "@" in found else None
+    string = text(value)
+    return string if string is not None and "@" in string else None
 
 
 def _body(value: object) -> str | None:
@@ -189,8 +189,8 @@ def _mailbox(event: Event, item: object, places: tuple[Path, ...]) -> str | None
     is_mail = event.event.startswith(("email", "manual"))
 
     def ours(value: object) -> str | None:
-        found = address(value) or (None if is_mail else text(value))
-        return None if found in (event.email, event.linkedin_url) else found
+        email = address(value) or (None if is_mail else text(value))
+        return None if email in (event.email, event.linkedin_url) else email
 
     named = pick(item, places, ours)
     if named is not None or event.email is None:

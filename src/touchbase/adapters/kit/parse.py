@@ -112,8 +112,8 @@ def _with_objects(webhook: ParsedWebhook, data: dict[str, object]) -> ParsedWebh
         # An object in a text has escaped quotes.
         return None
     texts = {name: value for name, value in data.items() if isinstance(value, str) and value[:2] in _OBJECTS}
-    found = {name: read for name, value in texts.items() if (read := unquoted(value)) is not value and read is not None}
-    return replace(webhook, data=data | found) if found else None
+    parsed = {name: read for name, value in texts.items() if (read := unquoted(value)) is not value and read is not None}
+    return replace(webhook, data=data | parsed) if parsed else None
 
 
 def _holding(webhook: ParsedWebhook, value: object) -> ParsedWebhook:
@@ -138,7 +138,7 @@ def _each_unwrapped(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | 
         )
     held = [envelope_bodies(item) if isinstance(item, dict) else None for item in data]
     if any(held):
-        bodies = [body for one in held for body in one or ()]
+        bodies = [body for bodies in held for body in bodies or ()]
         return _unloaded(webhook, envelope_headers(data[0]), bodies) if all(held) else None
     inner = [_inside(item) for item in data]
     if inner and None not in inner:
@@ -169,13 +169,13 @@ def _inside(item: object) -> object:
 
 def _lone_key(item: dict[str, object]) -> str | None:
     """Return the only key of an object that is not one of a relay's own."""
-    found = None
+    lone = None
     for key in item:
         if key not in _RELAY_KEYS:
-            if found is not None:
+            if lone is not None:
                 return None
-            found = key
-    return found
+            lone = key
+    return lone
 
 
 def _is_envelope(item: object) -> bool:
@@ -192,11 +192,11 @@ def _unloaded(webhook: ParsedWebhook, headers: dict[str, object], bodies: list[o
     """Return the webhook inside an envelope, parsed as if it had come alone; None if its content is unreadable."""
     named = {**webhook.headers, **_named(headers)}
     inner = [_read_inside(webhook, named, body) if isinstance(body, bytes) else _holding(webhook, body) for body in bodies]
-    if any(one.data is None for one in inner):
+    if any(event.data is None for event in inner):
         return None
     if len(inner) == 1:
         return replace(inner[0], settings=webhook.settings)
-    return replace(webhook, data=[event for one in inner for event in _listed(one.data)])
+    return replace(webhook, data=[event for inner_event in inner for event in _listed(inner_event.data)])
 
 
 def _read_inside(webhook: ParsedWebhook, headers: Mapping[str, str], body: bytes) -> ParsedWebhook:
@@ -257,13 +257,13 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
 
 def _json_fields(fields: list[tuple[str, str]]) -> dict[str, object]:
     """Return the fields whose text is a JSON object or list of objects, or any list where one is expected."""
-    found: dict[str, object] = {}
+    objects: dict[str, object] = {}
     for name, value in fields:
         if (name in _HOLDS_JSON or len(fields) == 1 or value[:2] in _OBJECTS) and value.lstrip()[:1] in ("{", "["):
             read = _from_json(value.encode("utf-8", "replace"))
             if read is not None:
-                found[name] = read
-    return found
+                objects[name] = read
+    return objects
 
 
 def _without_mark(body: bytes) -> bytes:

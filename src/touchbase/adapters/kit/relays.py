@@ -31,17 +31,17 @@ def envelope_bodies(data: Mapping[str, object]) -> list[object] | None:
     if isinstance(records := data.get("Records"), list):
         bodies = [body for record in records if isinstance(record, dict) and (body := _recorded(record)) is not None]
         return bodies if bodies and len(bodies) == len(records) else None
-    body = _one(data)
+    body = _only_value(data)
     return None if body is None else [body]
 
 
 def envelope_headers(data: Mapping[str, object]) -> dict[str, object]:
     """Return the original webhook's headers, if a gateway forwards them."""
-    found = data.get("headers")
-    return found if isinstance(found, dict) else {}
+    headers = data.get("headers")
+    return headers if isinstance(headers, dict) else {}
 
 
-def _one(data: Mapping[str, object]) -> object:
+def _only_value(data: Mapping[str, object]) -> object:
     if "isBase64Encoded" in data or isinstance(data.get("headers"), dict):
         return _gateways(data)
     if "eventSource" in data:

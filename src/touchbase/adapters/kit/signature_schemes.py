@@ -32,8 +32,8 @@ class SignatureSchemes(ABC):
 
     def schemes(self, channel: str, tool: str) -> Sequence[Scheme]:
         """Return the tool's signature schemes; every tool can also send the secret itself."""
-        found: Sequence[Scheme] = getattr(self._by_name[channel].get(tool), "signature_schemes", ())
-        return found
+        schemes: Sequence[Scheme] = getattr(self._by_name[channel].get(tool), "signature_schemes", ())
+        return schemes
 
     def verify_signature(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return whether a request authenticates with one of the connection's secrets: by a signature scheme, or by the secret itself."""
@@ -60,7 +60,7 @@ class SignatureSchemes(ABC):
         if not schemes:
             return False
         opened = unpacked(arrival)
-        webhooks = [one.under(connection.settings) for one in (arrival, opened) if one is not None]
+        webhooks = [candidate.under(connection.settings) for candidate in (arrival, opened) if candidate is not None]
         return any(scheme.check(webhook, secret, now) for secret in connection.secrets for webhook in webhooks for scheme in schemes)
 
     def secrets_of(self, connection: Connection) -> list[str]:

@@ -34,7 +34,7 @@ class SecretForm:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One signature scheme; `about` describes it to users: what is in which header or field."""
+    """Signature scheme; `about` describes its header or field to users."""
 
     about: str
     check: Check
@@ -48,19 +48,19 @@ class Scheme:
     """Matches only the tool's test webhook, which gets a 200 and is dropped."""
 
 
-def constant_time_equal(given: str | bytes | None, wanted: str | bytes) -> bool:
+def constant_time_equal(signature: str | bytes | None, wanted: str | bytes) -> bool:
     """Compare two texts in constant time."""
-    if given is None:
+    if signature is None:
         return False
-    return hmac.compare_digest(_bytes(given), _bytes(wanted))
+    return hmac.compare_digest(_bytes(signature), _bytes(wanted))
 
 
-def equals_any(given: Iterable[str | bytes | None], wanted: str | bytes) -> bool:
+def equals_any(signatures: Iterable[str | bytes | None], wanted: str | bytes) -> bool:
     """Return whether one of these texts equals another; all are compared, so that the time does not reveal which."""
-    found = False
-    for one in given:
-        found |= constant_time_equal(one, wanted)
-    return found
+    is_equal = False
+    for signature in signatures:
+        is_equal |= constant_time_equal(signature, wanted)
+    return is_equal
 
 
 def is_recent(text: str | None, now: Micros, unit: Micros = SECOND, *, past: Micros = WINDOW) -> bool:
@@ -99,9 +99,9 @@ def hmac_body(header: str, *, digest: str = "sha256", prefix: str = "") -> Schem
     """The usual scheme: a header with the HMAC of the body in hex, optionally after a prefix."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
-        given = arrival.headers.get(header)
-        return given is not None and constant_time_equal(
-            given.removeprefix(prefix).lower(), hmac_digest(secret, arrival.body, digest).hex()
+        signature = arrival.headers.get(header)
+        return signature is not None and constant_time_equal(
+            signature.removeprefix(prefix).lower(), hmac_digest(secret, arrival.body, digest).hex()
         )
 
     shown = f" behind `{prefix}`" if prefix else ""
@@ -129,8 +129,8 @@ def standard_webhooks(prefix: str = "webhook-") -> Scheme:
         if number is None or at is None or key is None or not is_recent(at, now, past=window_of(arrival)):
             return False
         wanted = b64encode(hmac_digest(key, b"%b.%b.%b" % (_bytes(number), _bytes(at), arrival.body))).decode()
-        given = arrival.headers.get(f"{prefix}signature", "").split()
-        return equals_any([signature.removeprefix("v1,") for signature in given if signature.startswith("v1,")], wanted)
+        signatures = arrival.headers.get(f"{prefix}signature", "").split()
+        return equals_any([signature.removeprefix("v1,") for signature in signatures if signature.startswith("v1,")], wanted)
 
     about = f"header `{prefix}signature`: Standard Webhooks (`v1,` and HMAC-SHA256 in base64) over id, time and body; 5 minutes"
     return Scheme(about, check, form=BASE64, window=WINDOW)

@@ -33,14 +33,14 @@ def body_field(name: str) -> Scheme:
     """The body's field of this name holds the secret."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
-        given = fields(arrival).get(name)
-        return constant_time_equal(given if isinstance(given, str) else text(given), secret)
+        signature = fields(arrival).get(name)
+        return constant_time_equal(signature if isinstance(signature, str) else text(signature), secret)
 
     return Scheme(f"field `{name}` of the body: the secret itself", check, reads_body=True)
 
 
 def _any_field(arrival: Arrival, secret: str, now: Micros) -> bool:
-    return equals_any([given for given in fields(arrival).values() if isinstance(given, str)], secret)
+    return equals_any([value for value in fields(arrival).values() if isinstance(value, str)], secret)
 
 
 ANY_FIELD = Scheme("any field at the top of the body: the secret itself", _any_field, reads_body=True)
@@ -51,8 +51,8 @@ def fields(arrival: Arrival) -> dict[str, object]:
     if "fields" not in arrival.memo:
         webhook = parsed_webhook(arrival)
         arrival.memo["fields"] = {} if webhook is None else next(iter(objects(unwrap(webhook).data)), {})
-    found: dict[str, object] = arrival.memo["fields"]
-    return found
+    values: dict[str, object] = arrival.memo["fields"]
+    return values
 
 
 def parsed_webhook(arrival: Arrival) -> ParsedWebhook | None:
@@ -61,8 +61,8 @@ def parsed_webhook(arrival: Arrival) -> ParsedWebhook | None:
         headers = {name: value for name, value in arrival.headers.items() if name != FETCHED}
         request = WebhookRequest(arrival.channel, headers, arrival.query, arrival.body)
         arrival.memo["call"] = parse(request) if is_within_limits(arrival.body) else None
-    found: ParsedWebhook | None = arrival.memo["call"]
-    return found
+    webhook: ParsedWebhook | None = arrival.memo["call"]
+    return webhook
 
 
 def unpacked(arrival: Arrival) -> Arrival | None:
@@ -74,8 +74,8 @@ def unpacked(arrival: Arrival) -> Arrival | None:
         arrival.memo["unpacked"] = None
         with suppress(UnrecognisedPayload):
             arrival.memo["unpacked"] = replace(arrival, body=decoded(encoding, arrival.body, LARGEST_SIGNED))
-    found: Arrival | None = arrival.memo["unpacked"]
-    return found
+    unpacked_arrival: Arrival | None = arrival.memo["unpacked"]
+    return unpacked_arrival
 
 
 def is_within_limits(body: bytes) -> bool:

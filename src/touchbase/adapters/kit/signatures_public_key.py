@@ -73,8 +73,8 @@ def ecdsa_timed_body(header: str, time_header: str, window: Micros = WINDOW, sho
     return Scheme(about, check, form=PUBLIC_KEY, window=window)
 
 
-def _holds(secret: str, given: str | None, message: bytes) -> bool:
-    key, signature = _loaded(secret), _signature(given)
+def _holds(secret: str, signed: str | None, message: bytes) -> bool:
+    key, signature = _loaded(secret), _signature(signed)
     if key is None or signature is None:
         return False
     from cryptography.exceptions import InvalidSignature
@@ -95,13 +95,13 @@ def _holds(secret: str, given: str | None, message: bytes) -> bool:
     return True
 
 
-def _signature(given: str | None) -> bytes | None:
-    if given is None:
+def _signature(signature: str | None) -> bytes | None:
+    if signature is None:
         return None
     try:
-        return bytes.fromhex(given)
+        return bytes.fromhex(signature)
     except ValueError:
-        return unbase64(given)
+        return unbase64(signature)
 
 
 @lru_cache(maxsize=1000)
@@ -121,8 +121,8 @@ def _raw(secret: str) -> bytes | None:
     text = secret.strip()
     if len(text) == 64 and not set(text) - set(hexdigits):
         return bytes.fromhex(text)
-    found = unbase64(text) if len(text) == 44 else None
-    return found if found is not None and len(found) == 32 else None
+    raw = unbase64(text) if len(text) == 44 else None
+    return raw if raw is not None and len(raw) == 32 else None
 
 
 def _wrapped(raw: bytes) -> str:

@@ -21,7 +21,7 @@ _REQUESTS = {
 
 
 def is_set_up(data: object) -> bool:
-    """Return whether a webhook is a message of SNS about its subscription, about which nobody has to do anything.
+    """Return whether a webhook is a message of SNS about its subscription, which needs no action.
 
     Raises `UnrecognisedPayload`, which says what to do, for a subscription that is to be confirmed. One with a URL elsewhere is not of SNS.
     """

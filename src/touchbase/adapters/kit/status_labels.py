@@ -65,32 +65,32 @@ def label_of(value: object) -> str | None:
     A number is an id and no label; a word for none means that a label was removed, and gives None.
     """
     if isinstance(value, list):
-        several = [label for one in value[:_MAX_LABELS] if not isinstance(one, list) and (label := label_of(one))]
+        several = [label for item in value[:_MAX_LABELS] if not isinstance(item, list) and (label := label_of(item))]
         return next((label for label in several if words(label) in _BY_LABEL), several[0] if several else None)
     if isinstance(value, dict):
         value = first(value, *_NAMES)
-    found = text(value) if isinstance(value, str) else None
-    plain = "" if found is None else words(found)
-    return None if plain in _NO_LABEL or plain.replace(" ", "").isdecimal() else found
+    string = text(value) if isinstance(value, str) else None
+    plain = "" if string is None else words(string)
+    return None if plain in _NO_LABEL or plain.replace(" ", "").isdecimal() else string
 
 
 def status_of(label: object) -> str | None:
     """Return our status for a label; an unknown label becomes `custom:<label>`."""
-    found = label_of(label)
-    if found is None:
+    named = label_of(label)
+    if named is None:
         return None
-    return _BY_LABEL.get(words(found)) or f"custom:{found.removeprefix('custom:')[:_MAX_LABEL_LENGTH]}"
+    return _BY_LABEL.get(words(named)) or f"custom:{named.removeprefix('custom:')[:_MAX_LABEL_LENGTH]}"
 
 
 def bounce_kind(*reasons: object) -> str:
     """Return hard, soft or unknown, from the first conclusive text; server codes decide if no words do."""
-    texts = [found for reason in reasons if (found := text(reason))]
-    for found in texts:
-        if _SOFT.search(found):
+    texts = [reason_text for reason in reasons if (reason_text := text(reason))]
+    for reason_text in texts:
+        if _SOFT.search(reason_text):
             return "soft"
-        if _HARD.search(found):
+        if _HARD.search(reason_text):
             return "hard"
     if any(map(_REFUSED.search, texts)):
         return "soft"
-    codes = [match[1] for found in texts if (match := _CODE.search(found))]
+    codes = [match[1] for reason_text in texts if (match := _CODE.search(reason_text))]
     return {"5": "hard", "4": "soft"}[codes[0]] if codes else "unknown"

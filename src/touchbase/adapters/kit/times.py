@@ -60,8 +60,8 @@ def parse_time(value: object) -> Micros | None:
     if type(value) is int:
         return _from_number(value, "")
     if type(value) is float:
-        whole, _, fraction = repr(value).partition(".")
-        return _from_number(int(whole), fraction) if whole.isdecimal() and fraction.isdecimal() else None
+        digits, _, fraction = repr(value).partition(".")
+        return _from_number(int(digits), fraction) if digits.isdecimal() and fraction.isdecimal() else None
     return None
 
 
@@ -69,8 +69,8 @@ def first_time(data: object, *keys: str) -> Micros | None:
     """Return the first valid time under one of these keys."""
     if isinstance(data, dict):
         for key in keys:
-            if (found := parse_time(data.get(key))) is not None:
-                return found
+            if (time := parse_time(data.get(key))) is not None:
+                return time
     return None
 
 
@@ -129,14 +129,14 @@ def _from_iso(match: re.Match[str]) -> Micros | None:
     return Unzoned(at) if at is not None and zone is None and not hours else at
 
 
-def _from_number(whole: int, fraction: str) -> Micros | None:
-    if whole < _MIN_SECONDS:
+def _from_number(number: int, fraction: str) -> Micros | None:
+    if number < _MIN_SECONDS:
         return None
-    if whole < _MIN_MILLIS:
-        return _in_range(whole * SECOND + int(f"{fraction}000000"[:6]))
-    if whole < _MIN_MICROS:
-        return _in_range(whole * 1000 + int(f"{fraction}000"[:3]))
-    return _in_range(whole)
+    if number < _MIN_MILLIS:
+        return _in_range(number * SECOND + int(f"{fraction}000000"[:6]))
+    if number < _MIN_MICROS:
+        return _in_range(number * 1000 + int(f"{fraction}000"[:3]))
+    return _in_range(number)
 
 
 def _micros(first_time: datetime) -> Micros | None:

@@ -155,7 +155,7 @@ def _ends(client: int) -> Plan[tuple[int, int]]:
 
 
 def _forget(command: FollowChanges) -> Plan[Followed]:
-    """Remove what is stored of a client whose contacts are not linked any more."""
+    """Remove the rows of a client whose contacts are not linked any more."""
     rows = yield Execute(FORGET_PENDING, [(command.client, command.limit)])
     if len(rows) == command.limit:
         return Followed(more=True)
@@ -176,17 +176,17 @@ def _events(command: FollowChanges, position: int, newest: int) -> Plan[list[Row
 
 def _subjects(rows: Sequence[Row]) -> _Subjects:
     """Return the contacts and companies for which something may have changed."""
-    found = _Subjects()
+    subjects = _Subjects()
     for _, name, kind, number, changed, data in rows:
         if name.endswith(".updated") and not any(word in changed for word in DECISIVE[kind]):
             continue
         if kind == COMPANY:
-            found.companies.add(number)
+            subjects.companies.add(number)
             continue
-        found.contacts.add(number)
+        subjects.contacts.add(number)
         if name == EventType.CONTACT_MERGED:
-            found.contacts.update(_merged(data)["merged"])
-    return found
+            subjects.contacts.update(_merged(data)["merged"])
+    return subjects
 
 
 def _waiting(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:

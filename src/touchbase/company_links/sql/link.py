@@ -93,10 +93,10 @@ def _companies(client: int, domains: Iterable[str]) -> Plan[dict[str, int]]:
     if not wanted:
         return {}
     rows = yield Execute(records_sql.COMPANY_HAVING_DOMAIN, [(client, domain) for domain in wanted])
-    found: dict[str, int] = {row[4]: row[1] for row in rows}
-    refs = [former_key(COMPANY, domain) for domain in wanted if domain not in found]
+    companies: dict[str, int] = {row[4]: row[1] for row in rows}
+    refs = [former_key(COMPANY, domain) for domain in wanted if domain not in companies]
     links = (yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in refs])) if refs else []
-    return found | {row[3]: row[6] for row in links if row[5] == COMPANY and row[6] is not None}
+    return companies | {row[3]: row[6] for row in links if row[5] == COMPANY and row[6] is not None}
 
 
 def _not_deleted(client: int, domains: Iterable[str]) -> Plan[list[str]]:

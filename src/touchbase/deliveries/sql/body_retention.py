@@ -109,12 +109,10 @@ def drop_unrecognised(client: int, before_us: Micros, excess: int, limit: int, a
 
     These are the bodies received before `before_us`, and then as many as make up `excess` bytes.
     """
-    found = yield Select(
-        f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {_UNPROVEN} ORDER BY id LIMIT ?", (client, limit)
-    )
+    rows = yield Select(f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {_UNPROVEN} ORDER BY id LIMIT ?", (client, limit))
     sizes: dict[int, int] = {}
     current_excess = excess
-    for number, size, received_us in found:
+    for number, size, received_us in rows:
         if received_us >= before_us and current_excess <= 0:
             break
         sizes[number] = size

@@ -49,8 +49,8 @@ def _store(name: str, columns: Columns) -> Statement:
 
 
 # Without traces the usual statement is no slower than before there were any.
-STORE_DELIVERY = _store("keep_delivery", tuple(each for each in DELIVERY if each[0] != "trace"))
-STORE_DELIVERY_TRACED = _store("keep_delivery_traced", (*(each for each in DELIVERY if each[0] != "trace"), ("trace", "text")))
+STORE_DELIVERY = _store("keep_delivery", tuple(column for column in DELIVERY if column[0] != "trace"))
+STORE_DELIVERY_TRACED = _store("keep_delivery_traced", (*(column for column in DELIVERY if column[0] != "trace"), ("trace", "text")))
 # With whether equal bytes are always a repeat, and when the client's next webhook of any kind was received.
 _KNOWN_DELIVERY = (
     "t.client, t.key, t.delivery_id, t.received_us, "

@@ -1,4 +1,4 @@
-"""Events with what they are about, as the API shows it at the time of reading."""
+"""Events with their objects, as the API shows them at the time of reading."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import Client, ClientSettings
-from touchbase.event_log.commands import Page, Subjects
+from touchbase.event_log.commands import LoggedPage, Subjects
 from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.queries import find_subjects
@@ -37,15 +37,17 @@ async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent],
     return [envelope(event, client.client_id, shown) for event, shown in zip(events, objects, strict=False)]
 
 
-async def encoded_envelopes(store: Store, client: Client, page: Page, page_bytes: int) -> tuple[list[tuple[LoggedEvent, msgspec.Raw]], int]:
+async def encoded_envelopes(
+    store: Store, client: Client, page: LoggedPage, page_bytes: int
+) -> tuple[list[tuple[LoggedEvent, msgspec.Raw]], int]:
     """Return the events of a page that fit into its bytes, encoded, and the sequence after which the next page begins."""
-    made = fitting(await envelopes(store, client, page.events, page_bytes), page_bytes)
-    last = page.last if len(made) == len(page.events) else page.events[len(made) - 1].sequence
-    return [*zip(page.events, made, strict=False)], last
+    bodies = fitting(await envelopes(store, client, page.events, page_bytes), page_bytes)
+    last = page.last if len(bodies) == len(page.events) else page.events[len(bodies) - 1].sequence
+    return [*zip(page.events, bodies, strict=False)], last
 
 
 async def objects_of(store: Store, client: int, settings: ClientSettings, events: Sequence[LoggedEvent], page_bytes: int = 0) -> list[Any]:
-    """Return what each event is about, as it is now: a record, a message, or an entry or delivery; None if it is gone.
+    """Return each event's present object: a record, a message, an entry or delivery; None if it is gone.
 
     With `page_bytes` the list ends before the first object that was not read for its bytes.
     """
@@ -79,14 +81,14 @@ async def _messages(store: Store, client: int, events: Sequence[LoggedEvent], pa
     shown: dict[int, MessageOut] = dict.fromkeys(numbers, _UNREAD)
     left, wanted = page_bytes, FIRST_MESSAGES if page_bytes else MOST_MESSAGES
     while numbers and (left > 0 or not page_bytes):
-        some, numbers = numbers[:wanted], numbers[wanted:]
-        found = await store.read(get_messages(client, some))
-        size = 1 + sum(len(each.text or "") + len(each.html or "") for each in found.values())
+        batch, numbers = numbers[:wanted], numbers[wanted:]
+        messages = await store.read(get_messages(client, batch))
+        size = 1 + sum(len(message.text or "") + len(message.html or "") for message in messages.values())
         left -= size
-        wanted = max(1, min(MOST_MESSAGES, left * len(some) // size)) if page_bytes else wanted
-        for number in some:
-            if number in found:
-                shown[number] = message_out(found[number])
+        wanted = max(1, min(MOST_MESSAGES, left * len(batch) // size)) if page_bytes else wanted
+        for number in batch:
+            if number in messages:
+                shown[number] = message_out(messages[number])
             else:
                 del shown[number]
     return shown

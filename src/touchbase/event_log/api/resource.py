@@ -16,7 +16,7 @@ from touchbase.clients.models import Client
 from touchbase.errors import Fault, TouchbaseError
 from touchbase.event_log.api.objects import encoded_envelopes
 from touchbase.event_log.api.schemas import EventPage
-from touchbase.event_log.commands import Page
+from touchbase.event_log.commands import LoggedPage
 from touchbase.event_log.models import LoggedEvent, event_id
 from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
 from touchbase.http import query_parameters as query
@@ -41,7 +41,7 @@ TYPES = query.text("types", "Only these types, separated by commas; `contact.*` 
 WAIT = query.integer("wait", 0, LONGEST_WAIT, "Seconds to wait for an event if there is none yet. Default: 0.")
 LIMIT: Parameter[int] = Parameter(
     "limit",
-    lambda given, name: given.integer(name, 1, LARGEST_PAGE) or DEFAULT_PAGE,
+    lambda parameters, name: parameters.integer(name, 1, LARGEST_PAGE) or DEFAULT_PAGE,
     {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": DEFAULT_PAGE},
     "Maximum number of events in a page.",
 )
@@ -54,7 +54,7 @@ _ACCEPTS = re.compile(rb"(?:^|,)\s*text/event-stream\s*(?:;|,|$)", re.IGNORECASE
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _EventsQuery:
     """A request for events."""
 
     after: int | None
@@ -67,42 +67,44 @@ async def events(call: Call) -> Response:
     """Handle `GET` of events."""
     client = await call.client()
     streams = _ACCEPTS.search(call.headers.get(b"accept", b"")) is not None
-    asked = _read(call, streams=streams)
+    query = _read(call, streams=streams)
     if streams:
-        return await _stream(call, client, asked)
+        return await _stream(call, client, query)
     store = call.api.dependencies.store
     page_bytes = call.api.dependencies.limits.page_bytes
-    page = await read_page(store, client.number, asked.after, asked.limit, asked.types, page_bytes)
-    if not page.events and asked.wait and call.scope["method"] != "HEAD":
-        page = await _wait(call, client.number, asked, page)
-    made, last = await encoded_envelopes(store, client, page, page_bytes)
-    body = encode({"data": [each for _, each in made], "next_cursor": event_id(last), "has_more": last < page.newest})
+    page = await read_page(store, client.number, query.after, query.limit, query.types, page_bytes)
+    if not page.events and query.wait and call.scope["method"] != "HEAD":
+        page = await _wait(call, client.number, query, page)
+    bodies, last = await encoded_envelopes(store, client, page, page_bytes)
+    body = encode({"data": [body for _, body in bodies], "next_cursor": event_id(last), "has_more": last < page.newest})
     return Response(body=body, headers=[(b"cache-control", b"no-store")])
 
 
-def _read(call: Call, *, streams: bool) -> _Asked:
-    given = call.parameters()
-    cursor, pointer = given[AFTER], "?after"
+def _read(call: Call, *, streams: bool) -> _EventsQuery:
+    parameters = call.parameters()
+    cursor, pointer = parameters[AFTER], "?after"
     last = call.headers.get(LAST_EVENT_ID.lower().encode()) if streams else None
     if last:
         cursor, pointer = last.decode("latin-1").strip(), LAST_EVENT_ID
-    faults: list[Fault] = given.faults
-    asked = _Asked(sequence_of(cursor, pointer, faults), types_of(given[TYPES], "?types", faults), given[WAIT] or 0, given[LIMIT])
-    given.done()
-    return asked
+    faults: list[Fault] = parameters.faults
+    query = _EventsQuery(
+        sequence_of(cursor, pointer, faults), types_of(parameters[TYPES], "?types", faults), parameters[WAIT] or 0, parameters[LIMIT]
+    )
+    parameters.done()
+    return query
 
 
-async def _wait(call: Call, client: int, asked: _Asked, page: Page) -> Page:
+async def _wait(call: Call, client: int, query: _EventsQuery, page: LoggedPage) -> LoggedPage:
     """Read again until there are events, the time is over, the HTTP client is gone, or the server stops."""
     feed, store, page_bytes = call.api.feed, call.api.dependencies.store, call.api.dependencies.limits.page_bytes
     loop = asyncio.get_running_loop()
-    until = loop.time() + asked.wait
+    until = loop.time() + query.wait
     gone = asyncio.ensure_future(_disconnected(call))
     try:
         with feed.place(client):
             while not page.events and not gone.done() and not feed.stopping.is_set() and (left := until - loop.time()) > 0:
                 await _either(feed.wait(client, page.last, left), gone)
-                page = await read_page(store, client, page.last, asked.limit, asked.types, page_bytes)
+                page = await read_page(store, client, page.last, query.limit, query.types, page_bytes)
     finally:
         gone.cancel()
     return page
@@ -124,17 +126,17 @@ async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
             await task
 
 
-async def _stream(call: Call, client: Client, asked: _Asked) -> Response:
+async def _stream(call: Call, client: Client, query: _EventsQuery) -> Response:
     feed = call.api.feed
     page_bytes = call.api.dependencies.limits.page_bytes
-    page = await read_page(call.api.dependencies.store, client.number, asked.after, asked.limit, asked.types, page_bytes)
+    page = await read_page(call.api.dependencies.store, client.number, query.after, query.limit, query.types, page_bytes)
     with feed.place(client.number):  # refused here, while a problem can still be sent; `_pieces` takes the place
         pass
     headers = [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
-    return Response(content_type=STREAM, headers=headers, stream=_pieces(call, client, asked, page))
+    return Response(content_type=STREAM, headers=headers, stream=_pieces(call, client, query, page))
 
 
-async def _pieces(call: Call, client: Client, asked: _Asked, page: Page) -> AsyncIterator[bytes]:
+async def _pieces(call: Call, client: Client, query: _EventsQuery, page: LoggedPage) -> AsyncIterator[bytes]:
     """Yield events as they are logged, until the HTTP client is gone, the key ends, or the server stops."""
     feed, store, api, page_bytes = call.api.feed, call.api.dependencies.store, call.api, call.api.dependencies.limits.page_bytes
     gone = asyncio.ensure_future(_disconnected(call))
@@ -144,17 +146,17 @@ async def _pieces(call: Call, client: Client, asked: _Asked, page: Page) -> Asyn
             while not gone.done() and not feed.stopping.is_set():
                 last = page.last
                 if page.events:
-                    made, last = await encoded_envelopes(store, client, page, page_bytes)
-                    yield b"".join(_piece(*each) for each in made)
+                    bodies, last = await encoded_envelopes(store, client, page, page_bytes)
+                    yield b"".join(_piece(*body) for body in bodies)
                 if last >= page.newest:
                     await _either(feed.wait(client.number, last, KEEP_ALIVE_SECONDS), gone)
                     # The client's state and the key may have changed.
                     client = await api.authenticate(call.headers, _key(call), call.needed, call.api.dependencies.clock(), call.scope)
-                    page = await read_page(store, client.number, last, asked.limit, asked.types, page_bytes)
+                    page = await read_page(store, client.number, last, query.limit, query.types, page_bytes)
                     if not page.events:
                         yield b": the cursor is %s\n\n" % event_id(page.last).encode()
                 else:
-                    page = await read_page(store, client.number, last, asked.limit, asked.types, page_bytes)
+                    page = await read_page(store, client.number, last, query.limit, query.types, page_bytes)
     except TouchbaseError as error:
         yield b"event: error\ndata: %s\n\n" % encode({"code": error.code, "detail": error.detail, **error.data})
     finally:

@@ -12,7 +12,7 @@ from touchbase.http.schemas import Time, example, named_enum
 EventTypeName = Annotated[
     str,
     Meta(
-        description="What happened. " + " ".join(f"`{each.value}`: {meaning}" for each, meaning in EVENT_TYPES.items()),
+        description="What happened. " + " ".join(f"`{event_type.value}`: {meaning}" for event_type, meaning in EVENT_TYPES.items()),
         extra_json_schema=named_enum("EventType", "The types of events of the log.", [event_kind.value for event_kind in EVENT_TYPES]),
     ),
 ]

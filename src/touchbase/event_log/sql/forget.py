@@ -17,16 +17,18 @@ _merged = msgspec.json.Decoder(dict[str, list[int]]).decode
 
 
 def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
-    """Remove what changed from the events of these records (kind and id), and of those with which a merge has ever joined them.
+    """Remove the changes from the events of these records (kind and id), and of records that a merge has ever joined with them.
 
     The events of a merge have values of all its records, also after it was undone.
     """
-    known = {*records}
-    merges = [{(kind, number), *((kind, each) for each in _merged(data)["merged"])} for kind, number, data in (yield from _all(client))]
-    while joined := [merge for merge in merges if not known.isdisjoint(merge)]:
-        known |= {record for merge in joined for record in merge}
+    known_records = {*records}
+    merges = [
+        {(kind, number), *((kind, merged_id) for merged_id in _merged(data)["merged"])} for kind, number, data in (yield from _all(client))
+    ]
+    while joined := [merge for merge in merges if not known_records.isdisjoint(merge)]:
+        known_records |= {record for merge in joined for record in merge}
         merges = [merge for merge in merges if merge not in joined]
-    rows = [(client, kind, number) for kind, number in sorted(known)]
+    rows = [(client, kind, number) for kind, number in sorted(known_records)]
     yield Execute(FORGET_CHANGES, rows)
     yield Log([], rows)  # also from events of this transaction, which are stored at its end
 

@@ -67,8 +67,8 @@ def with_log(plan: Plan[T], noted: Noted | None = None, *, keep: bool = True) ->
                 follow_savepoints(step, events, marks)
             rows = yield step
             if isinstance(step, Execute) and step.logs:
-                made = {row[0] for row in rows}
-                events += [event for event in step.logs if event.record_id in made]
+                logged = {row[0] for row in rows}
+                events += [event for event in step.logs if event.record_id in logged]
             step = plan.send(rows)
     except StopIteration as stop:
         result: T = stop.value
@@ -95,7 +95,7 @@ def with_log_alone(plan: Plan[T], noted: Noted) -> Plan[T]:
 
 
 def _forget(events: list[LoggedEvent], records: set[tuple[int | None, ...]]) -> None:
-    """Remove what changed from events that are not stored yet."""
+    """Remove the changes from events that are not stored yet."""
     if not records:
         return
     merges = [
@@ -114,6 +114,6 @@ def _forget(events: list[LoggedEvent], records: set[tuple[int | None, ...]]) -> 
 def _store(events: Sequence[LoggedEvent]) -> Execute:
     counts = Counter(event.client for event in events)
     rows: list[Row] = []
-    for client, some in groupby(sorted(events, key=attrgetter("client")), key=attrgetter("client")):
-        rows += [new_row(event, counts[client] - position) for position, event in enumerate(some)]
+    for client, client_events in groupby(sorted(events, key=attrgetter("client")), key=attrgetter("client")):
+        rows += [new_row(event, counts[client] - position) for position, event in enumerate(client_events)]
     return Execute(LOG_EVENTS, sorted(counts.items()), rows)

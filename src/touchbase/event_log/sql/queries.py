@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.event_log.commands import LOOKED_AT, Page, Subjects
+from touchbase.event_log.commands import LOOKED_AT, LoggedPage, Subjects
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.cell_answers import UNITED, CellOf, Division, divided, union
@@ -24,7 +24,7 @@ _LONG = [place for place, (name, _) in enumerate(LOGGED_EVENT) if name in ("chan
 @query
 def list_logged_events(
     client: int, after_sequence: int | None, limit: int, types: list[str] | None = None, page_bytes: int = 0
-) -> Plan[Page]:
+) -> Plan[LoggedPage]:
     """The client's events after a sequence, oldest first; None: after the newest one, of which the page then says the sequence.
 
     `types`: None: all types.
@@ -37,7 +37,7 @@ def list_logged_events(
     oldest = first[0][0] or newest + 1
     after = newest if after_sequence is None else after_sequence
     if after >= newest:
-        return Page([], after, newest, oldest)
+        return LoggedPage([], after, newest, oldest)
     where = Where("client = ?", client)
     where.add("sequence > ?", after)
     where.add("sequence <= ?", newest)
@@ -47,7 +47,7 @@ def list_logged_events(
     budget = ByteBudget(page_bytes, _LONG) if page_bytes else None
     events = [event_of(row) for row in (yield Select(sql, (*where.params, limit), budget=budget))]
     is_full = len(events) == limit or (budget is not None and budget.is_spent)
-    return Page(events, events[-1].sequence if is_full else newest, newest, oldest)
+    return LoggedPage(events, events[-1].sequence if is_full else newest, newest, oldest)
 
 
 @query

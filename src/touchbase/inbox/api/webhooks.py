@@ -142,7 +142,7 @@ class Receiver:
             self._refuse(client, TOO_LARGE, scope, at, tool=sender.tool, read=body)
             raise TooLarge("the body cannot be searched for secrets in reasonable time; send fewer events at once") from None
         if parts.spool is not None:
-            parts.spool.known.add(client_id)
+            parts.spool.clients.add(client_id)
         parts.metrics.count(DELIVERIES_RECEIVED, channel, "repeated" if stored.is_repeat else "stored")
         if not stored.is_repeat:
             parts.on_stored(client.number)

@@ -27,7 +27,7 @@ from touchbase.merging.models import Merge, Part, Policy, content_text
 from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
 from touchbase.merging.survivorship import Outcome, is_creation, merged, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
-from touchbase.projection.batch import Batch
+from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.save import unite_records
 from touchbase.records.commands import changed_since
 from touchbase.records.field_projection import MERGE
@@ -164,7 +164,7 @@ def _addresses(kind: int, parts: Sequence[Part]) -> list[str]:
     return sorted(ref[2] for ref in refs)
 
 
-def _unite(batch: Batch, kind: int, records: Sequence[Record]) -> Plan[None]:
+def _unite(batch: ApplyBatch, kind: int, records: Sequence[Record]) -> Plan[None]:
     """Unite the records with the first one; their events are in `batch.moved` afterwards, each with the record that it is from."""
     survivor, *absorbed = records
     for record in absorbed:
@@ -200,7 +200,7 @@ def _set_own_creation(client: int, kind: int, record: Record) -> Plan[None]:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
 
 
-def _take_addresses(batch: Batch, kind: int, survivor: Record, outcome: Outcome, stamp: Stamp) -> None:
+def _take_addresses(batch: ApplyBatch, kind: int, survivor: Record, outcome: Outcome, stamp: Stamp) -> None:
     """Give the survivor the addresses and the company that the policy chose."""
     resolver = batch.resolvers[kind]
     for name in IDENTITY_FIELDS:

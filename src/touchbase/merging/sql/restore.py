@@ -20,7 +20,7 @@ from touchbase.merging.commands import RestoreRecord
 from touchbase.merging.sql.bin_statements import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.merging.sql.delete import entry
 from touchbase.projection.apply import insert_events, move_parked, new_batch, project_events
-from touchbase.projection.batch import Batch
+from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.companies import existing_company
 from touchbase.projection.deleted_records import deleted_having
 from touchbase.projection.logged_changes import log_moved_contacts
@@ -91,7 +91,7 @@ def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:
     return None
 
 
-def _load(batch: Batch, kind: int, deleted: DeletedRecord[Any]) -> Plan[None]:
+def _load(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any]) -> Plan[None]:
     """Put the record into the batch as a new one, and store its custom fields."""
     record, resolver = deleted.record, batch.resolvers[kind]
     batch.logged_as[kind, record.id] = "restored"
@@ -107,7 +107,7 @@ def _load(batch: Batch, kind: int, deleted: DeletedRecord[Any]) -> Plan[None]:
         resolver.by_linkedin[record.linkedin_key] = record
 
 
-def _restore_links(batch: Batch, kind: int, rows: Sequence[Row]) -> Plan[None]:
+def _restore_links(batch: ApplyBatch, kind: int, rows: Sequence[Row]) -> Plan[None]:
     """Let the record's object ids and former addresses lead to it again, except those of another record."""
     links = batch.resolvers[kind].links
     refs = {(row[1], row[2], row[3]): row for row in rows}
@@ -125,7 +125,7 @@ def _restore_links(batch: Batch, kind: int, rows: Sequence[Row]) -> Plan[None]:
             links.by_ref[ref] = links.changed[ref] = Link(ref, row[6], kind, row[5])
 
 
-def _project(batch: Batch, kind: int, deleted: DeletedRecord[Any], ids: Ids) -> Plan[None]:
+def _project(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any], ids: Ids) -> Plan[None]:
     record = deleted.record
     yield from move_parked(batch)
     yield from insert_events(batch)
@@ -141,7 +141,7 @@ def _project(batch: Batch, kind: int, deleted: DeletedRecord[Any], ids: Ids) -> 
         yield from _restore_contacts(batch, deleted, deleted.contacts[start : start + CONTACTS])
 
 
-def _set_late_addresses(batch: Batch, kind: int, record: Record, history: list[StoredEvent]) -> Plan[None]:
+def _set_late_addresses(batch: ApplyBatch, kind: int, record: Record, history: list[StoredEvent]) -> Plan[None]:
     """Give the record the addresses that events named while it was in the bin."""
     resolver, old = batch.resolvers[kind], primary_key(record)
     yield from set_addresses(batch, kind, [record.id], {record.id: history})
@@ -149,7 +149,7 @@ def _set_late_addresses(batch: Batch, kind: int, record: Record, history: list[S
         resolver.links.set_record(former_key(kind, old), record.id)
 
 
-def _set_company(batch: Batch, contact: Contact, history: list[StoredEvent]) -> Plan[None]:
+def _set_company(batch: ApplyBatch, contact: Contact, history: list[StoredEvent]) -> Plan[None]:
     """Set the contact's company again: it may have been deleted, restored or merged since."""
     stamp = current_stamp(contact, "company_id")
     writes = [event for event in history if event.via == VIA_API and event.effective_time == stamp[1:]]
@@ -175,7 +175,7 @@ def _wait_for_company(client: int, contact: int, named: int) -> Plan[None]:
         yield Execute(REPLACE_DELETED, [(*row[:4], content_text(deleted))])
 
 
-def _restore_contacts(batch: Batch, deleted: DeletedRecord[Any], numbers: Sequence[int]) -> Plan[None]:
+def _restore_contacts(batch: ApplyBatch, deleted: DeletedRecord[Any], numbers: Sequence[int]) -> Plan[None]:
     """Give the company back to contacts from which the deletion took it, unless a later write set or unset theirs."""
     rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in numbers])
     contacts = [contact for contact in map(contact_of, rows) if _is_waiting(contact, deleted.deleted_us)]

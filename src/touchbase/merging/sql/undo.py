@@ -23,7 +23,7 @@ from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
 from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
-from touchbase.projection.batch import Batch
+from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.companies import existing_company
 from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.logged_changes import log_moved_contacts
@@ -121,7 +121,7 @@ def _conflict(client: int, kind: int, before: Part, parts: Sequence[Part], survi
     return None
 
 
-def _put_back(batch: Batch, kind: int, part: Part, survivor: int) -> Plan[None]:
+def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[None]:
     """Put a merged record into the batch as a new one, with its custom fields and links."""
     client, record, resolver = batch.client, part.record, batch.resolvers[kind]
     batch.logged_as[kind, record.id] = "restored"
@@ -172,7 +172,7 @@ def _present(kind: int, record: Record) -> list[Ref]:
 
 
 def _divide(
-    batch: Batch, kind: int, parts: Sequence[Part], history: Sequence[StoredEvent], command: UndoMerge, merged_us: Micros
+    batch: ApplyBatch, kind: int, parts: Sequence[Part], history: Sequence[StoredEvent], command: UndoMerge, merged_us: Micros
 ) -> Plan[None]:
     """Move events to the records that they are about; the merge itself stays in the survivor's history, without effect.
 
@@ -249,12 +249,12 @@ def _give_back(event: StoredEvent, home: int) -> None:
     event.record_id = home
 
 
-def _load_link(batch: Batch, kind: int, ref: Ref) -> Plan[None]:
+def _load_link(batch: ApplyBatch, kind: int, ref: Ref) -> Plan[None]:
     for row in (yield Execute(history_sql.LINK_BY_REF, [(batch.client, *ref)])):
         batch.resolvers[kind].links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
 
 
-def _project(batch: Batch, kind: int, before: Part, parts: Sequence[Part], survivor: int, ids: Ids) -> Plan[None]:
+def _project(batch: ApplyBatch, kind: int, before: Part, parts: Sequence[Part], survivor: int, ids: Ids) -> Plan[None]:
     resolver = batch.resolvers[kind]
     numbers = [survivor, *(part.record.id for part in parts)]
     for number in numbers:
@@ -280,7 +280,7 @@ def _set_cleared(record: Record, history: Sequence[StoredEvent]) -> None:
         record.stamps[CLEARED] = (DELIBERATE, *max(times))
 
 
-def _set_field_ids(batch: Batch, kind: int, survivor: int, before: Part) -> Plan[None]:
+def _set_field_ids(batch: ApplyBatch, kind: int, survivor: int, before: Part) -> Plan[None]:
     """Give the survivor's custom fields their former ids: the merge may have replaced a field by that of another record."""
     known = {custom_field.name: custom_field.id for custom_field in before.record.custom_fields}
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
@@ -289,14 +289,14 @@ def _set_field_ids(batch: Batch, kind: int, survivor: int, before: Part) -> Plan
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, [(*row[:4], known.get(row[3], row[4]), *row[5:]) for row in rows])
 
 
-def _return_all_contacts(batch: Batch, parts: Sequence[Part], survivor: int, merged_us: Micros) -> Plan[None]:
+def _return_all_contacts(batch: ApplyBatch, parts: Sequence[Part], survivor: int, merged_us: Micros) -> Plan[None]:
     """Give companies back their contacts, unless a later write gave them another one."""
     for part in parts:
         for start in range(0, len(part.contacts), CONTACTS):
             yield from _return_contacts(batch, part, survivor, merged_us, part.contacts[start : start + CONTACTS])
 
 
-def _return_contacts(batch: Batch, part: Part, survivor: int, merged_us: Micros, numbers: Sequence[int]) -> Plan[None]:
+def _return_contacts(batch: ApplyBatch, part: Part, survivor: int, merged_us: Micros, numbers: Sequence[int]) -> Plan[None]:
     rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in numbers])
     contacts = [
         contact

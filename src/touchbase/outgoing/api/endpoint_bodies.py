@@ -28,11 +28,11 @@ def sequence_of_id(text: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and 0 < len(digits) < 19 else None
 
 
-def endpoint_from(client: Client, given: WebhookEndpointRequest, now: Micros) -> Endpoint:
+def endpoint_from(client: Client, body: WebhookEndpointRequest, now: Micros) -> Endpoint:
     """Return the endpoint of a request to add one."""
-    values = structs.asdict(given)
+    values = structs.asdict(body)
     url, rate, state = values.pop("url"), values.pop("rate_limit"), DISABLED if values.pop("disabled") else ACTIVE
-    rate = USUAL_RATES[given.kind] if rate is UNSET else rate
+    rate = USUAL_RATES[body.kind] if rate is UNSET else rate
     settings = {name: values.pop(name) for name in KIND_SETTINGS}
     settings = {name: value for name, value in settings.items() if value}
     new = Endpoint(client.number, 0, "", now, now, rate=rate, state=state, state_us=now, settings=settings, **values)
@@ -61,16 +61,16 @@ async def find_unwritten(call: Call, client: Client) -> str | None:
     return why_not_written(await hubspot_of(call.api.dependencies.store, client.number))
 
 
-def changed_endpoint(known: Endpoint, given: WebhookEndpointChange, now: Micros) -> Endpoint:
+def changed_endpoint(endpoint: Endpoint, body: WebhookEndpointChange, now: Micros) -> Endpoint:
     """Return an endpoint with the values of a change."""
-    values = {name: value for name, value in structs.asdict(given).items() if value is not UNSET}
+    values = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
     disabled = values.pop("disabled", None)
     if "rate_limit" in values:
         values["rate"] = values.pop("rate_limit")
-    settings = {**known.settings, **{name: values.pop(name) for name in KIND_SETTINGS if name in values}}
+    settings = {**endpoint.settings, **{name: values.pop(name) for name in KIND_SETTINGS if name in values}}
     url = values.pop("url", None)
     values["settings"] = {name: value for name, value in settings.items() if value}
-    new = completed(replace(known, updated_us=now, **values), url)
+    new = completed(replace(endpoint, updated_us=now, **values), url)
     state = {None: new.state, True: DISABLED, False: ACTIVE}[disabled]
     if state != new.state:
         new.state, new.reason, new.state_us = state, None, now
@@ -86,6 +86,6 @@ def take_test(call: Call, client: Client) -> None:
 
 
 def outbox_of(call: Call) -> Outbox:
-    """Return what sends tests and makes previews."""
+    """Return the outbox that sends tests and makes previews."""
     parts = call.api.dependencies
     return Outbox(parts.store, parts.send_webhook, parts.clock, AS_IN_API, parts.installation)

@@ -24,7 +24,7 @@ PATH = "/public/v2/events/samples"
 LARGEST, USUAL = 20, 3
 LIMIT: Parameter[int] = Parameter(
     "limit",
-    lambda given, name: given.integer(name, 1, LARGEST) or USUAL,
+    lambda parameters, name: parameters.integer(name, 1, LARGEST) or USUAL,
     {"type": "integer", "minimum": 1, "maximum": LARGEST, "default": USUAL},
     "Maximum number of samples of stored events.",
 )
@@ -39,10 +39,10 @@ class EventSamples(Struct):
 
 async def samples(call: Call) -> Response:
     """Handle `GET` of samples."""
-    client, given, parts = await call.client(), call.parameters(), call.api.dependencies
-    types = types_of(given[TYPES], "?types", given.faults)
-    given.done()
-    stored = await parts.store.read(list_latest_events(client.number, given[LIMIT], types))
+    client, parameters, parts = await call.client(), call.parameters(), call.api.dependencies
+    types = types_of(parameters[TYPES], "?types", parameters.faults)
+    parameters.done()
+    stored = await parts.store.read(list_latest_events(client.number, parameters[LIMIT], types))
     data = await envelopes(parts.store, client, stored)
     if not stored:
         now = parts.clock()

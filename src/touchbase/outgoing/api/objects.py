@@ -1,4 +1,4 @@
-"""What an event is about, and the records of its person, as the API shows them."""
+"""Objects of events, and the records of their person, as the API shows them."""
 
 from __future__ import annotations
 

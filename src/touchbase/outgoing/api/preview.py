@@ -1,4 +1,4 @@
-"""HTTP resource of previews: what would be sent, without sending it."""
+"""HTTP resource of previews: the message of an endpoint, without sending it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
 from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, find_unwritten, outbox_of, sequence_of_id, take_test
 from touchbase.outgoing.api.schemas import WebhookEndpointRequest, WebhookPreviewOut, WebhookPreviewRequest
-from touchbase.outgoing.content import Message
+from touchbase.outgoing.content import OutgoingMessage
 from touchbase.outgoing.hubspot import paths_of
 from touchbase.outgoing.models import EMAIL, HUBSPOT, Endpoint
 
@@ -26,38 +26,38 @@ async def preview(call: Call) -> Response:
     client, now = await call.client(), call.api.dependencies.clock()
     call.parameters().done()
     unwritten = await find_unwritten(call, client)
-    given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, partly, now, unwritten))
-    _check(call, client, given, now, unwritten)
-    endpoint = _previewed(client, given, now)
+    body = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, partly, now, unwritten))
+    _check(call, client, body, now, unwritten)
+    endpoint = _previewed(client, body, now)
     take_test(call, client)
-    sequence = None if given.event is UNSET else sequence_of_id(given.event)
+    sequence = None if body.event is UNSET else sequence_of_id(body.event)
     message = None
-    if given.event is UNSET or sequence is not None:
+    if body.event is UNSET or sequence is not None:
         message = await outbox_of(call).preview(endpoint, client.client_id, sequence)
     if message is None:
-        raise NotFound(f"there is no event {str(given.event)[:40]!r} in the log; ids look like evt_1207")
+        raise NotFound(f"there is no event {str(body.event)[:40]!r} in the log; ids look like evt_1207")
     return Response(body=encode(preview_out(endpoint.kind, message)))
 
 
-def _previewed(client: Client, given: WebhookPreviewRequest, now: Micros) -> Endpoint:
-    """Return the endpoint of a preview. What the kind needs besides is filled in: the URL says nothing of the message."""
-    types = [] if given.type is UNSET else [given.type]
-    to = given.to or (["you@example.com"] if given.kind == EMAIL else [])
-    url = UNSET if given.kind in (EMAIL, HUBSPOT) else "https://example.com"
-    asked = WebhookEndpointRequest(url, given.kind, to, given.template, given.template_subject, given.values, types)
-    return endpoint_from(client, asked, now)
+def _previewed(client: Client, body: WebhookPreviewRequest, now: Micros) -> Endpoint:
+    """Return the endpoint of a preview, with placeholders for the settings that its kind needs."""
+    types = [] if body.type is UNSET else [body.type]
+    to = body.to or (["you@example.com"] if body.kind == EMAIL else [])
+    url = UNSET if body.kind in (EMAIL, HUBSPOT) else "https://example.com"
+    request = WebhookEndpointRequest(url, body.kind, to, body.template, body.template_subject, body.values, types)
+    return endpoint_from(client, request, now)
 
 
-def _check(call: Call, client: Client, given: WebhookPreviewRequest, now: Micros, unwritten: str | None) -> None:
+def _check(call: Call, client: Client, body: WebhookPreviewRequest, now: Micros, unwritten: str | None) -> None:
     try:
-        check_endpoint(call, client, _previewed(client, given, now), unwritten, names_recipients=bool(given.to))
+        check_endpoint(call, client, _previewed(client, body, now), unwritten, names_recipients=bool(body.to))
     except Invalid as error:
         raise Invalid(
             [replace(fault, pointer="/type") if fault.pointer == "/types/0" else fault for fault in error.faults], error.more
         ) from None
 
 
-def preview_out(kind: str, message: Message) -> WebhookPreviewOut:
+def preview_out(kind: str, message: OutgoingMessage) -> WebhookPreviewOut:
     """Return a message as a preview shows it."""
     if kind == HUBSPOT:
         return _write_out(message)
@@ -68,7 +68,7 @@ def preview_out(kind: str, message: Message) -> WebhookPreviewOut:
     return WebhookPreviewOut(kind, message.type, headers, mail.get_content().replace("\r\n", "\n"), message.body.decode())
 
 
-def _write_out(message: Message) -> WebhookPreviewOut:
+def _write_out(message: OutgoingMessage) -> WebhookPreviewOut:
     if message.answer is not None:
         return WebhookPreviewOut(HUBSPOT, message.type, {}, None, not_sent=message.answer.error)
     return WebhookPreviewOut(HUBSPOT, message.type, message.headers, json.decode(message.body), requests=paths_of(message.target))

@@ -56,13 +56,13 @@ HOUR: Micros = 3_600 * SECOND
 TRIES = 5
 
 
-def _event_parameter(given: Any, name: str) -> int | None:
-    text = given.text(name)
+def _event_parameter(parameters: Any, name: str) -> int | None:
+    text = parameters.text(name)
     if text is None:
         return None
-    if (found := sequence_of_id(text)) is None:
-        given.faults.append(Fault(f"?{name}", "choice", "must be the id of an event, such as evt_1207"))
-    return found
+    if (sequence := sequence_of_id(text)) is None:
+        parameters.faults.append(Fault(f"?{name}", "choice", "must be the id of an event, such as evt_1207"))
+    return sequence
 
 
 ENDPOINT = query.integer("endpoint", 1, LARGEST_ID, "The id of an endpoint.", member="endpoint_id")
@@ -74,15 +74,15 @@ OUTCOME = query.choice("outcome", OUTCOMES, "Attempts with this outcome.", membe
 
 async def list_endpoints(call: Call) -> Response:
     """Handle `GET` of a page of endpoints."""
-    client, asked = await call.client(), call.parameters()
-    after = asked.cursor("webhook-endpoints", int)
-    asked.done()
-    found = await call.api.dependencies.store.read(
-        sql_endpoints.list_endpoints(client.number, asked[LIMIT] + 1, call.api.dependencies.clock(), after)
+    client, parameters = await call.client(), call.parameters()
+    after = parameters.cursor("webhook-endpoints", int)
+    parameters.done()
+    endpoints = await call.api.dependencies.store.read(
+        sql_endpoints.list_endpoints(client.number, parameters[LIMIT] + 1, call.api.dependencies.clock(), after)
     )
-    page = found[: asked[LIMIT]]
-    cursor = cursor_text("webhook-endpoints", page[-1][0].id) if len(found) > len(page) else None
-    return Response(body=encode(WebhookEndpointPage([endpoint_out(*each) for each in page], cursor)))
+    page = endpoints[: parameters[LIMIT]]
+    cursor = cursor_text("webhook-endpoints", page[-1][0].id) if len(endpoints) > len(page) else None
+    return Response(body=encode(WebhookEndpointPage([endpoint_out(*endpoint) for endpoint in page], cursor)))
 
 
 async def add_endpoint(call: Call) -> Response:
@@ -90,19 +90,19 @@ async def add_endpoint(call: Call) -> Response:
     client, now, parts = await call.client(), call.api.dependencies.clock(), call.api.dependencies
     call.parameters().done()
     unwritten = await find_unwritten(call, client)
-    given = await call.body(
+    body = await call.body(
         WebhookEndpointRequest, lambda partly: check_endpoint(call, client, endpoint_from(client, partly, now), unwritten)
     )
-    new = endpoint_from(client, given, now)
+    new = endpoint_from(client, body, now)
     check_endpoint(call, client, new, unwritten)
     secret = new_secret() if new.kind == WEBHOOK else None
     new.secrets = new.secrets if secret is None else [Secret(secret)]
 
-    def respond(made: Endpoint) -> Response:
-        location = parts.reached_at(f"{PATH}/{made.id}")
+    def respond(endpoint: Endpoint) -> Response:
+        location = parts.reached_at(f"{PATH}/{endpoint.id}")
         # The secret is shown once: the response stored for retries leaves it out.
-        hidden = encode(endpoint_out(made))
-        return Response(201, encode(endpoint_out(made, secret=secret)), headers=[(b"location", location)], stored_body=hidden)
+        hidden = encode(endpoint_out(endpoint))
+        return Response(201, encode(endpoint_out(endpoint, secret=secret)), headers=[(b"location", location)], stored_body=hidden)
 
     response = await call.write_and_respond(lambda writes: writes.write(sql_endpoints.add_endpoint(new)), respond)
     parts.on_endpoint()
@@ -113,31 +113,31 @@ async def get_endpoint(call: Call) -> Response:
     """Handle `GET` of one endpoint."""
     client, number = await call.client(), call.id("webhook endpoint")
     call.parameters().done()
-    found = await call.api.dependencies.store.read(
+    endpoints = await call.api.dependencies.store.read(
         sql_endpoints.list_endpoints(client.number, 1, call.api.dependencies.clock(), number - 1)
     )
-    if not found or found[0][0].id != number:
+    if not endpoints or endpoints[0][0].id != number:
         raise no_such_endpoint(number)
-    return Response(body=encode(endpoint_out(*found[0])))
+    return Response(body=encode(endpoint_out(*endpoints[0])))
 
 
 async def change_endpoint(call: Call) -> Response:
     """Handle `PATCH` of one endpoint."""
     client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
     call.parameters().done()
-    known = await _find(call, client, number)
+    endpoint = await _find(call, client, number)
 
-    def check(changed: Endpoint, given: WebhookEndpointChange) -> None:
-        check_endpoint(call, client, changed, names_recipients=given.to is not UNSET)
+    def check(changed: Endpoint, body: WebhookEndpointChange) -> None:
+        check_endpoint(call, client, changed, names_recipients=body.to is not UNSET)
 
-    given = await call.body(WebhookEndpointChange, lambda partly: check(changed_endpoint(known, partly, parts.clock()), partly))
+    body = await call.body(WebhookEndpointChange, lambda partly: check(changed_endpoint(endpoint, partly, parts.clock()), partly))
     for _ in range(TRIES):
-        new = changed_endpoint(known, given, parts.clock())
-        check(new, given)
+        new = changed_endpoint(endpoint, body, parts.clock())
+        check(new, body)
         try:
-            changed = await parts.store.write(sql_endpoints.change_endpoint(new, known.version))
+            changed = await parts.store.write(sql_endpoints.change_endpoint(new, endpoint.version))
         except PreconditionFailed:
-            known = await _find(call, client, number)
+            endpoint = await _find(call, client, number)
             continue
         parts.on_endpoint()
         return Response(body=encode(endpoint_out(changed)))
@@ -154,19 +154,19 @@ async def remove_endpoint(call: Call) -> Response:
 
 
 async def _find(call: Call, client: Client, number: int) -> Endpoint:
-    found = await call.api.dependencies.store.read(sql_endpoints.get_endpoint(client.number, number))
-    if found is None:
+    endpoint = await call.api.dependencies.store.read(sql_endpoints.get_endpoint(client.number, number))
+    if endpoint is None:
         raise no_such_endpoint(number)
-    return found
+    return endpoint
 
 
 async def rotate_secret(call: Call) -> Response:
     """Handle `POST` of a new secret."""
     client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
     call.parameters().done()
-    asked = await call.body(WebhookSecretRotation)
+    rotation = await call.body(WebhookSecretRotation)
     secret, now = new_secret(), parts.clock()
-    until = now + asked.overlap_hours * HOUR
+    until = now + rotation.overlap_hours * HOUR
 
     def respond(changed: Endpoint) -> Response:
         hidden = encode(endpoint_out(changed, until=until))
@@ -216,11 +216,11 @@ async def replay(call: Call) -> Response:
     return response
 
 
-def _replay(client: Client, number: int, asked: WebhookReplay, now: Micros) -> Replay:
-    given = {name: value for name, value in structs.asdict(asked).items() if value is not UNSET}
-    if len(given) != 1:
+def _replay(client: Client, number: int, body: WebhookReplay, now: Micros) -> Replay:
+    values = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
+    if len(values) != 1:
         raise Invalid([Fault("", "one_of", "must have exactly one of event, failed_since and missing_since")])
-    [(name, value)] = given.items()
+    [(name, value)] = values.items()
     if name == "event":
         if (sequence := sequence_of_id(value)) is None:
             raise NotFound(f"there is no event {value[:40]!r}; ids look like evt_1207")
@@ -234,12 +234,14 @@ def _replay(client: Client, number: int, asked: WebhookReplay, now: Micros) -> R
 
 async def list_attempts(call: Call) -> Response:
     """Handle `GET` of a page of attempts."""
-    client, asked = await call.client(), call.parameters()
-    before = asked.cursor("webhook-attempts", int)
-    asked.done()
-    found = await call.api.dependencies.store.read(sql_dispatch.list_attempts(client.number, asked[LIMIT] + 1, before, **asked.filters))
-    data = fitting(map(attempt_out, found[: asked[LIMIT]]), call.api.dependencies.limits.page_bytes)
-    cursor = cursor_text("webhook-attempts", found[len(data) - 1].id) if len(found) > len(data) else None
+    client, parameters = await call.client(), call.parameters()
+    before = parameters.cursor("webhook-attempts", int)
+    parameters.done()
+    attempts = await call.api.dependencies.store.read(
+        sql_dispatch.list_attempts(client.number, parameters[LIMIT] + 1, before, **parameters.filters)
+    )
+    data = fitting(map(attempt_out, attempts[: parameters[LIMIT]]), call.api.dependencies.limits.page_bytes)
+    cursor = cursor_text("webhook-attempts", attempts[len(data) - 1].id) if len(attempts) > len(data) else None
     return Response(body=encode({"data": data, "next_cursor": cursor}))
 
 

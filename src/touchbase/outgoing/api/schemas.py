@@ -25,7 +25,7 @@ from touchbase.outgoing.models import (
     STATES,
     Attempt,
     Endpoint,
-    Progress,
+    EndpointProgress,
 )
 from touchbase.records.fields import RecordId
 
@@ -288,7 +288,7 @@ example(
 
 
 def endpoint_out(
-    e: Endpoint, progress: Progress | None = None, secret: str | None = None, until: Micros | None = None
+    e: Endpoint, progress: EndpointProgress | None = None, secret: str | None = None, until: Micros | None = None
 ) -> WebhookEndpointOut:
     """Return an endpoint as shown."""
     times = (to_text(e.state_us), to_text(e.created_us), to_text(e.updated_us))
@@ -301,7 +301,7 @@ def endpoint_out(
     )  # fmt: skip
 
 
-def _progress_out(p: Progress) -> ProgressOut:
+def _progress_out(p: EndpointProgress) -> ProgressOut:
     return ProgressOut(p.waiting, p.failed, _time(p.failing_since_us), _time(p.delivered_us))
 
 
@@ -327,4 +327,4 @@ def attempt_out(a: Attempt) -> WebhookAttemptOut:
     )
 
 
-EVENT_NAMES = [each.value for each in EventType]
+EVENT_NAMES = [event_type.value for event_type in EventType]

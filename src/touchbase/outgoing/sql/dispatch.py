@@ -10,7 +10,7 @@ from touchbase.connections.models import CRM
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
 from touchbase.history.events import CONTACT
 from touchbase.outgoing.commands import Leadership, MailEndpoint, StoreProgress, Trouble, WriteBack
-from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt, Pending, Progress, Served
+from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt, EndpointProgress, Pending, Served
 from touchbase.outgoing.sql.statements import (
     ADVANCE,
     ATTEMPT,
@@ -178,7 +178,7 @@ def read_served(cipher: Cipher, client: int, ids: list[int]) -> Plan[list[Served
     found, width = [], len(ENDPOINT)
     for row in rows:
         endpoint = endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row[:width]))
-        found.append(Served(endpoint, row[width], Progress(*row[width + 1 :]), waiting.get(endpoint.id, [])))
+        found.append(Served(endpoint, row[width], EndpointProgress(*row[width + 1 :]), waiting.get(endpoint.id, [])))
     return found
 
 

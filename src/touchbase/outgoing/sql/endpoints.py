@@ -11,7 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.outgoing.commands import Replay
-from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, Pending, Progress, Secret
+from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, EndpointProgress, Pending, Secret
 from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
 from touchbase.outgoing.sql.statements import (
     DELETE_ATTEMPTS,
@@ -184,7 +184,9 @@ def get_endpoint(cipher: Cipher, client: int, id: int) -> Plan[Endpoint | None]:
 
 
 @query(cipher=True)
-def list_endpoints(cipher: Cipher, client: int, limit: int, at: Micros, after: int | None = None) -> Plan[list[tuple[Endpoint, Progress]]]:
+def list_endpoints(
+    cipher: Cipher, client: int, limit: int, at: Micros, after: int | None = None
+) -> Plan[list[tuple[Endpoint, EndpointProgress]]]:
     """A client's endpoints with their progress, oldest first, after an id.
 
     `at`: Now, for filters on times.
@@ -192,7 +194,7 @@ def list_endpoints(cipher: Cipher, client: int, limit: int, at: Micros, after: i
     sql = f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
     rows = yield Select(sql, (client, after or 0, limit))
     newest = yield from _newest(client)
-    found: list[tuple[Endpoint, Progress]] = []
+    found: list[tuple[Endpoint, EndpointProgress]] = []
     settings: ClientSettings | None = None
     for row in rows:
         endpoint = _decrypted(row, cipher)
@@ -207,5 +209,5 @@ def list_endpoints(cipher: Cipher, client: int, limit: int, at: Micros, after: i
             settings = (yield from settings_of(client)) or ClientSettings()
         conditions = [] if settings is None else filter_conditions(endpoint.filter, settings, at)
         waiting, _ = yield from count_waiting(endpoint.client, endpoint.id, endpoint.types, conditions, position[1], newest)
-        found.append((endpoint, Progress(position[0], position[1], position[2], position[3], waiting, failed)))
+        found.append((endpoint, EndpointProgress(position[0], position[1], position[2], position[3], waiting, failed)))
     return found

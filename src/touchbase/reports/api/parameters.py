@@ -1,4 +1,4 @@
-"""Query parameters of reports, and what they ask for together."""
+"""Query parameters of reports, and the query that they make."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TIMES = (SINCE, UNTIL, TIME_ZONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReportQuery:
     """A report's intervals and groups."""
 
     edges: Sequence[Micros]
@@ -45,48 +45,48 @@ class Asked:
     groups: frozenset[str] = frozenset()
 
 
-def asked_statuses(given: Parameters, now: Micros) -> Asked:
+def asked_statuses(parameters: Parameters, now: Micros) -> ReportQuery:
     """Read the parameters of a report by status; faults are added to `given`."""
-    return _asked(given, now, given[INTERVAL] or WEEK, WEEK, frozenset())
+    return _report_query(parameters, now, parameters[INTERVAL] or WEEK, WEEK, frozenset())
 
 
-def asked_campaigns(given: Parameters, now: Micros) -> Asked:
+def asked_campaigns(parameters: Parameters, now: Micros) -> ReportQuery:
     """Read the parameters of a report by campaign; faults are added to `given`."""
-    names = [each.strip() for each in (given[GROUP_BY] or CAMPAIGN).split(",")]
+    names = [group.strip() for group in (parameters[GROUP_BY] or CAMPAIGN).split(",")]
     if any(name not in _GROUPS for name in names) or len(set(names)) != len(names):
-        given.fault("group_by", "choice", f"must be different ones of {', '.join(_GROUPS)}, separated by commas")
+        parameters.fault("group_by", "choice", f"must be different ones of {', '.join(_GROUPS)}, separated by commas")
     elif len(names) > MOST_GROUPS:
-        given.fault("group_by", "too_many", f"must be at most {MOST_GROUPS}")
+        parameters.fault("group_by", "too_many", f"must be at most {MOST_GROUPS}")
     intervals = [name for name in names if name in INTERVALS]
     if len(intervals) > 1:
-        given.fault("group_by", "choice", f"may have one of {', '.join(INTERVALS)}")
+        parameters.fault("group_by", "choice", f"may have one of {', '.join(INTERVALS)}")
     interval = intervals[0] if intervals else None
-    return _asked(given, now, interval, interval or WEEK, frozenset(names))
+    return _report_query(parameters, now, interval, interval or WEEK, frozenset(names))
 
 
-def _asked(given: Parameters, now: Micros, interval: str | None, length: str, groups: frozenset[str]) -> Asked:
-    zone = given[TIME_ZONE] or UTC
+def _report_query(parameters: Parameters, now: Micros, interval: str | None, length: str, groups: frozenset[str]) -> ReportQuery:
+    zone = parameters[TIME_ZONE] or UTC
     if not is_zone(zone):
-        given.fault("time_zone", "time_zone", f"{zone[:100]!r} is not an IANA time zone; send a name such as Europe/Berlin or UTC")
+        parameters.fault("time_zone", "time_zone", f"{zone[:100]!r} is not an IANA time zone; send a name such as Europe/Berlin or UTC")
         zone = UTC
-    until = min(_time(given, "until", given[UNTIL], zone, now) or now, now)
-    since = _time(given, "since", given[SINCE], zone, now)
+    until = min(_time(parameters, "until", parameters[UNTIL], zone, now) or now, now)
+    since = _time(parameters, "since", parameters[SINCE], zone, now)
     edges: list[Micros] = [until - 1, until]
     try:
         if since is None:
             since = begin_of(until - 1, length, zone, LATEST_COUNT - 1)
         if since >= until:
-            given.fault("since", "range", f"must be before the end of the report, {to_text(until)}")
+            parameters.fault("since", "range", f"must be before the end of the report, {to_text(until)}")
         else:
             edges = [since, until] if interval is None else edges_of(since, until, interval, zone)
     except (ValueError, OverflowError):
-        given.fault("since", "range", "is out of the range of calendars; send a later time")
+        parameters.fault("since", "range", "is out of the range of calendars; send a later time")
     if len(edges) > MOST_INTERVALS + 1:
-        given.fault("since", "too_many", f"gives more than {MOST_INTERVALS} intervals: send a later time or longer intervals")
-    return Asked(edges, zone, interval, groups)
+        parameters.fault("since", "too_many", f"gives more than {MOST_INTERVALS} intervals: send a later time or longer intervals")
+    return ReportQuery(edges, zone, interval, groups)
 
 
-def _time(given: Parameters, name: str, text: str | None, zone: str, now: Micros) -> Micros | None:
+def _time(parameters: Parameters, name: str, text: str | None, zone: str, now: Micros) -> Micros | None:
     if text is None:
         return None
     if (relative := _RELATIVE.fullmatch(text)) is not None:
@@ -98,5 +98,5 @@ def _time(given: Parameters, name: str, text: str | None, zone: str, now: Micros
             return from_datetime(moment.replace(tzinfo=ZoneInfo(zone)))
         return from_text(written.upper())
     except (ValueError, OverflowError):
-        given.fault(name, "time", "must be a time such as 2026-11-20T09:30:00Z, a date such as 2026-11-20, or a length such as 30d")
+        parameters.fault(name, "time", "must be a time such as 2026-11-20T09:30:00Z, a date such as 2026-11-20, or a length such as 30d")
         return None

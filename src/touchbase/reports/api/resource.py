@@ -31,7 +31,7 @@ TAG = Tag("Reports", "Records by status over time; mails, replies, bounces and u
 PATH, ADMIN_PATH = "/public/v2/reports", "/admin/v1/reports"
 
 
-class StatusResource:
+class StatusReports:
     """The handlers of reports by status of one kind of record."""
 
     def __init__(self, kind: int) -> None:
@@ -40,58 +40,58 @@ class StatusResource:
     async def of_client(self, call: Call) -> Response:
         """`GET` of one client's report."""
         client, store = await call.client(), call.api.dependencies.store
-        given = call.parameters()
-        asked = asked_statuses(given, call.api.dependencies.clock())
-        given.done()
-        rows = [status_row(asked, report_status) for report_status in await report_statuses(store, client.number, self._kind, asked.edges)]
-        return Response(body=encode(StatusReport(asked.interval or "", asked.time_zone, rows)))
+        parameters = call.parameters()
+        query = asked_statuses(parameters, call.api.dependencies.clock())
+        parameters.done()
+        rows = [status_row(query, report_status) for report_status in await report_statuses(store, client.number, self._kind, query.edges)]
+        return Response(body=encode(StatusReport(query.interval or "", query.time_zone, rows)))
 
     async def of_all(self, call: Call) -> Response:
         """`GET` of the report of a page of clients."""
         only, store = await call.administrator(), call.api.dependencies.store
-        given = call.parameters()
-        asked = asked_statuses(given, call.api.dependencies.clock())
-        clients, after = await _page(call, given, only)
+        parameters = call.parameters()
+        query = asked_statuses(parameters, call.api.dependencies.clock())
+        clients, after = await _page(call, parameters, only)
         rows: list[StatusRow] = []
         for client in clients:
             rows += [
-                status_row(asked, report_status, client.client_id)
-                for report_status in await report_statuses(store, client.number, self._kind, asked.edges)
+                status_row(query, report_status, client.client_id)
+                for report_status in await report_statuses(store, client.number, self._kind, query.edges)
             ]
-        return Response(body=encode(ClientStatusReport(asked.interval or "", asked.time_zone, rows, after)))
+        return Response(body=encode(ClientStatusReport(query.interval or "", query.time_zone, rows, after)))
 
 
 async def campaigns_of_client(call: Call) -> Response:
     """`GET` of one client's report by campaign."""
     client, store = await call.client(), call.api.dependencies.store
-    given = call.parameters()
-    asked = asked_campaigns(given, now := call.api.dependencies.clock())
-    given.done()
-    found = await report_campaigns(store, client.number, asked.edges, asked.groups, asked.time_zone, now)
-    rows = [campaign_row(asked, each) for each in found]
-    return Response(body=encode(CampaignReport(groups_of(asked), asked.time_zone, rows)))
+    parameters = call.parameters()
+    query = asked_campaigns(parameters, now := call.api.dependencies.clock())
+    parameters.done()
+    campaigns = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
+    rows = [campaign_row(query, row) for row in campaigns]
+    return Response(body=encode(CampaignReport(groups_of(query), query.time_zone, rows)))
 
 
 async def campaigns_of_all(call: Call) -> Response:
     """`GET` of the report by campaign of a page of clients."""
     only, store = await call.administrator(), call.api.dependencies.store
-    given = call.parameters()
-    asked = asked_campaigns(given, now := call.api.dependencies.clock())
-    clients, after = await _page(call, given, only)
+    parameters = call.parameters()
+    query = asked_campaigns(parameters, now := call.api.dependencies.clock())
+    clients, after = await _page(call, parameters, only)
     rows: list[CampaignRow] = []
     for client in clients:
-        found = await report_campaigns(store, client.number, asked.edges, asked.groups, asked.time_zone, now)
-        rows += [campaign_row(asked, each, client.client_id) for each in found]
-    return Response(body=encode(ClientCampaignReport(groups_of(asked), asked.time_zone, rows, after)))
+        campaigns = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
+        rows += [campaign_row(query, row, client.client_id) for row in campaigns]
+    return Response(body=encode(ClientCampaignReport(groups_of(query), query.time_zone, rows, after)))
 
 
-async def _page(call: Call, given: Parameters, only: int | None) -> tuple[Sequence[Client], str | None]:
+async def _page(call: Call, parameters: Parameters, only: int | None) -> tuple[Sequence[Client], str | None]:
     """Return a page of the clients that the administrator may see, and the cursor of the next one."""
-    after = given.cursor("reports", str)
-    given.done()
-    found = await call.api.dependencies.store.read(list_client_page(given[LIMIT] + 1, after, only=only))
-    page = found[: given[LIMIT]]
-    return page, cursor_text("reports", page[-1].client_id) if len(found) > len(page) else None
+    after = parameters.cursor("reports", str)
+    parameters.done()
+    clients = await call.api.dependencies.store.read(list_client_page(parameters[LIMIT] + 1, after, only=only))
+    page = clients[: parameters[LIMIT]]
+    return page, cursor_text("reports", page[-1].client_id) if len(clients) > len(page) else None
 
 
 _STATUS = (
@@ -106,7 +106,7 @@ _CLIENTS = "A page has `limit` clients, each row with its `client_id`. A key of 
 
 
 def _status_routes(many: str, kind: int) -> list[Route]:
-    handlers = StatusResource(kind)
+    handlers = StatusReports(kind)
     return [
         Route(
             "GET", f"{PATH}/{many}/statuses", handlers.of_client, scope=READ, operation_id=f"report_{many}_by_status", tag=TAG,

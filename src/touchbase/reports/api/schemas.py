@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common.timestamps import to_text
 from touchbase.http.schemas import Time, example
-from touchbase.reports.api.parameters import Asked
+from touchbase.reports.api.parameters import ReportQuery
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
 
 ClientId = Annotated[str, Meta(description="The client.")]
@@ -102,19 +102,19 @@ example(
 )
 
 
-def status_row(asked: Asked, row: StatusCounts, client_id: str | UnsetType = UNSET) -> StatusRow:
+def status_row(query: ReportQuery, row: StatusCounts, client_id: str | UnsetType = UNSET) -> StatusRow:
     """Return a row of a report by status."""
-    begin, end = (to_text(asked.edges[row.number + n]) for n in (0, 1))
+    begin, end = (to_text(query.edges[row.number + n]) for n in (0, 1))
     return StatusRow(client_id=client_id, begins_at=begin, ends_at=end, status=row.status, records=row.records, entered=row.entered)
 
 
-def campaign_row(asked: Asked, row: CampaignCounts, client_id: str | UnsetType = UNSET) -> CampaignRow:
+def campaign_row(query: ReportQuery, row: CampaignCounts, client_id: str | UnsetType = UNSET) -> CampaignRow:
     """Return a row of a report by campaign."""
-    begin, end = (to_text(asked.edges[row.number + n]) for n in (0, 1))
-    by_campaign = CAMPAIGN in asked.groups
+    begin, end = (to_text(query.edges[row.number + n]) for n in (0, 1))
+    by_campaign = CAMPAIGN in query.groups
     return CampaignRow(
         client_id=client_id, begins_at=begin, ends_at=end,
-        tool=row.tool or "" if by_campaign or TOOL in asked.groups else UNSET,
+        tool=row.tool or "" if by_campaign or TOOL in query.groups else UNSET,
         campaign=row.campaign if by_campaign else UNSET, campaign_id=row.campaign_id if by_campaign else UNSET,
         mailed=row.mailed, mails=row.mails, replied=row.replied, replies=row.replies, mailed_replied=row.mailed_replied,
         reply_rate=row.reply_rate, bounced=row.bounced, bounces=row.bounces, unsubscribed=row.unsubscribed,
@@ -122,6 +122,6 @@ def campaign_row(asked: Asked, row: CampaignCounts, client_id: str | UnsetType =
     )  # fmt: skip
 
 
-def groups_of(asked: Asked) -> list[str]:
+def groups_of(query: ReportQuery) -> list[str]:
     """Return the groups of a report, in the order of its rows' members."""
-    return [name for name in (TOOL, CAMPAIGN, asked.interval) if name in asked.groups and name is not None]
+    return [name for name in (TOOL, CAMPAIGN, query.interval) if name in query.groups and name is not None]

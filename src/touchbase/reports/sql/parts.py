@@ -13,7 +13,7 @@ from itertools import accumulate
 from touchbase.common.timestamps import DAY, LATEST, SECOND, Micros
 from touchbase.history.status import REPLY
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER, EventRow, Part, PartBuilder, Union, packed, unpacked
+from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER, EventRow, PartBuilder, ReportPart, Union, packed, unpacked
 from touchbase.reports.queries import MOST_ROWS, CountedPart, ReportCampaigns, Reported, ReportTooLarge, Stretch
 from touchbase.reports.spans import Span, spans_of
 from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
@@ -93,7 +93,7 @@ def _versions(client: int, spans: Sequence[Span]) -> Plan[list[int]]:
     return [sums[bisect_left(hours, end)] - sums[bisect_left(hours, begin)] for begin, end in (span.hours for span in spans)]
 
 
-def _known_parts(query: ReportCampaigns, versions: dict[Stretch, int]) -> Plan[dict[Stretch, Part]]:
+def _known_parts(query: ReportCampaigns, versions: dict[Stretch, int]) -> Plan[dict[Stretch, ReportPart]]:
     """Return the parts that need not be counted: those of the query, and stored ones."""
     known = {at: one.part for at, one in query.counted.items() if versions.get(at) == one.version}
     keys = [(query.client, *stretch) for stretch in sorted(versions.keys() - known.keys())]
@@ -104,7 +104,7 @@ def _known_parts(query: ReportCampaigns, versions: dict[Stretch, int]) -> Plan[d
 
 
 def _unite(
-    query: ReportCampaigns, spans: Sequence[Span], known: dict[Stretch, Part], has_deleted: bool
+    query: ReportCampaigns, spans: Sequence[Span], known: dict[Stretch, ReportPart], has_deleted: bool
 ) -> Plan[list[CampaignCounts] | ReportTooLarge]:
     """Return the rows of the report; count what has no stored part."""
     union = Union(query.edges, BY_CAMPAIGN if query.by_campaign else BY_TOOL if query.by_tool else TOGETHER)
@@ -126,7 +126,7 @@ def _unite(
 _EFFECTS = (REPLY, *(effect for effect in COUNTS if effect != REPLY))
 
 
-def _count(client: int, begin: Micros, end: Micros, has_deleted: bool, effects: Sequence[str] = _EFFECTS) -> Plan[Part]:
+def _count(client: int, begin: Micros, end: Micros, has_deleted: bool, effects: Sequence[str] = _EFFECTS) -> Plan[ReportPart]:
     """Count the events of a stretch of time."""
     builder = PartBuilder()
     for effect in effects:
@@ -134,7 +134,7 @@ def _count(client: int, begin: Micros, end: Micros, has_deleted: bool, effects: 
         while at is not None:
             rows, at = yield from _page(client, effect, at, end, has_deleted)
             builder.add(effect, rows)
-    return builder.made()
+    return builder.build()
 
 
 def _page(

@@ -33,7 +33,7 @@ _added, _changed = msgspec.json.Decoder(CustomFieldInput), msgspec.json.Decoder(
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a request does to a record, as that is now."""
+    """Change of a record by a request, in the record's present state."""
 
     change: CustomFieldChange
     shown: CustomField | None = None
@@ -50,31 +50,31 @@ class CustomFieldResource:
     async def add(self, call: Call) -> Response:
         """`POST` of a custom field that the record does not have."""
         client, raw = await call.client(), await call.json()
-        asked = read_struct(raw, _added, CustomFieldInput, lambda partly: None)
+        field_input = read_struct(raw, _added, CustomFieldInput, lambda partly: None)
 
         def step(record: Record) -> _Step:
-            name = asked.field_name.strip()
-            there = next((each for each in _present(record) if each.name == name), None)
+            name = field_input.field_name.strip()
+            there = next((field for field in _present(record) if field.name == name), None)
             if there is not None:
                 raise Conflict(
                     f"this {self._kind.type.name} has the custom field {name!r} already, with id {there.id}; change it with PATCH"
                 )
-            return _Step(CustomFieldChange(asked.field_name, asked.field_value))
+            return _Step(CustomFieldChange(field_input.field_name, field_input.field_value))
 
         return await self._carry_out(call, client, step, self.created)
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of the value of one custom field."""
         client, raw = await call.client(), await call.json()
-        asked = read_struct(raw, _changed, CustomFieldValue, lambda partly: None)
+        field_value = read_struct(raw, _changed, CustomFieldValue, lambda partly: None)
 
         def step(record: Record) -> _Step:
             there = self._field(call, record)
-            if asked.field_name is not UNSET and asked.field_name.strip() != there.name:
+            if field_value.field_name is not UNSET and field_value.field_name.strip() != there.name:
                 raise Invalid(
                     [Fault("/field_name", "fixed", f"is {there.name!r}; to rename it, add a field with the new name and delete this")]
                 )
-            return _Step(CustomFieldChange(there.name, asked.field_value))
+            return _Step(CustomFieldChange(there.name, field_value.field_value))
 
         return await self._carry_out(call, client, step, 200)
 
@@ -90,9 +90,9 @@ class CustomFieldResource:
     def _field(self, call: Call, record: Record) -> CustomField:
         text = call.path("field_id")
         number = record_id(text)
-        for each in _present(record):
-            if each.id == number:
-                return each
+        for field in _present(record):
+            if field.id == number:
+                return field
         raise NotFound(f"{self._kind.type.name} {record.id} has no custom field with id {text[:40]!r}")
 
     async def _carry_out(self, call: Call, client: Client, step: Callable[[Record], _Step], status: int) -> Response:
@@ -107,10 +107,10 @@ class CustomFieldResource:
             nonlocal name
             for _ in range(TRIES):
                 record = await get_record(parts.store, kind.type, client.number, number)
-                made = step(record)
-                name, shown[0] = made.change.field_name.strip(), made.shown
+                result = step(record)
+                name, shown[0] = result.change.field_name.strip(), result.shown
                 try:
-                    changed: Record = await writes.write(self._command(call, client, record, made.change))
+                    changed: Record = await writes.write(self._command(call, client, record, result.change))
                 except PreconditionFailed:
                     continue
                 return changed
@@ -125,9 +125,9 @@ class CustomFieldResource:
 
     def _command(self, call: Call, client: Client, record: Record, change: CustomFieldChange) -> UpdateRecord[Any]:
         at = call.api.dependencies.clock()
-        asked = Change({}, [change], record.updated_us)
+        update = Change({}, [change], record.updated_us)
         try:
-            command: UpdateRecord[Any] = update_command(self._kind.type, client, record.id, asked, at)
+            command: UpdateRecord[Any] = update_command(self._kind.type, client, record.id, update, at)
         except Invalid as invalid:
             raise Invalid(
                 [Fault(f"/{fault.pointer.rpartition('/')[2]}", fault.code, fault.detail) for fault in invalid.faults], invalid.more

@@ -27,8 +27,8 @@ V2: tuple[Parameter[Any], ...] = (FLAT, *NUMBERED)
 
 async def numbered_list(call: Call, kind: ResourceType[Any, Any, Any], client: Client) -> Response:
     """Respond to the `GET` of one of our own lists with a numbered page."""
-    asked = Parameters(call.query, V2)
-    return await _numbered(call, kind, filter_of(kind, asked, V2), asked, [client], client.number)
+    parameters = Parameters(call.query, V2)
+    return await _numbered(call, kind, filter_of(kind, parameters, V2), parameters, [client], client.number)
 
 
 class ListResource:
@@ -46,8 +46,10 @@ class ListResource:
     async def numbered(self, call: Call) -> Response:
         """`GET` of a v2 list."""
         clients, whose = await self._clients(call)
-        asked = Parameters(call.query, V2)
-        return await _numbered(call, self._kind, filter_of(self._kind, asked, V2), asked, clients, whose, everywhere=self._is_everywhere)
+        parameters = Parameters(call.query, V2)
+        return await _numbered(
+            call, self._kind, filter_of(self._kind, parameters, V2), parameters, clients, whose, everywhere=self._is_everywhere
+        )
 
     async def lookup(self, call: Call) -> Response:
         """`GET` of the v1 records with a custom field."""
@@ -57,20 +59,22 @@ class ListResource:
     async def numbered_lookup(self, call: Call) -> Response:
         """`GET` of the v2 records with a custom field."""
         clients, whose = await self._clients(call)
-        asked = Parameters(call.query, (*V2, *LOOKUP))
-        return await _numbered(call, self._kind, lookup_of(self._kind, asked), asked, clients, whose, everywhere=self._is_everywhere)
+        parameters = Parameters(call.query, (*V2, *LOOKUP))
+        return await _numbered(
+            call, self._kind, lookup_of(self._kind, parameters), parameters, clients, whose, everywhere=self._is_everywhere
+        )
 
-    async def one(self, call: Call) -> Response:
+    async def first_match(self, call: Call) -> Response:
         """`GET` of one record of any client."""
         only, kind = await call.administrator(), self._kind
-        asked, number = call.parameters(), call.id(kind.type.name)
-        asked.done()
+        parameters, number = call.parameters(), call.id(kind.type.name)
+        parameters.done()
         store = call.api.dependencies.store
         owner = await store.read(find_owner(kind.type.kind, number)) if only is None else only
         if owner is None:
             raise NotFound(f"there is no {kind.type.name} with id {number}")
         record: Record = await get_record(store, kind.type, owner, number)
-        flat = bool(call.declared) and asked[FLAT]
+        flat = bool(call.declared) and parameters[FLAT]
         return Response(body=encode(record_of_client(kind, await call.api.clients.by_number(owner), record, flat=flat)))
 
     async def _clients(self, call: Call) -> tuple[Sequence[Client], int | None]:
@@ -100,7 +104,7 @@ async def _numbered(
     call: Call,
     kind: ResourceType[Any, Any, Any],
     wanted: RecordFilter,
-    asked: Parameters,
+    parameters: Parameters,
     clients: Sequence[Client],
     whose: int | None,
     *,
@@ -108,15 +112,15 @@ async def _numbered(
 ) -> Response:
     """Respond with a numbered page; `whose` is the number of the only client, None for all."""
     search_for = _search_for(call, wanted, clients)
-    page, size = asked[PAGE_NUMBER], asked[PAGE_SIZE]
+    page, size = parameters[PAGE_NUMBER], parameters[PAGE_SIZE]
     key = (whose, wanted.key, size)
     parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
-    found = await read_page(parts.store, call.api.pages, key, clients, search_for, page, size, page_bytes)
-    results = fitting((_out(kind, *record, flat=asked[FLAT], everywhere=everywhere) for record in found.records), page_bytes)
-    if found.is_cut or len(results) < len(found.records):
+    page_read = await read_page(parts.store, call.api.pages, key, clients, search_for, page, size, page_bytes)
+    results = fitting((_out(kind, *record, flat=parameters[FLAT], everywhere=everywhere) for record in page_read.records), page_bytes)
+    if page_read.is_cut or len(results) < len(page_read.records):
         raise too_many_bytes(page_bytes, size, len(results))
-    pages = max(1, -(-found.count // size))
-    body = {"count": found.count, "total_pages": pages, "current_page": page, "page_size": size, "results": results}
+    pages = max(1, -(-page_read.count // size))
+    body = {"count": page_read.count, "total_pages": pages, "current_page": page, "page_size": size, "results": results}
     return Response(body=encode(body))
 
 

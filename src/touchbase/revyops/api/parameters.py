@@ -23,14 +23,14 @@ LAST_PAGE = 10_000_000
 _OLD = {"deprecated": True}
 PAGE_NUMBER: Parameter[int] = Parameter(
     "page",
-    lambda given, name: given.integer(name, 1, LAST_PAGE) or 1,
+    lambda parameters, name: parameters.integer(name, 1, LAST_PAGE) or 1,
     {"type": "integer", "minimum": 1, "maximum": LAST_PAGE, "default": 1},
     "The number of the page, from 1.",
     more=_OLD,
 )
 PAGE_SIZE: Parameter[int] = Parameter(
     "page_size",
-    lambda given, name: given.integer(name, 1, LONGEST_PAGE) or LONGEST_PAGE,
+    lambda parameters, name: parameters.integer(name, 1, LONGEST_PAGE) or LONGEST_PAGE,
     {"type": "integer", "minimum": 1, "maximum": LONGEST_PAGE, "default": LONGEST_PAGE},
     "Records in a page.",
     more=_OLD,
@@ -66,7 +66,7 @@ _CUSTOM_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {"contact": {}, "company
 
 @dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """What a call asks for: makes the search among the records of each client."""
+    """Filter of a call: makes the search among the records of each client."""
 
     kind: ResourceType[Any, Any, Any]
     parameters: Sequence[tuple[str, str]]
@@ -89,7 +89,7 @@ class RecordFilter:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What identifies the filter."""
+        """Return the filter's identity."""
         return (self.kind.type.name, tuple(self.parameters), tuple(self.custom_fields))
 
     def _as_sent(self, fault: Fault) -> Fault:
@@ -101,28 +101,28 @@ class RecordFilter:
         return Fault(pointer, fault.code, fault.detail)
 
 
-def filter_of(kind: ResourceType[Any, Any, Any], asked: Parameters, declared: Sequence[Parameter[Any]]) -> RecordFilter:
+def filter_of(kind: ResourceType[Any, Any, Any], query: Parameters, declared: Sequence[Parameter[Any]]) -> RecordFilter:
     """Return the filter of a list: its parameters that are not `declared`."""
     names, customs = _SEARCHED_AS[kind.type.name], _CUSTOM_FIELDS[kind.type.name]
     parameters: list[tuple[str, str]] = []
     custom_fields: list[tuple[str, tuple[str, ...], str]] = []
-    for name, value in filters_of(asked, declared):
+    for name, value in filters_of(query, declared):
         if name in customs:
             custom_fields.append((name, customs[name], value))
         else:
             parameters.append((names.get(name, name), value))
-    also = [each.name for each in (*declared, *NAMED_FILTERS[kind.type.name])]
+    also = [name.name for name in (*declared, *NAMED_FILTERS[kind.type.name])]
     pointers = {f"?{ours}": f"?{theirs}" for theirs, ours in names.items()}
-    return RecordFilter(kind, parameters, custom_fields, asked.faults, also, pointers)
+    return RecordFilter(kind, parameters, custom_fields, query.faults, also, pointers)
 
 
-def lookup_of(kind: ResourceType[Any, Any, Any], asked: Parameters) -> RecordFilter:
+def lookup_of(kind: ResourceType[Any, Any, Any], parameters: Parameters) -> RecordFilter:
     """Return the filter of a lookup by a custom field; a missing parameter and an unknown one are faults."""
-    name, value = asked[FIELD_NAME], asked[FIELD_VALUE]
-    known = {fault.pointer for fault in asked.faults}
-    missing = [f"?{each.name}" for each in LOOKUP if asked[each] is None]
-    asked.faults += [Fault(pointer, "required", "must be given") for pointer in missing if pointer not in known]
+    name, value = parameters[FIELD_NAME], parameters[FIELD_VALUE]
+    faulty = {fault.pointer for fault in parameters.faults}
+    missing = [f"?{name.name}" for name in LOOKUP if parameters[name] is None]
+    parameters.faults += [Fault(pointer, "required", "must be given") for pointer in missing if pointer not in faulty]
     if name is not None and len(name) > NAME:
-        asked.faults.append(Fault("?field_name", "too_long", f"may have at most {NAME} characters"))
-    asked.done()
+        parameters.faults.append(Fault("?field_name", "too_long", f"may have at most {NAME} characters"))
+    parameters.done()
     return RecordFilter(kind, (), [(FIELD_VALUE.name, (str(name),), str(value))])

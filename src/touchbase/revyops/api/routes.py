@@ -35,7 +35,7 @@ _route = partial(Route, tag=TAG, deprecated=True)
 
 def _v1_routes(kind: ResourceType[Any, Any, Any], deleted: BinResource) -> list[Route]:
     """Return the v1 routes of one type of record, custom fields aside."""
-    one, many = kind.type.name, kind.type.plural
+    singular, many = kind.type.name, kind.type.plural
     path, by_id = f"/public/{many}", f"/public/{many}/{{id}}"
     handlers, lists = RecordResource(kind), ListResource(kind)
     record = partial(Success, 200, body=kind.response, headers=("ETag", SUPPRESSED, *IGNORED_HEADERS))
@@ -43,14 +43,14 @@ def _v1_routes(kind: ResourceType[Any, Any, Any], deleted: BinResource) -> list[
         _route(
             "GET", path, lists.list, scope=READ, operation_id=f"v1_list_{many}", summary=f"List {many} as an array",
             description=f"The first of the {many} that match all filters, in the order of their creation. {FEW}",
-            query=(*NAMED_FILTERS[one], FILTERS), success=(Success(200, "The records.", kind.response, is_list=True),),
+            query=(*NAMED_FILTERS[singular], FILTERS), success=(Success(200, "The records.", kind.response, is_list=True),),
         ),
         _route(
-            "POST", path, version_1(handlers.create), scope=WRITE, operation_id=f"v1_create_{one}", summary=f"Create a {one}",
+            "POST", path, version_1(handlers.create), scope=WRITE, operation_id=f"v1_create_{singular}", summary=f"Create a {singular}",
             description=f"As `POST {kind.path}`, without parameters.", headers=(PREFER,), body=kind.request, buffered=False,
             success=(
-                Success(201, f"The new {one}.", kind.response, ("Location", "ETag", SUPPRESSED, *IGNORED_HEADERS)),
-                record(f"The {one} that existed, if the client's setting `on_duplicate` says so."),
+                Success(201, f"The new {singular}.", kind.response, ("Location", "ETag", SUPPRESSED, *IGNORED_HEADERS)),
+                record(f"The {singular} that existed, if the client's setting `on_duplicate` says so."),
             ),
         ),
         _route(
@@ -60,67 +60,68 @@ def _v1_routes(kind: ResourceType[Any, Any, Any], deleted: BinResource) -> list[
             query=LOOKUP, success=(Success(200, "The records.", kind.response, is_list=True),),
         ),
         _route(
-            "GET", by_id, version_1(handlers.get), scope=READ, operation_id=f"v1_get_{one}", summary=f"Get one {one}",
+            "GET", by_id, version_1(handlers.get), scope=READ, operation_id=f"v1_get_{singular}", summary=f"Get one {singular}",
             description=f"As `GET {kind.path}/{{id}}`, without parameters.", headers=(IF_NONE_MATCH,),
-            success=(Success(200, f"The {one}.", kind.response, ("ETag",)), NOT_MODIFIED),
+            success=(Success(200, f"The {singular}.", kind.response, ("ETag",)), NOT_MODIFIED),
         ),
         _route(
-            "PATCH", by_id, version_1(handlers.change), scope=WRITE, operation_id=f"v1_update_{one}", summary=f"Update one {one}",
+            "PATCH", by_id, version_1(handlers.change), scope=WRITE, operation_id=f"v1_update_{singular}", summary=f"Update one {singular}",
             description=f"As `PATCH {kind.path}/{{id}}`, without parameters.", headers=(IF_MATCH, PREFER), body=kind.change,
-            success=(record(f"The {one} as it is now."),), problems=(409, 412),
+            success=(record(f"The {singular} as it is now."),), problems=(409, 412),
         ),
         _route(
-            "DELETE", by_id, version_1(deleted.delete), scope=WRITE, operation_id=f"v1_delete_{one}",
-            summary=f"Delete one {one}: move it into the bin",
+            "DELETE", by_id, version_1(deleted.delete), scope=WRITE, operation_id=f"v1_delete_{singular}",
+            summary=f"Delete one {singular}: move it into the bin",
             description=f"As `DELETE {kind.path}/{{id}}`, without parameters: it can be restored.",
-            success=(Success(200, f"The {one} as it was.", kind.response, ("ETag",)),),
+            success=(Success(200, f"The {singular} as it was.", kind.response, ("ETag",)),),
         ),
     ]  # fmt: skip
 
 
 def _custom_field_routes(kind: ResourceType[Any, Any, Any], created: int) -> list[Route]:
     """Return the routes of the custom fields of one type of record."""
-    one, handlers = kind.type.name, CustomFieldResource(kind, created)
+    singular, handlers = kind.type.name, CustomFieldResource(kind, created)
     path = f"/public/{kind.type.plural}/{{id}}/custom-fields"
     field = partial(Success, body=CustomFieldOut)
     return [
         _route(
-            "POST", path, handlers.add, scope=WRITE, operation_id=f"v1_add_{one}_custom_field", summary=f"Add a custom field to one {one}",
+            "POST", path, handlers.add, scope=WRITE, operation_id=f"v1_add_{singular}_custom_field",
+            summary=f"Add a custom field to one {singular}",
             description="409 if the record has a field of this name. `PATCH` of the record sets fields whether they are there or not.",
             body=CustomFieldInput, success=(field(created, "The new field."),),
         ),
         _route(
-            "PATCH", f"{path}/{{field_id}}", handlers.change, scope=WRITE, operation_id=f"v1_update_{one}_custom_field",
-            summary=f"Change a custom field of one {one}",
+            "PATCH", f"{path}/{{field_id}}", handlers.change, scope=WRITE, operation_id=f"v1_update_{singular}_custom_field",
+            summary=f"Change a custom field of one {singular}",
             description="Sets the value. The id is that of the field in the NESTED structure.",
             body=CustomFieldValue, success=(field(200, "The field as it is now."),),
         ),
         _route(
-            "DELETE", f"{path}/{{field_id}}", handlers.remove, scope=WRITE, operation_id=f"v1_remove_{one}_custom_field",
-            summary=f"Remove a custom field from one {one}", description="Responds with the field as it was.",
+            "DELETE", f"{path}/{{field_id}}", handlers.remove, scope=WRITE, operation_id=f"v1_remove_{singular}_custom_field",
+            summary=f"Remove a custom field from one {singular}", description="Responds with the field as it was.",
             success=(field(200, "The field as it was."),),
         ),
     ]  # fmt: skip
 
 
 def _numbered_lookup_route(kind: ResourceType[Any, Any, Any]) -> Route:
-    one, many = kind.type.name, kind.type.plural
+    singular, many = kind.type.name, kind.type.plural
     return _route(
         "GET", f"{kind.path}/lookup-by-custom-field", ListResource(kind).numbered_lookup, scope=READ, operation_id=f"look_up_{many}",
         summary=f"Find {many} by a custom field",
         description=f"The {many} whose custom field has this value, in numbered pages. `GET {kind.path}?cf.NAME=VALUE` does the same with "
         "a cursor.",
-        query=(*V2, *LOOKUP), success=(Success(200, "A page.", NUMBERED_PAGES[one]),),
+        query=(*V2, *LOOKUP), success=(Success(200, "A page.", NUMBERED_PAGES[singular]),),
     )  # fmt: skip
 
 
 def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Route]:
     """Return the routes of the records of all clients, of one type of record and one version."""
-    one, many, is_v1 = kind.type.name, kind.type.plural, not version
+    singular, many, is_v1 = kind.type.name, kind.type.plural, not version
     path, lists = f"/public/{version}{many}-master-list", ListResource(kind, is_everywhere=True)
     named = partial(_route, "GET", scope=ADMIN, of_all_clients=True)
     prefix, query = ("v1_", ()) if is_v1 else ("", V2)
-    body, few = (OF_CLIENT[one], FEW) if is_v1 else (NUMBERED_OF_CLIENTS[one], "In numbered pages.")
+    body, few = (OF_CLIENT[singular], FEW) if is_v1 else (NUMBERED_OF_CLIENTS[singular], "In numbered pages.")
     success = (Success(200, "The records." if is_v1 else "A page.", body, is_list=is_v1),)
     whose = (
         "Each has the `client_id` of its client; a key of one client sees that client only. "
@@ -130,7 +131,7 @@ def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Rout
         named(
             path, lists.list if is_v1 else lists.numbered, operation_id=f"{prefix}list_{many}_of_all",
             summary=f"List the {many} of all clients", description=f"Client by client, in the order of their creation. {few} {whose}",
-            query=(*query, *NAMED_FILTERS[one], FILTERS), success=success,
+            query=(*query, *NAMED_FILTERS[singular], FILTERS), success=success,
         ),
         named(
             f"{path}/lookup-by-custom-field", lists.lookup if is_v1 else lists.numbered_lookup,
@@ -138,9 +139,9 @@ def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Rout
             description=f"The {many} whose custom field has this value. {few} {whose}", query=(*query, *LOOKUP), success=success,
         ),
         named(
-            f"{path}/{{id}}", lists.one, operation_id=f"{prefix}get_{one}_of_any", summary=f"Get one {one} of any client",
+            f"{path}/{{id}}", lists.first_match, operation_id=f"{prefix}get_{singular}_of_any", summary=f"Get one {singular} of any client",
             description="With the `client_id` of its client; a key of one client sees that client only.",
-            query=() if is_v1 else (FLAT,), success=(Success(200, f"The {one}.", OF_CLIENT[one]),),
+            query=() if is_v1 else (FLAT,), success=(Success(200, f"The {singular}.", OF_CLIENT[singular]),),
         ),
     ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_text
 from touchbase.adapters.kit.extract import items, text
@@ -19,19 +19,19 @@ from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time
 from touchbase.history.events import Change, Event
 
-PERSON = Shape(
+PERSON = RecordShape(
     CONTACT, email=("email",), first_name=("first_name", "firstName"), last_name=("last_name", "lastName"), linkedin=(LINKEDIN,),
     employer=("customer_acct_id",), employer_type="account", useful=("phone", "orgname"),
     noise=frozenset({"tag"}),
 )  # fmt: skip
-ACCOUNT = Shape(COMPANY, domain=("url", "account_url", "accountUrl"), company=("name",))
+ACCOUNT = RecordShape(COMPANY, domain=("url", "account_url", "accountUrl"), company=("name",))
 TYPES = {
     "subscribe": CREATED, "contact_add": CREATED, "update": UPDATED, "contact_update": UPDATED, "contact_tag_added": UPDATED,
     "contact_tag_removed": UPDATED, "unsubscribe": UPDATED, "account_add": CREATED, "account_update": UPDATED,
     "contact_delete": DELETED, "account_delete": DELETED,
 }  # fmt: skip
 TAGGINGS = ("contact_tag_added", "contact_tag_removed")
-TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name, linkedin=PERSON.linkedin)
+TAGGED = RecordShape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name, linkedin=PERSON.linkedin)
 _OF_CONTACT = frozenset({"ip4", "orgname", "customer_acct_name"})
 _OF_DEAL = frozenset({"contact_email", "contactid", "stage_title", "stageid", "pipeline_title", "pipelineid"})
 _NOT_THEIRS = frozenset({"event", "event_type", "eventType", "topic", "action"})
@@ -77,7 +77,7 @@ class ActiveCampaign(CrmAdapter):
             return [other_event("ignored" if source or "deal" in body else "unrecognised", source)]
         kind, word, record = (COMPANY, "account", account) if is_account else (CONTACT, "contact", contact)
         own, untold = _own(record.get("fields")), list[Change]()
-        item = Item(
+        item = CrmItem(
             ACCOUNT if is_account else PERSON,
             what,
             word,
@@ -107,7 +107,7 @@ class ActiveCampaign(CrmAdapter):
 def _own(fields: object) -> dict[str, str]:
     """Return the custom fields by name: a contact has an object, an account a list of `{key, value}`."""
     pairs = [(name, value) for name, value in as_dict(fields).items() if not name.isdecimal()]
-    pairs += [(name, one.get("value")) for one in map(as_dict, items(fields)) if (name := text(one.get("key")))]
+    pairs += [(name, field.get("value")) for field in map(as_dict, items(fields)) if (name := text(field.get("key")))]
     return {name: shown for name, value in pairs if name and (shown := _plain(value)) is not None and len(shown) <= _MAX_LENGTH}
 
 

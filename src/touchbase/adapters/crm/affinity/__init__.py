@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_text, status_text
 from touchbase.adapters.kit.extract import dig, first, text
@@ -20,7 +20,7 @@ from touchbase.history.events import Event
 
 PERSON, ORGANIZATION = "person", "organization"
 SHAPES = {
-    PERSON: Shape(
+    PERSON: RecordShape(
         CONTACT,
         email=("primary_email", "emails"),
         first_name=("first_name",),
@@ -29,7 +29,7 @@ SHAPES = {
         employer=("current_organization_ids", "organization_ids"),
         employer_type="organization",
     ),
-    ORGANIZATION: Shape(COMPANY, domain=("domain", "domains"), company=("name",)),
+    ORGANIZATION: RecordShape(COMPANY, domain=("domain", "domains"), company=("name",)),
 }
 ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION, PERSON: PERSON, ORGANIZATION: ORGANIZATION, "company": ORGANIZATION}
 PERSONS_OWN = frozenset({"first_name", "last_name", "primary_email"})
@@ -62,7 +62,7 @@ class Affinity(CrmAdapter):
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the event of a person, an organisation, a list entry or a field value."""
         if (kind := _alone(body)) is not None:
-            item = Item(SHAPES[kind], UPDATED, kind, text(body.get("id")), record=body)
+            item = CrmItem(SHAPES[kind], UPDATED, kind, text(body.get("id")), record=body)
             item.status = self.statuses(webhook, item.shape.kind, kind)
             return item.events()
         source, inner = text(body.get("type")), as_dict(body.get("body"))
@@ -76,7 +76,7 @@ class Affinity(CrmAdapter):
             return [other_event("handshake", source)]
         if word in SHAPES and action in ACTIONS:
             record = as_dict(inner.get("company")) or inner if action == "merged" else inner
-            item = Item(SHAPES[word], ACTIONS[action], word, text(record.get("id")), source, at, record=record)
+            item = CrmItem(SHAPES[word], ACTIONS[action], word, text(record.get("id")), source, at, record=record)
             return _merged(item, inner) if action == "merged" else item.events()
         if word in _AROUND:
             return self._around(source, inner, at, webhook)
@@ -94,7 +94,7 @@ class Affinity(CrmAdapter):
         if source.startswith("field_value."):
             raw = inner.get("value")
             name, value = text(inner.get("field_id")) or "field_id", status_text(raw) or as_text(raw)
-        item = Item(SHAPES[kind], UPDATED, kind, object_id, source, at, record=entity)
+        item = CrmItem(SHAPES[kind], UPDATED, kind, object_id, source, at, record=entity)
         item.status = self.statuses(webhook, item.shape.kind, kind)
         if source.startswith("field_value.") and not gone:
             item.record = with_linkedin(entity, {text(dig(inner, "field", "name")) or "": inner.get("value")})
@@ -119,7 +119,7 @@ def _kind(entity: Body, inner: Body) -> str | None:
     return ENTITY_TYPES.get(text(entity.get("type") if raw is None else raw) or "")
 
 
-def _merged(item: Item, inner: Body) -> list[Event]:
+def _merged(item: CrmItem, inner: Body) -> list[Event]:
     """Return the surviving record, which is in `company`, and the merged one."""
     item.changed = {}
     return item.merged(text(dig(inner, "removed_company", "id")))

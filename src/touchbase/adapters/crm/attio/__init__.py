@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.attio.fetch import FETCHER, is_record, object_of, read_record
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, query_parameter
 from touchbase.adapters.kit.extract import dig, first, objects, text
@@ -24,7 +24,7 @@ from touchbase.history.events import Event
 
 KINDS = {"people": CONTACT, "person": CONTACT, "contact": CONTACT, "companies": COMPANY, "company": COMPANY}
 OBJECTS = {CONTACT: "people", COMPANY: "companies"}
-SHAPES = {CONTACT: Shape(CONTACT), COMPANY: Shape(COMPANY)}
+SHAPES = {CONTACT: RecordShape(CONTACT), COMPANY: RecordShape(COMPANY)}
 ACTIONS = {"record.created": CREATED, "record.updated": UPDATED, "record.deleted": DELETED, "record.merged": UPDATED}
 OTHERS = frozenset(
     {
@@ -56,27 +56,29 @@ class Attio(CrmAdapter):
             return 70
         if "webhook_id" in body and any("event_type" in event for event in objects(body.get("events"))):
             return 100
-        if any(_names_record(one) or _names_other(one) for one in (body, *objects(body.get("events")))):
+        if any(_names_record(record) or _names_other(record) for record in (body, *objects(body.get("events")))):
             return 90
         return 70 if "attio-signature" in webhook.headers or "x-attio-signature" in webhook.headers else 0
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return all events of a webhook. An older form is one event without the list. A body may also be one record."""
-        if (record := next((one for one in (body, as_dict(body.get("record"))) if is_record(one)), None)) is not None:
+        if (record := next((record for record in (body, as_dict(body.get("record"))) if is_record(record)), None)) is not None:
             return self._record(record, webhook)
         listed = body.get("events")
         if not isinstance(listed, list):
-            return self._one(body, webhook, "")
+            return self._events_of(body, webhook, "")
         events: list[Event] = []
         for place, item in enumerate(listed):
-            events += self._one(item, webhook, f":{place}" if place else "") if isinstance(item, dict) else [other_event("unrecognised")]
+            events += (
+                self._events_of(item, webhook, f":{place}" if place else "") if isinstance(item, dict) else [other_event("unrecognised")]
+            )
         return events
 
     def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched person or company."""
         return read_record(body, kind, word, self.statuses(webhook, kind, word), "fetched")
 
-    def _one(self, body: Body, webhook: ParsedWebhook, place: str) -> list[Event]:
+    def _events_of(self, body: Body, webhook: ParsedWebhook, place: str) -> list[Event]:
         source, ids = text(body.get("event_type")), as_dict(body.get("id"))
         object_id, record_id = text(ids.get("object_id")), text(ids.get("record_id"))
         if source is None:
@@ -89,7 +91,7 @@ class Attio(CrmAdapter):
             return [other_event("ignored" if word == IGNORE else "unrecognised", source, object_id, record_id)]
         sent = text(webhook.headers.get("idempotency-key"))
         word = OBJECTS[kind]
-        item = Item(
+        item = CrmItem(
             SHAPES[kind], ACTIONS[source], word, record_id, source, parse_time(body.get("created_at")), sent and sent + place, changed={}
         )
         item.thin = True

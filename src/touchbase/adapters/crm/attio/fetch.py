@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, CrmItem, RecordShape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
@@ -19,21 +19,21 @@ from touchbase.connections.tools import ApiRequest
 from touchbase.history.events import Event
 
 SHAPES = {
-    CONTACT: Shape(
+    CONTACT: RecordShape(
         CONTACT, email=("email_addresses",), first_name=("first_name",), last_name=("last_name",), full_name=("full_name",),
         linkedin=("linkedin",), employer=("company",), employer_type="companies", useful=("job_title",),
     ),
-    COMPANY: Shape(COMPANY, domain=("domains",), company=("name",), useful=("employee_range",)),
+    COMPANY: RecordShape(COMPANY, domain=("domains",), company=("name",), useful=("employee_range",)),
 }  # fmt: skip
 _OBJECTS = ("people", "companies")
 # Email and meeting data that Attio maintains itself is no change of the record.
 _NOT_CHANGES = ("interaction",)
 
 
-def _make(asked: FetchTarget) -> ApiRequest | None:
-    if asked.word not in _OBJECTS:
+def _make(target: FetchTarget) -> ApiRequest | None:
+    if target.word not in _OBJECTS:
         return None
-    return asked.get(build_path("v2", "objects", asked.word, "records", asked.ids[0]), asked.bearer())
+    return target.get(build_path("v2", "objects", target.word, "records", target.ids[0]), target.bearer())
 
 
 FETCHER = ApiFetcher("https://api.attio.com", 1, 300, _make, single_record)
@@ -54,25 +54,27 @@ def read_record(body: Body, kind: str, word: str, statuses: tuple[str, ...], sou
     """Read one record; a status comes with its start time."""
     values = as_dict(body.get("values"))
     times = {name: _since(entries) for name, entries in values.items()}
-    at = max((one for one in (*times.values(), parse_time(body.get("created_at"))) if one is not None), default=None)
+    at = max((time for time in (*times.values(), parse_time(body.get("created_at"))) if time is not None), default=None)
     object_id = text(dig(body, "id", "record_id"))
-    item = Item(SHAPES[kind], UPDATED, word, object_id, source, at, record=dict(_flat(values)), status=statuses)
+    item = CrmItem(SHAPES[kind], UPDATED, word, object_id, source, at, record=dict(_flat(values)), status=statuses)
     item.status_at = {name: times.get(name) for name in statuses}
     return item.events()
 
 
 def _flat(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for name, entries in values.items():
-        one = as_dict(next(iter(as_list(entries)), None))
-        if one.get("attribute_type") == "personal-name":
-            yield from ((part, one.get(part)) for part in ("first_name", "last_name", "full_name"))
-        elif name in ("email_addresses", "domains") or one.get("attribute_type") == "record-reference":
+        entry = as_dict(next(iter(as_list(entries)), None))
+        if entry.get("attribute_type") == "personal-name":
+            yield from ((part, entry.get(part)) for part in ("first_name", "last_name", "full_name"))
+        elif name in ("email_addresses", "domains") or entry.get("attribute_type") == "record-reference":
             yield name, entries
         else:
-            texts = [dig(each, "status", "title") or dig(each, "option", "title") or first(each, "value") for each in as_list(entries)]
+            texts = [dig(entry, "status", "title") or dig(entry, "option", "title") or first(entry, "value") for entry in as_list(entries)]
             yield name, texts if len(texts) > 1 else next(iter(texts), None)
 
 
 def _since(entries: object) -> Micros | None:
-    times = [parse_time(as_dict(one).get("active_from")) for one in as_list(entries) if dig(one, "attribute_type") not in _NOT_CHANGES]
+    times = [
+        parse_time(as_dict(entry).get("active_from")) for entry in as_list(entries) if dig(entry, "attribute_type") not in _NOT_CHANGES
+    ]
     return max((at for at in times if at is not None), default=None)

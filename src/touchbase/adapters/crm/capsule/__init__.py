@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, option_text
 from touchbase.adapters.kit.extract import dig, first, text
@@ -19,11 +19,11 @@ from touchbase.adapters.kit.times import first_time
 from touchbase.history.events import Event
 
 SHAPES = {
-    "person": Shape(
+    "person": RecordShape(
         CONTACT, email=("emailAddresses",), first_name=("firstName",), last_name=("lastName",), linkedin=("websites", LINKEDIN),
         company=("organisation_name",), employer=("organisation",), employer_type="organisation", useful=("jobTitle",),
     ),
-    "organisation": Shape(COMPANY, domain=("own_pages",), company=("name",)),
+    "organisation": RecordShape(COMPANY, domain=("own_pages",), company=("name",)),
 }  # fmt: skip
 _OF_PARTY = frozenset({"emailAddresses", "phoneNumbers", "websites", "addresses"})
 """Fields of every party, even if empty; two of them distinguish it from other records."""
@@ -74,12 +74,12 @@ class Capsule(CrmAdapter):
         # A deleted party has the time of its last change, which is not the time of its deletion.
         at = first_time(record, *_TIMES[what])
         # For social networks this is a user name, not a page of the party.
-        pages = [one for one in as_list(record.get("websites")) if dig(one, "service") in (None, "URL")]
-        custom = {name: dig(one, "value") for one in as_list(record.get("fields")) if (name := text(dig(one, "definition", "name")))}
+        pages = [site for site in as_list(record.get("websites")) if dig(site, "service") in (None, "URL")]
+        custom = {name: dig(field, "value") for field in as_list(record.get("fields")) if (name := text(dig(field, "definition", "name")))}
         properties = {**custom, **record, "own_pages": pages, "organisation_name": dig(record, "organisation", "name")}
         if word == "person":
             properties = with_linkedin(properties)
-        item = Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=properties)
+        item = CrmItem(SHAPES[word], what, word, text(record.get("id")), source, at, record=properties)
         item.status = self.statuses(webhook, item.shape.kind, word)
         events = item.events()
         if what != DELETED and item.object_id is not None:

@@ -22,8 +22,8 @@ from touchbase.adapters.kit.crm import (
     NOT_SENT,
     STATUS_CHANGED,
     UPDATED,
-    Item,
-    Shape,
+    CrmItem,
+    RecordShape,
     other_event,
 )
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
@@ -38,11 +38,11 @@ NOISE = frozenset(
     {"date_updated", "date_created", "updated_by", "updated_by_name", "created_by", "created_by_name", "html_url", "status_type"}
 )
 SHAPES = {
-    "contact": Shape(
+    "contact": RecordShape(
         CONTACT, email=("emails",), full_name=("name", "display_name"), linkedin=("linkedin_url", "urls", LINKEDIN),
         employer=("lead_id",), employer_type="lead", useful=("title",), noise=NOISE,
     ),
-    "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
+    "lead": RecordShape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
 }  # fmt: skip
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
 OLDER = {"create": "created", "update": "updated", "delete": "deleted", "merge": "merged"}
@@ -65,21 +65,21 @@ class Close(CrmAdapter):
         if _alone(body) is not None:
             return 85
         event = _event(body)
-        known = "object_type" in event and "action" in event
-        if known and event is not body and isinstance(body["event"], str):
+        has_marks = "object_type" in event and "action" in event
+        if has_marks and event is not body and isinstance(body["event"], str):
             return 80
-        if known and (text(body.get("subscription_id")) or "").startswith("whsub_"):
+        if has_marks and (text(body.get("subscription_id")) or "").startswith("whsub_"):
             return 100
         if "close-sig-hash" in webhook.headers:
             return 95
-        if known and (text(event.get("id")) or "").startswith("ev_") and ("changed_fields" in event or event is not body):
+        if has_marks and (text(event.get("id")) or "").startswith("ev_") and ("changed_fields" in event or event is not body):
             return 90
-        return 80 if known and ("subscription_id" in body or _is_about_theirs(event)) else 0
+        return 80 if has_marks and ("subscription_id" in body or _is_about_theirs(event)) else 0
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of a webhook's one event."""
         if (kind := _alone(body)) is not None:
-            item = Item(
+            item = CrmItem(
                 SHAPES[kind], UPDATED, kind, text(body.get("id")), None, parse_time(body.get("date_updated")), record=_with_linkedin(body)
             )
             item.status = self.statuses(webhook, item.shape.kind, kind)
@@ -100,7 +100,7 @@ class Close(CrmAdapter):
             return _deal(event, data if staged else {}, source, at).events(webhook)
         if word not in SHAPES or action not in ACTIONS:
             return [other_event("ignored" if source else "unrecognised", source, word, object_id)]
-        item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), _with_linkedin(data or previous))
+        item = CrmItem(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), _with_linkedin(data or previous))
         item.status = self.statuses(webhook, item.shape.kind, word)
         if action == "merged":
             item.object_id, item.changed = text(meta.get("merge_destination_lead_id")) or object_id, {}
@@ -122,7 +122,7 @@ class Close(CrmAdapter):
         if lead is None or new is None:
             return [other_event("unrecognised", source, "lead", lead)]
         changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or NOT_SENT)}
-        item = Item(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
+        item = CrmItem(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
         return [change for change in item.events() if change.event.endswith(STATUS_CHANGED)]
 
 
@@ -180,8 +180,8 @@ def _deal(event: Body, data: Body, source: str | None, at: int | None) -> Deal:
 
 def _key(event: Body) -> str | None:
     """Return the event's id with the time of its last update: Close adds later changes to an event that it has sent."""
-    known, grown = text(event.get("id")), text(event.get("date_updated"))
-    return f"{known}:{grown}" if known and grown else known
+    event_id, grown = text(event.get("id")), text(event.get("date_updated"))
+    return f"{event_id}:{grown}" if event_id and grown else event_id
 
 
 ADAPTER = Close()

@@ -8,14 +8,14 @@ from touchbase.connections.models import Arrival
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
-    at, given = arrival.headers.get("close-sig-timestamp"), arrival.headers.get("close-sig-hash")
-    if at is None or given is None or not is_recent(at, now, past=window_of(arrival)):
+    at, signature = arrival.headers.get("close-sig-timestamp"), arrival.headers.get("close-sig-hash")
+    if at is None or signature is None or not is_recent(at, now, past=window_of(arrival)):
         return False
     try:
         key = bytes.fromhex(secret)
     except ValueError:
         return False
-    return constant_time_equal(given.lower(), hmac_digest(key, at.encode() + arrival.body).hex())
+    return constant_time_equal(signature.lower(), hmac_digest(key, at.encode() + arrival.body).hex())
 
 
 CLOSE = Scheme(

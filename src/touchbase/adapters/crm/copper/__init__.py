@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.copper.fetch import FETCHER, read_record, word_of
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import first, text
@@ -23,7 +23,7 @@ from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
 
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
-_PERSON = Shape(
+_PERSON = RecordShape(
     CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
     linkedin=("socials", LINKEDIN), domain=("websites",), company=("company_name",), employer=("company_id",), employer_type="company",
     useful=("title", "company_name"), noise=NOISE,
@@ -31,7 +31,7 @@ _PERSON = Shape(
 SHAPES = {
     "person": _PERSON,
     "lead": _PERSON,
-    "company": Shape(COMPANY, domain=("email_domain", "websites"), company=("name",), noise=NOISE),
+    "company": RecordShape(COMPANY, domain=("email_domain", "websites"), company=("name",), noise=NOISE),
 }
 EVENTS = {"new": CREATED, "create": CREATED, "update": UPDATED, "delete": DELETED}
 
@@ -67,18 +67,20 @@ class Copper(CrmAdapter):
         word, action = text(body.get("type")) or "", text(body.get("event")) or ""
         source, what = f"{word}.{action}", EVENTS.get(action)
         raw_ids = body.get("ids")
-        ids = [text(one) for one in (raw_ids if isinstance(raw_ids, list) else [raw_ids])] or [None]
+        ids = [text(raw_id) for raw_id in (raw_ids if isinstance(raw_ids, list) else [raw_ids])] or [None]
         if word not in SHAPES or what is None:
-            return [other_event("ignored" if word and action else "unrecognised", source, word or None, one) for one in ids]
+            return [other_event("ignored" if word and action else "unrecognised", source, word or None, object_id) for object_id in ids]
         if body.get("ids") == []:
             return [other_event("ignored", source, word)]
         changed = _changed(as_dict(body.get("updated_attributes")))
         at = parse_time(first(body, "timestamp"))
         events: list[Event] = []
-        for one in ids:
+        for object_id in ids:
             record = {name: pair[0] for name, pair in changed.items()}
             record = with_linkedin_of_fields(record, lambda name: name.startswith("custom_fields."))
-            item = Item(SHAPES[word], what, word, one, source, at, record=record, status=self.statuses(webhook, SHAPES[word].kind, word))
+            item = CrmItem(
+                SHAPES[word], what, word, object_id, source, at, record=record, status=self.statuses(webhook, SHAPES[word].kind, word)
+            )
             item.changed = changed if what == UPDATED else None
             item.thin = not changed
             events += item.events()

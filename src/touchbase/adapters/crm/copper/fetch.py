@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from touchbase.adapters.kit.crm import UPDATED, Item, Shape
+from touchbase.adapters.kit.crm import UPDATED, CrmItem, RecordShape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import text
@@ -22,16 +22,16 @@ _OF_ALL = frozenset({"interaction_count", "assignee_id", "date_created", "custom
 _PLACES = {"person": "people", "lead": "leads", "company": "companies"}
 
 
-def _make(asked: FetchTarget) -> ApiRequest | None:
-    if asked.word not in _PLACES or not all(one.isascii() and one.isdecimal() for one in asked.ids):
+def _make(target: FetchTarget) -> ApiRequest | None:
+    if target.word not in _PLACES or not all(object_id.isascii() and object_id.isdecimal() for object_id in target.ids):
         return None
     headers = {
-        "x-pw-accesstoken": asked.connection.access_token,
+        "x-pw-accesstoken": target.connection.access_token,
         "x-pw-application": "developer_api",
-        "x-pw-useremail": asked.connection.settings.api_user or "",
+        "x-pw-useremail": target.connection.settings.api_user or "",
     }
-    body = {"ids": [int(one) for one in asked.ids], "page_size": len(asked.ids)}
-    return asked.post(f"/developer_api/v1/{_PLACES[asked.word]}/search", headers, body)
+    body = {"ids": [int(object_id) for object_id in target.ids], "page_size": len(target.ids)}
+    return target.post(f"/developer_api/v1/{_PLACES[target.word]}/search", headers, body)
 
 
 FETCHER = ApiFetcher("https://api.copper.com", 100, 60, _make, as_list, needs=("api_user",))
@@ -48,13 +48,13 @@ def word_of(body: Body) -> str | None:
     return "lead" if isinstance(body.get("email"), dict) else None
 
 
-def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:
+def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, RecordShape], source: str | None) -> list[Event]:
     """Read one record; custom fields get the same names as in a webhook, `custom_fields.990`."""
     custom = {f"custom_fields.{text(custom.get('custom_field_definition_id'))}": custom.get("value") for custom in _customs(body)}
     at = parse_time(body.get("date_modified"))
     record = with_linkedin_of_fields({**body, **custom}, lambda name: name.startswith("custom_fields."))
-    return Item(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()
+    return CrmItem(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()
 
 
 def _customs(body: Body) -> list[Body]:
-    return [as_dict(one) for one in as_list(body.get("custom_fields"))]
+    return [as_dict(field) for field in as_list(body.get("custom_fields"))]

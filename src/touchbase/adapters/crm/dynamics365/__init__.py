@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import first, text
@@ -34,7 +34,7 @@ NOISE = frozenset(
 _ACCOUNT = "account id"
 """The property for the id of a contact's or lead's account."""
 _LINKS = ("parentcustomerid", "parentaccountid", "accountid")
-_PERSON = Shape(
+_PERSON = RecordShape(
     CONTACT, email=("emailaddress1", "emailaddress2"), first_name=("firstname",), last_name=("lastname",), full_name=("fullname",),
     linkedin=("msdyncrm_linkedin", "linkedin", "cr_linkedin", LINKEDIN), domain=("websiteurl",), company=("companyname",),
     employer=(_ACCOUNT,), employer_type="account",
@@ -43,7 +43,7 @@ _PERSON = Shape(
 SHAPES = {
     "contact": _PERSON,
     "lead": _PERSON,
-    "account": Shape(
+    "account": RecordShape(
         COMPANY, domain=("websiteurl",), company=("name",), useful=("telephone1", "address1_city", "numberofemployees"), noise=NOISE
     ),
 }
@@ -101,20 +101,20 @@ class Dynamics365(CrmAdapter):
         parameters = _pairs(body.get("InputParameters"))
         targets = _several(parameters.get("Targets"))
         if not targets:
-            return self._one(body, webhook, word, what, as_dict(parameters.get("Target")), parameters)
-        return [event for target in targets for event in self._one(body, webhook, word, what, target, parameters)]
+            return self._events_of(body, webhook, word, what, as_dict(parameters.get("Target")), parameters)
+        return [event for target in targets for event in self._events_of(body, webhook, word, what, target, parameters)]
 
-    def _one(self, body: Body, webhook: ParsedWebhook, word: str, what: str, target: Body, parameters: Body) -> list[Event]:
+    def _events_of(self, body: Body, webhook: ParsedWebhook, word: str, what: str, target: Body, parameters: Body) -> list[Event]:
         source = text(body.get("MessageName") or webhook.headers.get("x-ms-dynamics-request-name")) or ""
         before, after, now = _images(body.get("PreEntityImages")), _images(body.get("PostEntityImages")), _attributes(target)
         if source.lower().startswith("setstate"):
             now = {"statuscode": _scalar(parameters.get("Status")), "statecode": _scalar(parameters.get("State"))}
         # The target has an option's number; the post image, if registered, has its label.
         now |= {name: after[name] for name, value in now.items() if isinstance(value, int) and isinstance(after.get(name), str)}
-        key, object_id = _known(body.get("OperationId")), _known(body.get("PrimaryEntityId"))
-        own_id = object_id or _known(first(target, "Id", "id")) or text(now.get(f"{word}id"))
+        key, object_id = _scalar_text(body.get("OperationId")), _scalar_text(body.get("PrimaryEntityId"))
+        own_id = object_id or _scalar_text(first(target, "Id", "id")) or text(now.get(f"{word}id"))
         at = first_time(body, "OperationCreatedOn") or first_time(now, "modifiedon") or first_time(body, *_OF_GRID)
-        item = Item(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
+        item = CrmItem(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
         item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(webhook, item.shape.kind, word)
         entities = (target, *_entities(body.get("PostEntityImages")), *_entities(body.get("PreEntityImages")))
         item.record = {**item.record, _ACCOUNT: next(filter(None, map(_account_of, entities)), None)}
@@ -135,7 +135,7 @@ class Dynamics365(CrmAdapter):
             return [other_event("ignored", source)]
         statuses = self.statuses(webhook, SHAPES[word].kind, word)
         labels = {name: label for name in statuses if (label := text(first(body, *(form.format(name) for form in _LABELS)))) is not None}
-        item = Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
+        item = CrmItem(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
         item.record = {**item.record, _ACCOUNT: _account_in_row(body)}
         item.status = statuses
         return item.events()
@@ -165,22 +165,22 @@ def _with_linkedin(record: Body, word: str) -> Body:
     return record if word == "account" else with_linkedin(record)
 
 
-def _known(value: object) -> str | None:
+def _scalar_text(value: object) -> str | None:
     """Return an id, or None for the all-zero id."""
-    found = text(value)
-    return None if found == _MACHINES else found
+    string = text(value)
+    return None if string == _MACHINES else string
 
 
 def _several(value: object) -> list[Body]:
     """Return the entities of a collection: messages such as `UpdateMultiple` are about many records."""
-    return [one for one in map(as_dict, as_list(as_dict(value).get("Entities") or value)) if one]
+    return [entry for entry in map(as_dict, as_list(as_dict(value).get("Entities") or value)) if entry]
 
 
 def _pairs(value: object) -> Body:
     """Convert a list of `{key, value}` to an object; return an object unchanged."""
     if isinstance(value, dict):
         return value
-    pairs = ((first(one, "key", "Key"), one.get("value", one.get("Value"))) for one in map(as_dict, as_list(value)))
+    pairs = ((first(pair, "key", "Key"), pair.get("value", pair.get("Value"))) for pair in map(as_dict, as_list(value)))
     return {name: inner for key, inner in pairs if (name := text(key)) is not None}
 
 
@@ -200,7 +200,7 @@ def _account_of(entity: Body) -> str | None:
     """Return the id of the account that an entity links to; a contact's customer may also be a contact."""
     attributes = _pairs(entity.get("Attributes")) or entity
     links = (as_dict(attributes.get(name)) for name in _LINKS)
-    return next((_known(first(link, "Id", "id")) for link in links if link.get("LogicalName") == "account"), None)
+    return next((_scalar_text(first(link, "Id", "id")) for link in links if link.get("LogicalName") == "account"), None)
 
 
 def _account_in_row(row: Body) -> str | None:
@@ -208,8 +208,8 @@ def _account_in_row(row: Body) -> str | None:
     for name in _LINKS:
         kind = first(row, f"_{name}_value@Microsoft.Dynamics.CRM.lookuplogicalname", f"_{name}_type")
         is_account = text(kind) in ("account", "accounts") or (kind is None and name != "parentcustomerid")
-        if is_account and (found := _known(row.get(f"_{name}_value"))) is not None:
-            return found
+        if is_account and (account_id := _scalar_text(row.get(f"_{name}_value"))) is not None:
+            return account_id
     return None
 
 
@@ -231,7 +231,7 @@ def _is_option(value: object) -> bool:
 def _scalar(value: object) -> object:
     """Return a typed value as a scalar. A link rarely has a name; otherwise only its id is known."""
     if isinstance(value, list):
-        return [_scalar(one) for one in value]
+        return [_scalar(item) for item in value]
     if not isinstance(value, dict) or "Value" in value:
         return value["Value"] if isinstance(value, dict) else value
     return text(value.get("Name")) or {"id": value.get("Id")} if "LogicalName" in value else value

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.espocrm.signature import ESPOCRM, key_in, webhook_of
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, email_address, first_of, query_parameter
 from touchbase.adapters.kit.extract import first, text
@@ -30,7 +30,7 @@ NOISE = frozenset(
         "streamUpdatedAt", "emailAddressData", "phoneNumberData", "isFollowed", "followersIds", "followersNames", "versionNumber",
     }
 )  # fmt: skip
-_PERSON = Shape(
+_PERSON = RecordShape(
     CONTACT, email=("emailAddress", "emailAddressData"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
     linkedin=("linkedIn", "cLinkedIn", "linkedinUrl", "cLinkedin", LINKEDIN), domain=("website",), company=("accountName",),
     employer=("accountId", "createdAccountId", "account"), employer_type="Account",
@@ -39,7 +39,7 @@ _PERSON = Shape(
 SHAPES = {
     "Contact": _PERSON,
     "Lead": _PERSON,
-    "Account": Shape(COMPANY, domain=("website",), company=("name",), useful=("phoneNumber", "industry", "type"), noise=NOISE),
+    "Account": RecordShape(COMPANY, domain=("website",), company=("name",), useful=("phoneNumber", "industry", "type"), noise=NOISE),
 }
 ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
 _OWN = frozenset({"modifiedById", "emailAddressData", "emailAddressIsOptedOut", "emailAddressIsInvalid"})
@@ -93,7 +93,7 @@ class EspoCrm(CrmAdapter):
         if word not in SHAPES or what is None:
             return [other_event("ignored" if word else "unrecognised", event or None, word or None, object_id)]
         at = first_time(body, "modifiedAt", *(["createdAt"] if what == CREATED else []))
-        item = Item(SHAPES[word], what, word, object_id, event or None, at)
+        item = CrmItem(SHAPES[word], what, word, object_id, event or None, at)
         item.record = with_linkedin(body) if item.shape is _PERSON else body
         item.status = self.statuses(webhook, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
         if what == UPDATED and action:
@@ -102,7 +102,7 @@ class EspoCrm(CrmAdapter):
         return [*item.events(), *_marked(item, body)]
 
 
-def _marked(item: Item, body: Body) -> list[Event]:
+def _marked(item: CrmItem, body: Body) -> list[Event]:
     """Return the events of the flags of a person's email address; flags of phone numbers and target lists are ignored."""
     if item.shape.kind != CONTACT or item.what == DELETED or item.object_id is None:
         return []

@@ -38,8 +38,8 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
 
 def bound_to(secret: str) -> tuple[str | None, str]:
     """Return the webhook id of a secret written `ID:KEY`, or None, and the key."""
-    found = _BOUND.fullmatch(secret)
-    return (None, secret) if found is None else (found[1], found[2])
+    match = _BOUND.fullmatch(secret)
+    return (None, secret) if match is None else (match[1], match[2])
 
 
 def key_in(secret: str) -> str:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.folk.fetch import FETCHER, read_record
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
@@ -21,12 +21,12 @@ from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
 
 SHAPES = {
-    "person": Shape(
+    "person": RecordShape(
         CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("fullName", "name"),
         linkedin=("linkedinUrl", "urls"), employer=("companies", "company"), employer_type="company",
         useful=("jobTitle",),
     ),
-    "company": Shape(COMPANY, domain=("domain", "urls"), company=("name",), useful=("industry",)),
+    "company": RecordShape(COMPANY, domain=("domain", "urls"), company=("name",), useful=("industry",)),
 }  # fmt: skip
 _OWN = frozenset[str]().union(*(shape.own for shape in SHAPES.values()))
 _CUSTOM = "customFieldValues"
@@ -62,7 +62,7 @@ class Folk(CrmAdapter):
         object_id, what = text(data.get("id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
             return [other_event("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
-        item = Item(
+        item = CrmItem(
             SHAPES[word],
             what,
             word,

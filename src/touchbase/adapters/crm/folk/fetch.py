@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from touchbase.adapters.kit.crm import UPDATED, Item, Shape
+from touchbase.adapters.kit.crm import UPDATED, CrmItem, RecordShape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import text
@@ -20,20 +20,20 @@ from touchbase.history.events import Event
 _PLACES = {"person": "people", "company": "companies"}
 
 
-def _make(asked: FetchTarget) -> ApiRequest | None:
-    if asked.word not in _PLACES:
+def _make(target: FetchTarget) -> ApiRequest | None:
+    if target.word not in _PLACES:
         return None
-    return asked.get(build_path("v1", _PLACES[asked.word], asked.ids[0]), asked.bearer())
+    return target.get(build_path("v1", _PLACES[target.word], target.ids[0]), target.bearer())
 
 
 FETCHER = ApiFetcher("https://api.folk.app", 1, 120, _make, single_record)
 
 
-def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:
+def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, RecordShape], source: str | None) -> list[Event]:
     """Read one record. folk's own records have no time, but some relays add one."""
     groups = as_dict(body.get("customFieldValues"))
     custom: Body = {}
     for _, fields in sorted(groups.items(), reverse=True):
         custom |= {name: value for name, value in as_dict(fields).items() if value is not None}
     at, record = parse_time(body.get("updatedAt")), {**custom, **body}
-    return Item(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()
+    return CrmItem(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.frappe.signature import FRAPPE
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, query_parameter
 from touchbase.adapters.kit.event_name_parser import parse_event_name
@@ -36,7 +36,7 @@ NOISE = frozenset(
 )  # fmt: skip
 _EMPLOYER = "link to the company's id"
 """The property for the name of the company's document."""
-_PERSON = Shape(
+_PERSON = RecordShape(
     CONTACT, email=("email_id", "email", "email_ids"), first_name=("first_name",), last_name=("last_name",),
     full_name=("full_name", "lead_name", "customer_name"), linkedin=(LINKEDIN,), domain=("website",),
     company=("organization_name", "organization", "company_name"), employer=(_EMPLOYER,), employer_type="CRM Organization",
@@ -46,7 +46,7 @@ _PERSON = Shape(
 _CONTACT = replace(_PERSON, noise=NOISE | {"status"})
 _OF_CUSTOMER = replace(_CONTACT, employer_type="Customer")
 _LEAD_OF_CUSTOMER = replace(_PERSON, employer_type="Customer")
-_COMPANY = Shape(
+_COMPANY = RecordShape(
     COMPANY, domain=("website", "domain"), company=("organization_name", "customer_name", "company_name"), useful=None, noise=NOISE
 )
 SHAPES = {
@@ -91,7 +91,7 @@ class Frappe(CrmAdapter):
             return [other_event("ignored" if word else "unrecognised", event or None, word, name)]
         shape = _shape(word, document)
         what = EVENTS.get(action) or parse_event_name({"event": action}) or _what(document)
-        item = Item(shape, what, word, _id(shape, name, document), event or None, first_time(document, *_TIMES[what]))
+        item = CrmItem(shape, what, word, _id(shape, name, document), event or None, first_time(document, *_TIMES[what]))
         item.record = _person(shape, document) if shape.kind == CONTACT else document
         item.status = self.statuses(webhook, shape.kind, word)
         item.nulls_clear = True
@@ -103,7 +103,7 @@ def _document(body: Body) -> Body:
     return next((inner for name in _AROUND if "doctype" in (inner := as_dict(body.get(name)))), body) if "doctype" not in body else body
 
 
-def _shape(word: str, document: Body) -> Shape:
+def _shape(word: str, document: Body) -> RecordShape:
     """Return the shape of a document: a customer may be a person, and people may belong to a customer."""
     if word == "Customer" and document.get("customer_type") == "Individual":
         return _CONTACT
@@ -114,25 +114,25 @@ def _shape(word: str, document: Body) -> Shape:
 
 def _customer(document: Body) -> str | None:
     """Return the customer of a person: a lead's own, or the one among a contact's links."""
-    linked = [one.get("link_name") for one in map(as_dict, as_list(document.get("links"))) if one.get("link_doctype") == "Customer"]
+    linked = [link.get("link_name") for link in map(as_dict, as_list(document.get("links"))) if link.get("link_doctype") == "Customer"]
     return text(first(document, "customer")) or (text(linked[0]) if len(linked) == 1 else None)
 
 
-def _person(shape: Shape, document: Body) -> Body:
+def _person(shape: RecordShape, document: Body) -> Body:
     """Return a person's document with the link to its company, and its addresses in the form of other CRMs."""
     rows = map(as_dict, as_list(document.get("email_ids")))
     mails = [{"email": row.get("email_id"), "is_primary": row.get("is_primary")} for row in rows]
     return {**with_linkedin(document), "email_ids": mails, _EMPLOYER: _employer(shape, document)}
 
 
-def _employer(shape: Shape, document: Body) -> str | None:
+def _employer(shape: RecordShape, document: Body) -> str | None:
     """Return the name of the company's document, which is the company's name."""
     if shape.employer_type == "Customer":
         return _customer(document)
     return text(first(document, "organization", "organization_name", "company_name"))
 
 
-def _id(shape: Shape, name: str | None, document: Body) -> str | None:
+def _id(shape: RecordShape, name: str | None, document: Body) -> str | None:
     created = parse_time(document.get("creation")) if shape.kind == CONTACT else None
     return name if name is None or created is None else f"{name} of {to_text(created)}"
 

@@ -32,7 +32,7 @@ from touchbase.adapters.crm.generic.shapes import (
 )  # fmt: skip
 from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item, other_event
+from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, CrmItem, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import email_address, first_of, host, query_parameter
 from touchbase.adapters.kit.extract import first, text
@@ -43,7 +43,7 @@ from touchbase.history.events import Event
 
 
 class Subject(NamedTuple):
-    """What one body is about: the record and what happened to it."""
+    """Subject of one body: the record and its change."""
 
     body: Body
     record: Body
@@ -68,10 +68,10 @@ class Generic(CrmAdapter):
         """Return a low confidence, so that a tool's own adapter wins; 0 if nothing can be read."""
         if webhook.settings.fields:
             return 0 if read_mapped(body, webhook)[0].event == "unrecognised" else 60
-        found = _subjects(body, webhook)
-        if not found:
+        subjects = _subjects(body, webhook)
+        if not subjects:
             return 5 if _of_no_person(body, webhook) else 0
-        return 20 if found[0].source else 10
+        return 20 if subjects[0].source else 10
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the event of the body, or nothing; by the client's field map, if there is one."""
@@ -85,12 +85,12 @@ class Generic(CrmAdapter):
         events = super().translate(webhook)
         return events if webhook.settings.fields else [event for event in events if event.source_event or event.event != "unrecognised"]
 
-    def _item(self, subject: Subject, webhook: ParsedWebhook) -> Item:
+    def _item(self, subject: Subject, webhook: ParsedWebhook) -> CrmItem:
         body, record, kind = subject.body, subject.record, subject.kind
         # Next to the record `created_at` is the event's time, inside the record it is the record's.
         of_record = [key for key in TIME_KEYS if subject.what == CREATED or key not in CREATION_KEYS]
         at = first_time(body, *TIME_KEYS) or (first_time(record, *of_record) if record is not body else None)
-        item = Item(
+        item = CrmItem(
             SHAPES[kind], subject.what, subject.object_type, subject.object_id, subject.source, at, restored=RESTORED in subject.words
         )
         item.record = with_company(with_linkedin(record)) if kind == CONTACT else dict(record)
@@ -104,17 +104,17 @@ class Generic(CrmAdapter):
 
 
 def _subjects(body: Body, webhook: ParsedWebhook) -> list[Subject]:
-    """Return what a body's records are about. Cached, because `recognise` and `read` both need it."""
-    known = webhook.found.get(id(body))
-    if known is None:
-        found = [subject for subject in map(_subject_of, bodies(usual(body)), repeat(webhook)) if subject is not None]
+    """Return the subjects of a body's records. Cached, because `recognise` and `read` both need them."""
+    cached = webhook.subjects.get(id(body))
+    if cached is None:
+        subjects = [subject for subject in map(_subject_of, bodies(usual(body)), repeat(webhook)) if subject is not None]
         # The body is stored with the result, so that no other body gets the same id.
-        known = webhook.found[id(body)] = (body, found)
-    return known[1]
+        cached = webhook.subjects[id(body)] = (body, subjects)
+    return cached[1]
 
 
 def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
-    """Return what a body is about, if it is unambiguous: all that recognition needs."""
+    """Return the subject of a body, if it is unambiguous: all that recognition needs."""
     source = _event_name(body, webhook)
     word = text(first(body, *OBJECT_KEYS))
     named = naming_of(source, word)
@@ -123,7 +123,7 @@ def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
     record, key = record_of(body, named.kind)
     what, of_object = named.what, named.of_object if word else words_of(key)
     kind = named.kind or noun_in(of_object)
-    known = first_of(record, MAIL_KEYS, email_address) is not None
+    has_address = first_of(record, MAIL_KEYS, email_address) is not None
     # A contact's `company_id` is not its own id, nor a company's `contact_id`; next to the event's name, `id` may be the event's.
     own_ids = named.own_ids[kind or CONTACT]
     object_id = text(
@@ -134,10 +134,10 @@ def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
         or (body.get("id") if noun_in(named.of_object) else None)
     )
     if what is None or kind is None:
-        if not known or (source is not None and what is None and kind is None):
+        if not has_address or (source is not None and what is None and kind is None):
             return None
         what, kind = what or UPDATED, kind or CONTACT
-    elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
+    elif object_id is None and not has_address and first_of(record, HOST_KEYS, host) is None:
         return None
     return Subject(body, record, what, kind, word_of(kind, (*named.words, *of_object)), object_id, source, named.words)
 

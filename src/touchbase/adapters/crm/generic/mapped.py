@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
 from touchbase.adapters.kit.crm_values import at_path, query_parameter
 from touchbase.adapters.kit.extract import text
@@ -13,7 +13,7 @@ from touchbase.connections.models import IGNORE
 from touchbase.history.events import Event
 
 SHAPES = {
-    CONTACT: Shape(
+    CONTACT: RecordShape(
         CONTACT,
         email=("email",),
         first_name=("first_name",),
@@ -22,7 +22,7 @@ SHAPES = {
         linkedin=("linkedin_url",),
         domain=("domain",),
     ),
-    COMPANY: Shape(COMPANY, domain=("domain",), company=("name",)),
+    COMPANY: RecordShape(COMPANY, domain=("domain",), company=("name",)),
 }
 
 
@@ -38,7 +38,7 @@ def read_mapped(body: Body, webhook: ParsedWebhook) -> list[Event]:
         return [other_event("ignored", source, word, object_id)]
     if kind not in SHAPES:
         kind = COMPANY if text(mapped.get("domain")) and not text(mapped.get("email")) else CONTACT
-    item = Item(
+    item = CrmItem(
         SHAPES[kind], verb_in(words) or UPDATED, word or kind, object_id, source, parse_time(mapped.get("occurred_at")), record=mapped
     )
     item.status = ("status",) if "status" in mapped else ()

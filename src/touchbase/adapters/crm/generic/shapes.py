@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, RecordShape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.extract import first, items, text
 from touchbase.adapters.kit.linkedin import LINKEDIN
@@ -90,7 +90,7 @@ NEW_STATUS_KEYS = {"status": ("new_status", "newStatus", "status"), "stage": ("n
 """Keys of the new status, by the word for it in the event name; they may be outside the record."""
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
-    CONTACT: Shape(
+    CONTACT: RecordShape(
         CONTACT, email=MAIL_KEYS, first_name=("first_name", "firstName", "firstname", "FirstName", "given_name"),
         last_name=("last_name", "lastName", "lastname", "LastName", "family_name"),
         full_name=("full_name", "fullName", "name", "Name"),
@@ -98,7 +98,7 @@ SHAPES = {
         company=("company_name", "companyName", "company"), employer=COMPANY_KEYS, employer_type=COMPANY,
         useful=("title", "job_title", "jobTitle", "phone"),
     ),
-    COMPANY: Shape(COMPANY, domain=HOST_KEYS, company=("name", "company_name", "companyName", "Name"), useful=("industry", "phone")),
+    COMPANY: RecordShape(COMPANY, domain=HOST_KEYS, company=("name", "company_name", "companyName", "Name"), useful=("industry", "phone")),
 }  # fmt: skip
 
 
@@ -116,9 +116,9 @@ def usual(body: Body) -> Body:
             usual.setdefault(name[:1].lower() + name[1:], value)
         if "." not in name and "__" not in name:
             continue
-        first, _, rest = name.replace("__", ".", 1).partition(".")
-        if rest and first in RECORD_KEYS and isinstance(below := usual.setdefault(first, {}), dict):
-            below[rest] = value
+        first, _, remainder = name.replace("__", ".", 1).partition(".")
+        if remainder and first in RECORD_KEYS and isinstance(below := usual.setdefault(first, {}), dict):
+            below[remainder] = value
     return usual | body
 
 
@@ -126,11 +126,11 @@ def with_company(record: Body) -> Body:
     """Return a contact's record with its company's id, if the id is stored in the company property."""
     for name in _COMPANIES:
         value = record.get(name)
-        found = _id_of_company(value)
-        if found is not None and first(record, *COMPANY_KEYS) is None:
+        company_id = _id_of_company(value)
+        if company_id is not None and first(record, *COMPANY_KEYS) is None:
             # A value that is an id is no name.
-            rest = record if isinstance(value, dict) else {key: other for key, other in record.items() if key != name}
-            return {**rest, COMPANY_KEYS[0]: found}
+            fields = record if isinstance(value, dict) else {key: member for key, member in record.items() if key != name}
+            return {**fields, COMPANY_KEYS[0]: company_id}
     return record
 
 

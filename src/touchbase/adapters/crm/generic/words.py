@@ -1,4 +1,4 @@
-"""Classification of event and object names by their words: what happened, and to which kind of record."""
+"""Classification of event and object names by their words: kind of change and kind of record."""
 
 from __future__ import annotations
 

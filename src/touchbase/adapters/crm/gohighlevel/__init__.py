@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.gohighlevel.signature import SIGNED
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, linkedin_from
 from touchbase.adapters.kit.deals import Deal
@@ -23,13 +23,13 @@ from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.history.events import Event
 
-PERSON = Shape(
+PERSON = RecordShape(
     CONTACT, email=("email",), first_name=("firstName", "first_name"), last_name=("lastName", "last_name"),
     full_name=("name", "full_name", "fullName"), linkedin=(LINKEDIN,), domain=("website",), company=("companyName", "company_name"),
     employer=("businessId",), employer_type="business",
     useful=("phone", "companyName", "company_name", "city", "state", "country", "source", "website"),
 )  # fmt: skip
-BUSINESS = Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("phone", "city", "state", "country", "industry"))
+BUSINESS = RecordShape(COMPANY, domain=("website", "domain"), company=("name",), useful=("phone", "city", "state", "country", "industry"))
 TYPES = {
     "ContactCreate": CREATED, "ContactUpdate": UPDATED, "ContactDelete": DELETED, "ContactTagUpdate": UPDATED, "ContactDndUpdate": UPDATED,
 }  # fmt: skip
@@ -95,7 +95,7 @@ class GoHighLevel(CrmAdapter):
         if "locationId" not in body and not _OF_WORKFLOW.isdisjoint(body) and not _is_of_an_app(body):
             mapped = as_dict(body.get("customData"))
             number = text(first(body, "contact_id", "contactId") or first(mapped, "contact_id", "contactId", "contactID"))
-            return Item(PERSON, UPDATED, "contact", number, "workflow", at, key, _flat({**mapped, **body}), status=status).events()
+            return CrmItem(PERSON, UPDATED, "contact", number, "workflow", at, key, _flat({**mapped, **body}), status=status).events()
         record = next((inner for name in WRAPPERS if _is_record(inner := as_dict(body.get(name)))), body)
         object_id = text(first(record, "id", "contactId", "contact_id") or first(body, "contactId", "contact_id", "id"))
         if source in RECORDS:
@@ -107,14 +107,14 @@ class GoHighLevel(CrmAdapter):
             # A contact in the API's format, posted by a relay, or a form submission.
             at = at or first_time(body, "dateUpdated", "createdAt")
             number = text(body.get("contactId")) if _is_form(body) else object_id
-            return Item(PERSON, UPDATED, "contact", number, None, at, key, _flat(_filled_in(body)), status=status).events()
+            return CrmItem(PERSON, UPDATED, "contact", number, None, at, key, _flat(_filled_in(body)), status=status).events()
         what = TYPES.get(source or "") or MADE_UP.get(source or "")
         if what is None:
             return [other_event("ignored", source, None, text(first(body, "id", "_id")))]
         if what != DELETED:
             # Older deliveries have no event time, but the contact has creation and change times.
             at = at or parse_time(record.get("dateAdded" if what == CREATED else "dateUpdated"))
-        item = Item(PERSON, what, "contact", object_id, source, at, key, _flat(record), status=status)
+        item = CrmItem(PERSON, what, "contact", object_id, source, at, key, _flat(record), status=status)
         if source == "ContactTagUpdate":
             tags = first(record, "tags") or body.get("tags")
             item.changed = {"tags": (tags.split(",") if isinstance(tags, str) else tags, NOT_SENT)}
@@ -129,15 +129,15 @@ class GoHighLevel(CrmAdapter):
             return [other_event("ignored", source, named or None, object_id)]
         record = _properties(body.get("properties"))
         status = self.statuses(webhook, COMPANY, "business")
-        return Item(BUSINESS, RECORDS[source], "business", object_id, source, at, key, record, status=status).events()
+        return CrmItem(BUSINESS, RECORDS[source], "business", object_id, source, at, key, record, status=status).events()
 
 
 def _name(body: Body) -> str | None:
     """Return the event name: under `type`, in custom posts also under `event`, in the vendor's spelling."""
-    named, other = text(body.get("type")), text(body.get("event")) or ""
+    named, event_name = text(body.get("type")), text(body.get("event")) or ""
     if named is not None:
         return named
-    return other if other in NAMES or ("locationId" in body and _VENDORS.fullmatch(other)) else None
+    return event_name if event_name in NAMES or ("locationId" in body and _VENDORS.fullmatch(event_name)) else None
 
 
 def _is_below(body: Body, source: str | None) -> bool:
@@ -185,13 +185,13 @@ def _is_record(inner: Body) -> bool:
 def _flat(body: Body) -> Body:
     """Return the contact with its custom fields, a list of ids and values, as properties."""
     values = {
-        name: first(one, *_VALUES)
-        for one in map(as_dict, as_list(first(body, "customFields", "customField")))
-        if (name := text(first(one, *_FIELDS)))
+        name: first(field, *_VALUES)
+        for field in map(as_dict, as_list(first(body, "customFields", "customField")))
+        if (name := text(first(field, *_FIELDS)))
     }
     # A field's id does not say LinkedIn, but its value may.
-    found = next(filter(None, (linkedin_from(value) for value in values.values() if isinstance(value, str))), None)
-    return with_linkedin({**values, **body}, {LINKEDIN: found})
+    profile = next(filter(None, (linkedin_from(value) for value in values.values() if isinstance(value, str))), None)
+    return with_linkedin({**values, **body}, {LINKEDIN: profile})
 
 
 def _properties(value: object) -> Body:
@@ -199,9 +199,9 @@ def _properties(value: object) -> Body:
     if isinstance(value, dict):
         return value
     record: Body = {}
-    for one in map(as_dict, as_list(value)):
-        if (name := text(one.get("key"))) is not None:
-            record[name.rpartition(".")[2]] = next((inner for key, inner in one.items() if key.startswith("value")), None)
+    for field in map(as_dict, as_list(value)):
+        if (name := text(field.get("key"))) is not None:
+            record[name.rpartition(".")[2]] = next((inner for key, inner in field.items() if key.startswith("value")), None)
     return record
 
 

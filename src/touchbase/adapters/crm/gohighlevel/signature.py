@@ -31,15 +31,15 @@ def _locations(arrival: Arrival) -> set[str | None]:
     """Return the locations at the top level of a body, or of each object in a list; None stands for a missing one."""
     webhook = parsed_webhook(arrival)
     items = [] if webhook is None else webhook.data if isinstance(webhook.data, list) else [webhook.data]
-    return {found for item in items for found in _named(item)}
+    return {location for item in items for location in _named(item)}
 
 
 def _named(item: object) -> set[str | None]:
     if not isinstance(item, dict):
         return {None}
     location = item.get("location")
-    given = [item.get("locationId"), item.get("location_id"), location.get("id") if isinstance(location, dict) else None]
-    return {text(one) for one in given if one is not None} or {None}
+    ids = [item.get("locationId"), item.get("location_id"), location.get("id") if isinstance(location, dict) else None]
+    return {text(location_id) for location_id in ids if location_id is not None} or {None}
 
 
 SIGNED = (_bound(ed25519_body("x-ghl-signature")), _bound(rsa_body("x-wh-signature")))

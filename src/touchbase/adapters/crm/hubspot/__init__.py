@@ -17,7 +17,7 @@ from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_ob
 from touchbase.adapters.crm.hubspot.signature import HUBSPOT
 from touchbase.adapters.crm.hubspot.written import is_own_write, without
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_list, email_address
 from touchbase.adapters.kit.extract import first, text
@@ -30,12 +30,12 @@ KINDS = {"contact": CONTACT, CONTACT_ID: CONTACT, "company": COMPANY, COMPANY_ID
 NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "createdate", "hs_all_owner_ids"})
 # A change of `website` alone does not change the company's identity, so only `domain` is used here.
 SHAPES = {
-    CONTACT: Shape(
+    CONTACT: RecordShape(
         CONTACT, email=("email",), first_name=("firstname",), last_name=("lastname",),
         linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
         employer=("associatedcompanyid", "company_id"), employer_type=COMPANY, noise=NOISE,
     ),
-    COMPANY: Shape(COMPANY, domain=("domain",), company=("name",), noise=NOISE),
+    COMPANY: RecordShape(COMPANY, domain=("domain",), company=("name",), noise=NOISE),
 }  # fmt: skip
 
 _OWN_KIND = re.compile(r"\d+-\d+", re.ASCII)
@@ -74,8 +74,8 @@ class HubSpot(CrmAdapter):
         if source is None:
             body = member_of_list(body) or body
             # A hand-written workflow body is only known by HubSpot's signature; then an email address identifies the contact.
-            known = is_object(body) or email_address(body.get("email"))
-            return read_object(body, partial(self._statuses_of_snapshot, webhook)) if known else [other_event("unrecognised")]
+            is_readable = is_object(body) or email_address(body.get("email"))
+            return read_object(body, partial(self._statuses_of_snapshot, webhook)) if is_readable else [other_event("unrecognised")]
         word, _, action = source.partition(".")
         if word == "object":
             word = text(first(body, "objectTypeId", "fromObjectTypeId")) or ""
@@ -88,7 +88,7 @@ class HubSpot(CrmAdapter):
         if kind not in SHAPES:
             return [other_event("ignored", source, word, object_id)]
         # Custom objects have ids of their own.
-        item = Item(
+        item = CrmItem(
             SHAPES[kind], UPDATED, kind if word in KINDS else word, object_id, source, parse_time(body.get("occurredAt")), _key(body)
         )
         item.status = self.statuses(webhook, kind, word)
@@ -110,10 +110,10 @@ class HubSpot(CrmAdapter):
 
     def _statuses_of_snapshot(self, webhook: ParsedWebhook, kind: str, word: str | None) -> tuple[str, ...]:
         """Return the status properties to read from a whole record, which does not say who set them."""
-        found, written = self.statuses(webhook, kind, word), webhook.settings.written_property
-        return found if written is None or kind != CONTACT else without(found, written)
+        statuses, written = self.statuses(webhook, kind, word), webhook.settings.written_property
+        return statuses if written is None or kind != CONTACT else without(statuses, written)
 
-    def _property_events(self, item: Item, action: str, body: Body) -> list[Event]:
+    def _property_events(self, item: CrmItem, action: str, body: Body) -> list[Event]:
         if action == "propertyChange":
             name = text(body.get("propertyName"))
             if name is None:
@@ -134,7 +134,7 @@ class HubSpot(CrmAdapter):
 
 
 def _known_properties(body: Body) -> dict[str, object]:
-    """Return what an event contains of its record: the changed property, and properties added by a relay."""
+    """Return the properties in an event: the changed one, and those added by a relay."""
     name = text(body.get("propertyName"))
     return with_linkedin(properties_of(body) | ({} if name is None else {name: body.get("propertyValue")}))
 
@@ -148,21 +148,21 @@ def _key(body: Body) -> str | None:
     return event if portal is None else f"{portal}:{event}"
 
 
-def _association(item: Item, body: Body) -> list[Event]:
+def _association(item: CrmItem, body: Body) -> list[Event]:
     """Return the link between a contact and a company, which is sent from both sides; other links are ignored."""
     source, _, target = (text(body.get("associationType")) or "").partition("_TO_")
-    other = KINDS.get(text(body.get("toObjectTypeId")) or "") or KINDS.get(target.lower().removesuffix("_unlabeled"))
-    if other is None or other == item.shape.kind or (source and source.lower() != item.shape.kind):
+    linked_kind = KINDS.get(text(body.get("toObjectTypeId")) or "") or KINDS.get(target.lower().removesuffix("_unlabeled"))
+    if linked_kind is None or linked_kind == item.shape.kind or (source and source.lower() != item.shape.kind):
         return [other_event("ignored", item.source_event, item.object_type, item.object_id)]
     linked = body.get("toObjectId")
     removed = body.get("associationRemoved") in (True, "true")
-    item.changed = {f"{other}_id": (None, linked) if removed else (linked, NOT_SENT)}
-    item.record = {} if removed else {f"{other}_id": linked}
+    item.changed = {f"{linked_kind}_id": (None, linked) if removed else (linked, NOT_SENT)}
+    item.record = {} if removed else {f"{linked_kind}_id": linked}
     item.object_id = item.object_id or text(body.get("fromObjectId"))
     return item.events()
 
 
-def _merge(item: Item, body: Body) -> list[Event]:
+def _merge(item: CrmItem, body: Body) -> list[Event]:
     """Return the surviving record, which may be a new one, and every record merged into it."""
     primary = text(body.get("primaryObjectId"))
     item.object_id, item.changed, item.thin = text(body.get("newObjectId")) or primary or item.object_id, {}, True

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from touchbase.adapters.crm.hubspot.objects import SHAPES
 from touchbase.adapters.crm.hubspot.written import set_by_others
-from touchbase.adapters.kit.crm import UPDATED, Item
+from touchbase.adapters.kit.crm import UPDATED, CrmItem
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, text
@@ -31,18 +31,18 @@ _NEVER_ASKED = ("identity", "associated_domain", "associated_name", "associated_
 _TIMES = ("lastmodifieddate", "hs_lastmodifieddate")
 
 
-def _make(asked: FetchTarget) -> ApiRequest | None:
-    place = _PLACES.get(asked.word) or (asked.word if _OWN_KIND.fullmatch(asked.word) else None)
+def _make(target: FetchTarget) -> ApiRequest | None:
+    place = _PLACES.get(target.word) or (target.word if _OWN_KIND.fullmatch(target.word) else None)
     if place is None:
         return None
-    shape, statuses = SHAPES[asked.kind], statuses_of(STATUS, asked.connection.settings, asked.kind, asked.word)
+    shape, statuses = SHAPES[target.kind], statuses_of(STATUS, target.connection.settings, target.kind, target.word)
     names = [*shape.own, *(shape.useful or ()), *shape.domain, *shape.employer, *_TIMES]
     body = {
         "properties": sorted({*names, *statuses} - {*_NEVER_ASKED}),
         "propertiesWithHistory": list(statuses),
-        "inputs": [{"id": one} for one in asked.ids],
+        "inputs": [{"id": object_id} for object_id in target.ids],
     }
-    return asked.post(f"{build_path('crm', 'v3', 'objects', place)}/batch/read", asked.bearer(), body)
+    return target.post(f"{build_path('crm', 'v3', 'objects', place)}/batch/read", target.bearer(), body)
 
 
 FETCHER = ApiFetcher("https://api.hubapi.com", 50, 120, _make, lambda answer: as_list(as_dict(answer).get("results")))
@@ -56,16 +56,16 @@ def read_fetched(body: Body, kind: str, word: str, statuses: tuple[str, ...], wr
     record, versions = as_dict(body.get("properties")), as_dict(body.get("propertiesWithHistory"))
     if written is not None:
         theirs = set_by_others(versions.get(written))
-        newest = max(theirs, key=lambda one: parse_time(one.get("timestamp")) or 0, default=None)
+        newest = max(theirs, key=lambda body: parse_time(body.get("timestamp")) or 0, default=None)
         record = {**record, written: None if newest is None else newest.get("value")}
         versions = {**versions, written: theirs}
     at = first_time(record, *_TIMES) or first_time(body, "updatedAt")
-    item = Item(SHAPES[kind], UPDATED, word, text(body.get("id")), "fetched", at, record=record, status=statuses)
+    item = CrmItem(SHAPES[kind], UPDATED, word, text(body.get("id")), "fetched", at, record=record, status=statuses)
     item.status_at = {name: _newest(versions.get(name)) for name in statuses}
     item.status = tuple(sorted(statuses, key=lambda name: -(item.status_at[name] or 0)))
     return item.events()
 
 
 def _newest(versions: object) -> int | None:
-    times = [at for one in as_list(versions) if (at := parse_time(dig(one, "timestamp"))) is not None]
+    times = [at for version in as_list(versions) if (at := parse_time(dig(version, "timestamp"))) is not None]
     return max(times, default=None)

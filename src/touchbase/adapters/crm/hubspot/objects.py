@@ -8,7 +8,7 @@ under `contact`.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, flag, text
@@ -29,14 +29,14 @@ _OF_COMPANY = frozenset({"industry", "lifecyclestage", "numberofemployees", "ann
 """Properties that distinguish a company from a deal, ticket or product if only selected properties are sent."""
 
 SHAPES = {
-    CONTACT: Shape(
+    CONTACT: RecordShape(
         CONTACT, email=("email", "identity"), first_name=("firstname",), last_name=("lastname",),
         linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
         domain=("associated_domain", "website"), company=("company", "associated_name"),
         employer=("associatedcompanyid", "associated_id"), employer_type=COMPANY,
         useful=("jobtitle", "phone", "mobilephone", "company", "website", "city", "state", "country", "industry"),
     ),
-    COMPANY: Shape(
+    COMPANY: RecordShape(
         COMPANY, domain=("domain", "website"), company=("name",),
         useful=("phone", "website", "industry", "city", "state", "country", "numberofemployees", "annualrevenue"),
     ),
@@ -74,7 +74,7 @@ def read_object(body: Body, statuses: StatusNames) -> list[Event]:
     what = DELETED if flag(body.get("isDeleted")) or flag(body.get("archived")) else UPDATED
     gone = first_time(body, "archivedAt") if what == DELETED else None
     at = gone or first_time(record, "lastmodifieddate", "hs_lastmodifieddate") or first_time(body, "updatedAt")
-    return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()
+    return CrmItem(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()
 
 
 def _is_action(body: Body) -> bool:
@@ -83,8 +83,8 @@ def _is_action(body: Body) -> bool:
 
 def _of_action(body: Body) -> Body:
     """Return the object of a workflow action, with the input fields that the workflow's author has configured."""
-    found = as_dict(body.get("object"))
-    return {**found, "properties": {**as_dict(body.get("inputFields")), **as_dict(found.get("properties"))}}
+    record = as_dict(body.get("object"))
+    return {**record, "properties": {**as_dict(body.get("inputFields")), **as_dict(record.get("properties"))}}
 
 
 def properties_of(body: Body) -> dict[str, object]:
@@ -120,7 +120,9 @@ def _by_properties(record: Body) -> str | None:
 
 def _of_contact(body: Body) -> dict[str, object]:
     """Return data outside the properties: the email address among the identities, and the linked company."""
-    identities = [as_dict(one) for profile in as_list(body.get("identity-profiles")) for one in as_list(dig(profile, "identities"))]
+    identities = [
+        as_dict(identity) for profile in as_list(body.get("identity-profiles")) for identity in as_list(dig(profile, "identities"))
+    ]
     mails = [
         {"value": identity.get("value"), "primary": identity.get("is-primary")}
         for identity in identities

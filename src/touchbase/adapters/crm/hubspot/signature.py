@@ -24,26 +24,28 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     third = arrival.headers.get("x-hubspot-signature-v3")
     if third is not None:
         return _third(arrival, secret, third, now)
-    given, key = arrival.headers.get("x-hubspot-signature"), secret.encode()
-    if given is None:
+    signature, key = arrival.headers.get("x-hubspot-signature"), secret.encode()
+    if signature is None:
         return False
     if arrival.headers.get("x-hubspot-signature-version", "").lower() == "v2":
-        return constant_time_equal(given.lower(), sha256(key + arrival.method.encode() + _whole(arrival.url) + arrival.body).hexdigest())
+        return constant_time_equal(
+            signature.lower(), sha256(key + arrival.method.encode() + _is_integer(arrival.url) + arrival.body).hexdigest()
+        )
     # Version 1 covers neither the URL nor a time, so a captured request could be replayed to any other webhook URL.
-    return arrival.settings.allow_v1_signatures and constant_time_equal(given.lower(), sha256(key + arrival.body).hexdigest())
+    return arrival.settings.allow_v1_signatures and constant_time_equal(signature.lower(), sha256(key + arrival.body).hexdigest())
 
 
-def _third(arrival: Arrival, secret: str, given: str, now: Micros) -> bool:
+def _third(arrival: Arrival, secret: str, signature: str, now: Micros) -> bool:
     at = arrival.headers.get("x-hubspot-request-timestamp")
     if at is None or not is_recent(at, now, _MILLISECOND, past=window_of(arrival)):
         return False
-    place, mark, query = _whole(arrival.url).decode().partition("?")
-    plain = _ENCODED.sub(lambda found: _PLAIN[found[0].upper()], query)
+    place, mark, query = _is_integer(arrival.url).decode().partition("?")
+    plain = _ENCODED.sub(lambda match: _PLAIN[match[0].upper()], query)
     message = arrival.method.encode() + f"{place}{mark}{plain}".encode() + arrival.body + at.encode()
-    return constant_time_equal(given, b64encode(hmac_digest(secret, message)))
+    return constant_time_equal(signature, b64encode(hmac_digest(secret, message)))
 
 
-def _whole(url: str) -> bytes:
+def _is_integer(url: str) -> bytes:
     return url.partition("#")[0].encode()
 
 

@@ -28,4 +28,4 @@ def without(statuses: tuple[str, ...], written: str) -> tuple[str, ...]:
 
 def set_by_others(versions: object) -> list[Body]:
     """Return the versions of a property's history that no program set: it does not say which program is ours."""
-    return [as_dict(one) for one in as_list(versions) if as_dict(one).get("sourceType") not in (None, _PROGRAM)]
+    return [as_dict(version) for version in as_list(versions) if as_dict(version).get("sourceType") not in (None, _PROGRAM)]

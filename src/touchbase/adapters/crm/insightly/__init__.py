@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, linkedin_from, option_text
 from touchbase.adapters.kit.extract import dig, first, text
@@ -20,14 +20,14 @@ from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
-_PERSON = Shape(
+_PERSON = RecordShape(
     CONTACT, email=("EMAIL_ADDRESS", "EMAIL"), first_name=("FIRST_NAME",), last_name=("LAST_NAME",),
     linkedin=("SOCIAL_LINKEDIN", LINKEDIN),
     domain=("WEBSITE",), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"),
     employer=("ORGANISATION_ID", "ORGANIZATION_ID"), employer_type="organisation",
     useful=("TITLE", "PHONE", "ORGANISATION_NAME", "INDUSTRY"),
 )  # fmt: skip
-_ORGANISATION = Shape(
+_ORGANISATION = RecordShape(
     COMPANY, domain=("WEBSITE", "EMAIL_DOMAIN"), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"), useful=("PHONE", "INDUSTRY"),
 )  # fmt: skip
 # In this order: a contact also has its organisation's id, an opportunity several ids.
@@ -74,11 +74,11 @@ class Insightly(CrmAdapter):
         created, updated = parse_time(record.get("DATE_CREATED_UTC")), parse_time(record.get("DATE_UPDATED_UTC"))
         what = CREATED if created is not None and created == updated else UPDATED
         fields = {
-            label: one.get("FIELD_VALUE", one.get("VALUE"))
-            for one in map(as_dict, as_list(first(record, "CUSTOMFIELDS")))
-            if (label := text(first(one, "FIELD_NAME", "CUSTOM_FIELD_ID")))
+            label: field.get("FIELD_VALUE", field.get("VALUE"))
+            for field in map(as_dict, as_list(first(record, "CUSTOMFIELDS")))
+            if (label := text(first(field, "FIELD_NAME", "CUSTOM_FIELD_ID")))
         }
-        item = Item(shape, what, word, text(record[name]), None, updated or created, record={**fields, **_infos(record), **record})
+        item = CrmItem(shape, what, word, text(record[name]), None, updated or created, record={**fields, **_infos(record), **record})
         if shape is _PERSON:
             item.record = with_linkedin(item.record)
         item.status = self.statuses(webhook, shape.kind, word)
@@ -96,14 +96,14 @@ def _entity(body: Body) -> Body:
 
 def _infos(record: Body) -> Body:
     """Return the first address of each kind in an older record's list, and an organisation's email domain."""
-    found: Body = {}
-    for one in map(as_dict, as_list(record.get("CONTACTINFOS"))):
-        name = INFOS.get((text(one.get("TYPE")) or "").upper())
+    values: Body = {}
+    for info in map(as_dict, as_list(record.get("CONTACTINFOS"))):
+        name = INFOS.get((text(info.get("TYPE")) or "").upper())
         # Of the social networks only LinkedIn is read; the value is checked to be a URL.
-        if name is not None and (name != "SOCIAL_LINKEDIN" or linkedin_from(one.get("DETAIL")) is not None):
-            found.setdefault(name, one.get("DETAIL"))
+        if name is not None and (name != "SOCIAL_LINKEDIN" or linkedin_from(info.get("DETAIL")) is not None):
+            values.setdefault(name, info.get("DETAIL"))
     domain = dig(first(record, "EMAILDOMAINS", "EMAIL_DOMAINS"), 0, "EMAIL_DOMAIN")
-    return found if domain is None else {**found, "EMAIL_DOMAIN": domain}
+    return values if domain is None else {**values, "EMAIL_DOMAIN": domain}
 
 
 ADAPTER = Insightly()

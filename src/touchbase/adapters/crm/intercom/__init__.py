@@ -19,8 +19,8 @@ from touchbase.adapters.kit.crm import (
     NOT_SENT,
     UPDATED,
     Changes,
-    Item,
-    Shape,
+    CrmItem,
+    RecordShape,
     other_event,
 )
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
@@ -34,11 +34,11 @@ from touchbase.history.events import Change, Event
 _LINKED = "linked company id"
 """The property for the id of a contact's company."""
 SHAPES = {
-    CONTACT: Shape(
+    CONTACT: RecordShape(
         CONTACT, email=("email",), full_name=("name",), linkedin=("linkedin_url", "linkedin", LINKEDIN),
         employer=(_LINKED,), employer_type=COMPANY, useful=("phone", "role"),
     ),
-    COMPANY: Shape(COMPANY, domain=("website",), company=("name",), useful=("industry", "size", "plan")),
+    COMPANY: RecordShape(COMPANY, domain=("website",), company=("name",), useful=("industry", "size", "plan")),
 }  # fmt: skip
 KINDS = {"user": CONTACT, "contact": CONTACT, "lead": CONTACT, "visitor": CONTACT, "granular": CONTACT, "company": COMPANY}
 ACTIONS = {
@@ -78,7 +78,7 @@ class Intercom(CrmAdapter):
         topic = text(body.get("topic"))
         if (words := _alone(body)) is not None:
             record = _person(body) if words[0] == CONTACT else body
-            about = Item(
+            about = CrmItem(
                 SHAPES[words[0]], UPDATED, words[0], text(record.get("id")), None, parse_time(record.get("updated_at")), record=record
             )
             about.status = self.statuses(webhook, words[0], words[0])
@@ -95,7 +95,7 @@ class Intercom(CrmAdapter):
         events: list[Event] = []
         for part, record in _parts(item) if words[:2] == ["company", "contact"] else [(kind, item if kind == COMPANY else _person(item))]:
             # Users, leads and contacts share one kind of object and id; the name depends on the topic's age.
-            about = Item(
+            about = CrmItem(
                 SHAPES[part], what, part, text(record.get("id")), topic, at, key, record, status=self.statuses(webhook, part, part)
             )
             if what != DELETED:
@@ -115,7 +115,7 @@ def _alone(body: Body) -> list[str] | None:
     return [KINDS[kind], "updated"] if kind is not None and is_theirs else None
 
 
-def _topic_events(about: Item, words: list[str], item: Body) -> list[Event]:
+def _topic_events(about: CrmItem, words: list[str], item: Body) -> list[Event]:
     """Return the events of a topic about a contact or a company, by its words."""
     action = words[-1]
     about.restored = action.startswith("unarchive")
@@ -151,7 +151,7 @@ def _person(item: Body) -> Body:
     """Return the contact that an item is or contains, with its LinkedIn URL."""
     is_one = KINDS.get(text(item.get("type")) or "") == CONTACT
     below = () if is_one else ("contact", "user", "lead", "visitor")
-    inner = next((found for name in below if (found := as_dict(item.get(name)))), item)
+    inner = next((person for name in below if (person := as_dict(item.get(name)))), item)
     profiles = as_dict(inner.get("social_profiles"))
     record = with_linkedin(inner, as_dict(inner.get("custom_attributes")), {LINKEDIN: first(profiles, "data", "social_profiles")})
     listed = dig(inner, "companies", "data") or dig(inner, "companies", "companies") or inner.get("companies")

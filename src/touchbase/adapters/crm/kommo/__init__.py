@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_text, option_text
 from touchbase.adapters.kit.extract import address, dig, first, items, text
@@ -26,13 +26,13 @@ NOISE = frozenset(
     }
 )  # fmt: skip
 SHAPES = {
-    "contact": Shape(
+    "contact": RecordShape(
         CONTACT, email=("EMAIL",), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
         linkedin=("LINKEDIN", LINKEDIN),
         employer=("linked_company_id", "company_id", "company"), employer_type="company",
         domain=("WEB",), company=("company_name",), useful=None, noise=NOISE | {"first_name", "last_name"},
     ),
-    "company": Shape(COMPANY, domain=("WEB",), company=("name",), useful=None, noise=NOISE),
+    "company": RecordShape(COMPANY, domain=("WEB",), company=("name",), useful=None, noise=NOISE),
 }  # fmt: skip
 ENTITIES = ("contacts", "contact", "companies", "company")
 OTHERS = ("leads", "task", "tasks", "unsorted", "customers", "message", "talk", "note", "catalogs", "chat_message")
@@ -104,7 +104,7 @@ class Kommo(CrmAdapter):
             at = first_time(record, "updated_at", "last_modified") or (
                 first_time(record, "created_at", "date_create") if what == CREATED else None
             )
-            item = Item(SHAPES[word], what, word, text(record.get("id")), source, at)
+            item = CrmItem(SHAPES[word], what, word, text(record.get("id")), source, at)
             item.record = with_linkedin(_flat(record)) if word == "contact" else _flat(record)
             item.status = self.statuses(webhook, item.shape.kind, word)
             item.restored = action == "restore"
@@ -129,11 +129,12 @@ def _is_message(body: Body) -> bool:
 def _flat(record: Body) -> Body:
     """Return the record with its custom fields as properties: by code if it is a known one, else by name."""
     flat, mails = dict(record), dict[str, list[object]]()
-    for one in map(as_dict, items(record.get("custom_fields") or record.get("custom_fields_values"))):
-        code = (text(first(one, "code", "field_code")) or "").upper()
-        name = text(first(one, "name", "field_name")) or ""
+    for field in map(as_dict, items(record.get("custom_fields") or record.get("custom_fields_values"))):
+        code = (text(first(field, "code", "field_code")) or "").upper()
+        name = text(first(field, "name", "field_name")) or ""
         values = [
-            as_dict(value).get("value", as_dict(value).get("")) if isinstance(value, dict) else value for value in items(one.get("values"))
+            as_dict(value).get("value", as_dict(value).get("")) if isinstance(value, dict) else value
+            for value in items(field.get("values"))
         ]
         if code in CODES or name.upper() in CODES:
             flat[code if code in CODES else name.upper()] = values
@@ -143,7 +144,7 @@ def _flat(record: Body) -> Body:
     if "EMAIL" not in flat and len(mails) == 1:
         # A field without a code has only its name, in the account's language.
         ((name, values),) = mails.items()
-        flat = {other: value for other, value in flat.items() if other != name} | {"EMAIL": values}
+        flat = {key: value for key, value in flat.items() if key != name} | {"EMAIL": values}
     return flat
 
 

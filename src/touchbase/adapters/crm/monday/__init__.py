@@ -16,7 +16,7 @@ from touchbase.adapters.crm.monday.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.monday.handshake import handshake
 from touchbase.adapters.crm.monday.signature import MONDAY
 from touchbase.adapters.interface import ParsedWebhook, ProtocolResponse
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, linkedin_from, query_parameter, status_text
 from touchbase.adapters.kit.extract import dig, first, text
@@ -25,8 +25,8 @@ from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
 
 SHAPES = {
-    CONTACT: Shape(CONTACT, email=("email",), full_name=("name",), linkedin=("link",)),
-    COMPANY: Shape(COMPANY, domain=("link",), company=("name",)),
+    CONTACT: RecordShape(CONTACT, email=("email",), full_name=("name",), linkedin=("link",)),
+    COMPANY: RecordShape(COMPANY, domain=("link",), company=("name",)),
 }
 KINDS = {
     "contact": CONTACT,
@@ -93,7 +93,7 @@ class Monday(CrmAdapter):
         if what is None or kind is None or "parentItemId" in event or (source or "").startswith("subitem"):
             return [other_event("ignored" if source else "unrecognised", source, "item", object_id)]
         at = first_time(event, "triggerTime", "changedAt")
-        item = Item(SHAPES[kind], what, "item", object_id, source, at, text(event.get("triggerUuid")))
+        item = CrmItem(SHAPES[kind], what, "item", object_id, source, at, text(event.get("triggerUuid")))
         item.restored = source in ("restore_pulse", "item_restored")
         item.record = _record(event)
         # Even if it has columns, a new item's webhook leaves some out.
@@ -104,9 +104,9 @@ class Monday(CrmAdapter):
         elif what == CREATED:
             self._filled(item, event, webhook)
         events = item.events()
-        for one in events:
+        for notice in events:
             # Users identify a column by its title; its id is arbitrary.
-            one.custom = {titles.get(name, name): value for name, value in one.custom.items()}
+            notice.custom = {titles.get(name, name): value for name, value in notice.custom.items()}
         return events
 
     def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
@@ -129,15 +129,15 @@ class Monday(CrmAdapter):
         named = query_parameter(webhook.request.query, "object") or chosen_kind(webhook, text(event.get("boardId")))
         return CONTACT if named is None else KINDS.get(named.lower())
 
-    def _filled(self, item: Item, event: Body, webhook: ParsedWebhook) -> None:
+    def _filled(self, item: CrmItem, event: Body, webhook: ParsedWebhook) -> None:
         """Set a new item's status from its columns: the client's status column, else any column of type status."""
         columns = {name: _value(value) for name, value in as_dict(event.get("columnValues")).items() if _is_status(value)}
         item.record = {"group": event.get("groupName"), **columns, **item.record}
         is_open = item.shape.kind not in webhook.settings.status_property
         item.status = tuple(columns) if is_open else self.statuses(webhook, item.shape.kind, None)
 
-    def _change(self, item: Item, event: Body, titles: dict[str, str], webhook: ParsedWebhook) -> None:
-        """Set what changed. Every column of type status is a status, unless the client has named a column or the group."""
+    def _change(self, item: CrmItem, event: Body, titles: dict[str, str], webhook: ParsedWebhook) -> None:
+        """Set the changed value. Every column of type status is a status, unless the client has named a column or the group."""
         item.changed = {}
         item.status = self.statuses(webhook, item.shape.kind, None)
         is_open = item.shape.kind not in webhook.settings.status_property

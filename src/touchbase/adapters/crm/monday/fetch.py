@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from touchbase.adapters.kit.crm import DELETED, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm import DELETED, UPDATED, CrmItem, RecordShape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, text
@@ -28,28 +28,28 @@ QUERY = (
 _STATUS = ("color", "status")
 
 
-def _make(asked: FetchTarget) -> ApiRequest | None:
-    if asked.word != "item":
+def _make(target: FetchTarget) -> ApiRequest | None:
+    if target.word != "item":
         return None
-    body = {"query": QUERY, "variables": {"ids": list(asked.ids)}}
-    return asked.post("/v2", {"authorization": asked.connection.access_token}, body)
+    body = {"query": QUERY, "variables": {"ids": list(target.ids)}}
+    return target.post("/v2", {"authorization": target.connection.access_token}, body)
 
 
 def _listed(answer: object) -> Iterable[object]:
-    found = dig(answer, "data", "items")
-    if not isinstance(found, list):
-        waits = [dig(one, "extensions", "retry_in_seconds") for one in as_list(dig(answer, "errors"))]
+    items = dig(answer, "data", "items")
+    if not isinstance(items, list):
+        waits = [dig(error, "extensions", "retry_in_seconds") for error in as_list(dig(answer, "errors"))]
         seconds = max((wait for wait in waits if isinstance(wait, int)), default=None)
         raise FetchFailed("the response has an error instead of items", retry_after=seconds)
-    return found
+    return items
 
 
 FETCHER = ApiFetcher("https://api.monday.com", 100, 30, _make, _listed)
 
 
-def read_fetched(body: Body, shape: Shape, statuses: tuple[str, ...] | None) -> list[Event]:
+def read_fetched(body: Body, shape: RecordShape, statuses: tuple[str, ...] | None) -> list[Event]:
     """Read one item of a response; `statuses` is None unless the client has named the status column."""
-    columns = [as_dict(one) for one in as_list(body.get("column_values"))]
+    columns = [as_dict(column) for column in as_list(body.get("column_values"))]
     record: Body = {"name": body.get("name"), "group": dig(body, "group", "title")}
     times: dict[str, Micros | None] = {}
     for column in columns:
@@ -64,7 +64,7 @@ def read_fetched(body: Body, shape: Shape, statuses: tuple[str, ...] | None) -> 
         statuses = tuple(sorted(set_ones, key=lambda name: (-(times[name] or 0), name)))
     what = UPDATED if body.get("state") in ("active", None) else DELETED
     at = parse_time(body.get("updated_at"))
-    return Item(shape, what, "item", text(body.get("id")), "fetched", at, record=record, status=statuses, status_at=times).events()
+    return CrmItem(shape, what, "item", text(body.get("id")), "fetched", at, record=record, status=statuses, status_at=times).events()
 
 
 def _value(column: Body) -> Body:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, host, linked_id, query_parameter
 from touchbase.adapters.kit.event_name_parser import parse_event_name
@@ -35,7 +35,7 @@ NOISE = frozenset(
 )  # fmt: skip
 _PARENT = "parent_partner_id"
 """The property for the id of a partner's company."""
-PERSON = Shape(
+PERSON = RecordShape(
     CONTACT, email=("email", "email_from", "x_email", "email_normalized"), full_name=("contact_name", "name"), linkedin=(LINKEDIN,),
     domain=("website",), company=("partner_name", "commercial_company_name"), employer=(_PARENT,), employer_type="res.partner",
     useful=None, noise=NOISE,
@@ -49,9 +49,9 @@ _MODEL = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 # A lead's name is its title, not its person's name.
 LEAD = replace(PERSON, full_name=("contact_name",), noise=NOISE | {"name", "type"})
 # An opportunity's own names and values are not its partner's.
-OF_PARTNER = Shape(CONTACT, email=("email_from",))
-OF_COMPANY = Shape(COMPANY)
-ORGANISATION = Shape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
+OF_PARTNER = RecordShape(CONTACT, email=("email_from",))
+OF_COMPANY = RecordShape(COMPANY)
+ORGANISATION = RecordShape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
 
 
 class Odoo(CrmAdapter):
@@ -72,14 +72,14 @@ class Odoo(CrmAdapter):
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return a snapshot of one record, or the events of several ids."""
-        numbers = [number for one in as_list(body.get("ids")) if (number := text(one)) is not None]
+        numbers = [number for own_id in as_list(body.get("ids")) if (number := text(own_id)) is not None]
         if numbers and first(body, *_IDS) is None:
             # Values written to several records at once identify none of them: a shared address would merge them all.
             shared = body if len(numbers) == 1 else {name: value for name, value in body.items() if name not in RECORDS}
-            return [event for number in numbers for event in self._one({**shared, "id": number}, webhook)]
-        return self._one(body, webhook)
+            return [event for number in numbers for event in self._events_of({**shared, "id": number}, webhook)]
+        return self._events_of(body, webhook)
 
-    def _one(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
+    def _events_of(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         model = text(first(body, "_model", "model"))
         record = _record(body)
         object_id = text(first(body, *_IDS) or first(record, "id"))
@@ -96,17 +96,17 @@ class Odoo(CrmAdapter):
         if shape is not ORGANISATION:
             record = with_linkedin(record)
             record[_PARENT] = None if is_lead else _parent(body, object_id)
-        if is_company and record.get("website") is None and (found := host(record.get("email_domain"))) is not None:
-            record["website"] = found
+        if is_company and record.get("website") is None and (domain := host(record.get("email_domain"))) is not None:
+            record["website"] = domain
         what, source, at = self._what(body, record, webhook)
         if _is_archived(body) and (not is_lead or record.get("type") == "lead"):
             what = DELETED
-        item = Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(webhook, shape.kind, model))
+        item = CrmItem(shape, what, model, object_id, source, at, record=record, status=self.statuses(webhook, shape.kind, model))
         item.nulls_clear = True
         return item.events()
 
     def _what(self, body: Body, record: Body, webhook: ParsedWebhook) -> tuple[str, str | None, Micros | None]:
-        """Return what happened, according to the URL or the body, the event's name, and the time."""
+        """Return the kind of change, by the URL or the body, the event's name, and the time."""
         named: Body = {"event": query_parameter(webhook.request.query, "event")}
         method, event_name = (_method(named), parse_event_name(named)) if "_model" in body else (_method(body), parse_event_name(body))
         what = METHODS.get(_method(named) or "") or parse_event_name(named) or METHODS.get(method or "") or event_name or UPDATED
@@ -115,12 +115,12 @@ class Odoo(CrmAdapter):
         return what, text(body.get("_action")) or method, at or first_time(body, "timestamp")
 
     def _opportunity(self, body: Body, record: Body, partner: str, webhook: ParsedWebhook) -> list[Event]:
-        """Return what an opportunity says of its partner; the opportunity's end is not the partner's."""
+        """Return an opportunity's partner as events; the opportunity's end is not the partner's."""
         what, source, at = self._what(body, record, webhook)
         # A company's opportunity has a company name and no person.
         is_company = "contact_name" in record and record["contact_name"] is None and record.get("partner_name") is not None
         shape = OF_COMPANY if is_company else OF_PARTNER
-        item = Item(shape, UPDATED, "res.partner", partner, source, at, record=record)
+        item = CrmItem(shape, UPDATED, "res.partner", partner, source, at, record=record)
         item.status = self.statuses(webhook, shape.kind, "crm.lead")
         events = [] if what == DELETED else item.events()
         is_empty = len(events) < _WITH_STATUS and not any(event.email for event in events)
@@ -130,8 +130,8 @@ class Odoo(CrmAdapter):
 def _parent(body: Body, own: str | None) -> str | None:
     """Return the id of a partner's company, or None; a partner without one is its own commercial partner."""
     fields = _fields(body)
-    found = (linked_id(_number(fields.get(name))) for name in ("parent_id", "commercial_partner_id"))
-    return next((number for number in found if number is not None and number != own), None)
+    parents = (linked_id(_number(fields.get(name))) for name in ("parent_id", "commercial_partner_id"))
+    return next((number for number in parents if number is not None and number != own), None)
 
 
 def _number(link: object) -> object:
@@ -141,7 +141,7 @@ def _number(link: object) -> object:
 
 def _is_archived(body: Body) -> bool:
     """Return whether a record, which may be nested, is inactive."""
-    return any(flag(one.get("active")) is False for one in (body, *map(as_dict, map(body.get, RECORDS))))
+    return any(flag(record.get("active")) is False for record in (body, *map(as_dict, map(body.get, RECORDS))))
 
 
 def _method(body: Body) -> str | None:

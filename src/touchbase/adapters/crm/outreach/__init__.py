@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import dig, first, text
@@ -27,13 +27,13 @@ NOISE = frozenset(
     }
 )  # fmt: skip
 SHAPES = {
-    "prospect": Shape(
+    "prospect": RecordShape(
         CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
         linkedin=("linkedInUrl",),
         domain=("websiteUrl1",), company=("company",), employer=("account_id",), employer_type="account",
         useful=("title", "company", "occupation"), noise=NOISE,
     ),
-    "account": Shape(COMPANY, domain=("domain", "websiteUrl"), company=("name",), useful=("industry", "locality", "companyType"),
+    "account": RecordShape(COMPANY, domain=("domain", "websiteUrl"), company=("name",), useful=("industry", "locality", "companyType"),
     noise=NOISE),
 }  # fmt: skip
 ACTIONS = {"read": UPDATED, "created": CREATED, "updated": UPDATED, "destroyed": DELETED, "deleted": DELETED}
@@ -71,7 +71,7 @@ class Outreach(CrmAdapter):
         record = _linked(data.get("relationships")) | as_dict(data.get("attributes"))
         delivered = first_time(meta, "deliveredAt")
         at = delivered if what == DELETED else first_time(record, "updatedAt") or delivered
-        item = Item(SHAPES[word], what, word, object_id, source, at, text(meta.get("jobId")), record)
+        item = CrmItem(SHAPES[word], what, word, object_id, source, at, text(meta.get("jobId")), record)
         item.status = self.statuses(webhook, item.shape.kind, word)
         if action == "read":
             item.source_event = None
@@ -95,7 +95,7 @@ def _is_bare(body: Body) -> bool:
 def _linked(relationships: object) -> Body:
     """Return the ids of the linked stage and account: an update has only the changed links."""
     links = {name: as_dict(as_dict(relationships).get(name)) for name in ("stage", "account")}
-    return {f"{name}_id": found for name, link in links.items() if (found := first(link, "id") or dig(link, "data", "id")) is not None}
+    return {f"{name}_id": number for name, link in links.items() if (number := first(link, "id") or dig(link, "data", "id")) is not None}
 
 
 ADAPTER = Outreach()

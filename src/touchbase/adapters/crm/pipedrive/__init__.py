@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, differences, status_text
 from touchbase.adapters.kit.deals import Deal
@@ -36,12 +36,12 @@ NOISE = frozenset(
     }
 )  # fmt: skip
 SHAPES = {
-    CONTACT: Shape(
+    CONTACT: RecordShape(
         CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
         linkedin=("linkedin", LINKEDIN), employer=("org_id",), employer_type="organization",
         useful=("job_title",), noise=NOISE,
     ),
-    COMPANY: Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("industry", "country_code"), noise=NOISE),
+    COMPANY: RecordShape(COMPANY, domain=("website", "domain"), company=("name",), useful=("industry", "country_code"), noise=NOISE),
 }  # fmt: skip
 KINDS = {"person": CONTACT, "organization": COMPANY}
 ACTIONS = {
@@ -92,7 +92,7 @@ class Pipedrive(CrmAdapter):
             return [other_event("ignored", None, None, object_id)]
         word = "organization" if _OF_PERSON.isdisjoint(body) else "person"
         what = DELETED if body.get("is_deleted") is True or body.get("active_flag") is False else UPDATED
-        item = Item(
+        item = CrmItem(
             SHAPES[KINDS[word]], what, word, object_id, None, parse_time(body.get("update_time")), record=_with_linkedin(_flat(body))
         )
         item.status = self.statuses(webhook, KINDS[word], word)
@@ -106,7 +106,7 @@ class Pipedrive(CrmAdapter):
             staged = text(meta.get("action")) == "create" or not _STAGES.isdisjoint(previous)
             return _deal(source, object_id, data if staged else {}, at, text(meta.get("id"))).events(webhook)
         item = self._item(source, object_id, at, text(meta.get("id")), webhook)
-        if not isinstance(item, Item):
+        if not isinstance(item, CrmItem):
             return [item]
         item.record = _with_linkedin(_flat(data or previous))
         if item.what == DELETED:
@@ -125,7 +125,7 @@ class Pipedrive(CrmAdapter):
             staged = not previous or not _STAGES.isdisjoint(differences(current, previous, NOISE))
             return _deal(source, object_id, current if staged else {}, at, None).events(webhook)
         item = self._item(source, object_id, at, None, webhook)
-        if not isinstance(item, Item):
+        if not isinstance(item, CrmItem):
             return [item]
         item.record = _with_linkedin(current or previous)
         if source.startswith("merged."):
@@ -136,12 +136,12 @@ class Pipedrive(CrmAdapter):
             item.changed = differences(current, previous, NOISE)
         return item.events()
 
-    def _item(self, source: str, object_id: str | None, at: Micros | None, key: str | None, webhook: ParsedWebhook) -> Item | Event:
+    def _item(self, source: str, object_id: str | None, at: Micros | None, key: str | None, webhook: ParsedWebhook) -> CrmItem | Event:
         action, _, word = source.partition(".")
         kind, what = KINDS.get(word), ACTIONS.get(action)
         if kind is None or what is None:
             return other_event("ignored" if word and action else "unrecognised", source, word or None, object_id)
-        return Item(SHAPES[kind], what, word, object_id, source, at, key, status=self.statuses(webhook, kind, word))
+        return CrmItem(SHAPES[kind], what, word, object_id, source, at, key, status=self.statuses(webhook, kind, word))
 
 
 def _is_named(body: Body) -> bool:

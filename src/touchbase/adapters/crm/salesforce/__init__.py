@@ -66,8 +66,8 @@ class Salesforce(CrmAdapter):
             return records.read_trigger(body, statuses)
         if stream.is_topic(body):
             return stream.read_topic(body, statuses)
-        if found := records.records_in(body):
-            return [event for record in found for event in records.read_as(what_of(body, record), record, statuses)]
+        if changes := records.records_in(body):
+            return [event for record in changes for event in records.read_as(what_of(body, record), record, statuses)]
         if (picked := selected_fields_in(body)) is not None:
             return read_selected_fields(body, picked, statuses)
         # A custom platform event: its fields have no known meaning.

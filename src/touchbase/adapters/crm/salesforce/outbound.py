@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from touchbase.adapters.crm.salesforce.shapes import record_id, shape_of
 from touchbase.adapters.interface import ProtocolResponse
-from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, other_event
+from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, CrmItem, other_event
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.linkedin import with_linkedin
@@ -53,7 +53,7 @@ def acknowledge(body: bytes) -> ProtocolResponse | None:
 
 
 def _without_sessions(body: bytes) -> bytes:
-    """Remove what is between the tags of session ids, up to the end tag or to the end of a truncated body.
+    """Remove the text between the tags of session ids, up to the end tag or to the end of a truncated body.
 
     It runs on the event loop, so a body with more session ids than any message is cut after the last one looked at.
     """
@@ -104,7 +104,7 @@ def read_notification(record: Body, object_type: str | None, key: str | None, st
         return [other_event("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
     what = _what(record)
     at = first_time(record, "LastModifiedDate", "SystemModstamp")
-    item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, with_linkedin(record), nulls_clear=True)
+    item = CrmItem(shape, what, object_type, object_id, "OutboundMessage", at, key, with_linkedin(record), nulls_clear=True)
     item.status = statuses(shape.kind, object_type)
     if what == DELETED:
         item.merged_into = record_id(record.get("MasterRecordId"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id, shape_of
-from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, other_event
+from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, CrmItem, other_event
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
 from touchbase.adapters.kit.extract import dig, text
@@ -19,9 +19,9 @@ SIGNS = frozenset({"attributes", "Id", "records", *_VERSIONS, *PLACES})
 
 def records_in(body: Body) -> list[Body]:
     """Return the records in a body, known by their `attributes.type`: one, under any key, or the results of a query."""
-    for one in (body, *map(body.get, PLACES)):
-        if isinstance(one, dict) and "Id" in one and _is_record(one):
-            return [one]
+    for record in (body, *map(body.get, PLACES)):
+        if isinstance(record, dict) and "Id" in record and _is_record(record):
+            return [record]
     return [as_dict(record) for record in as_list(body.get("records")) if _is_record(record)]
 
 
@@ -30,13 +30,13 @@ def _is_record(value: object) -> bool:
 
 
 def read_as(what: str, body: Body, statuses: StatusNames) -> list[Event]:
-    """Return the events of a record, given what happened. Without an object type, the id's prefix determines it."""
+    """Return the events of a record for a kind of change. Without an object type, the id's prefix determines it."""
     object_id = record_id(body.get("Id"))
     object_type = text(dig(body, "attributes", "type")) or PREFIXES.get((object_id or "")[:3])
     shape = shape_of(object_type, body)
     if shape is None:
         return [other_event("ignored" if object_type else "unrecognised", None, object_type, object_id)]
-    return Item(
+    return CrmItem(
         shape,
         what,
         object_type,
@@ -72,7 +72,7 @@ def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
         if shape is None:
             events.append(other_event("ignored" if object_type else "unrecognised", "trigger", object_type, object_id))
             continue
-        item = Item(
+        item = CrmItem(
             shape, UPDATED, object_type, object_id, "trigger", parse_time(current.get("LastModifiedDate")), None, with_linkedin(current)
         )
         item.status = statuses(shape.kind, object_type)
@@ -86,4 +86,4 @@ def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
 
 def _versions(body: Body, name: str) -> list[Body]:
     listed = body.get(name, body.get(name.capitalize()))
-    return [one for one in map(as_dict, listed if isinstance(listed, list) else [listed]) if one]
+    return [version for version in map(as_dict, listed if isinstance(listed, list) else [listed]) if version]

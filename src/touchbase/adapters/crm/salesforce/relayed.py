@@ -34,7 +34,7 @@ def message_in(body: Body) -> bytes | None:
 
 
 def is_relayed(body: Body) -> bool:
-    """Whether a body is a message taken apart: an envelope, what is in it, or one of its notifications."""
+    """Return whether a body is a message taken apart: an envelope, its content, or one of its notifications."""
     names = " ".join(body)
     if "bject" in names and _is_notification(body):
         return True
@@ -47,7 +47,7 @@ def read_relayed(body: Body, statuses: StatusNames) -> list[Event]:
     if message is not None:
         return read_outbound(message, statuses)
     notifications = [body] if _is_notification(body) else _notifications(body, 0)
-    return [event for found in notifications for event in _read(found, statuses)]
+    return [event for notification in notifications for event in _read(notification, statuses)]
 
 
 def _is_notification(body: Body) -> bool:
@@ -62,12 +62,12 @@ def _notifications(node: object, depth: int) -> Iterator[Body]:
         return
     for name, value in as_dict(node).items():
         if _bare(name) in ("envelope", "body", "notifications", "notification"):
-            for one in as_list(value) or [value]:
-                found = as_dict(one)
-                if any(_bare(key) == "sobject" for key in found):
-                    yield found
+            for entry in as_list(value) or [value]:
+                notification = as_dict(entry)
+                if any(_bare(key) == "sobject" for key in notification):
+                    yield notification
                 else:
-                    yield from _notifications(found, depth + 1)
+                    yield from _notifications(notification, depth + 1)
 
 
 def _read(notification: Body, statuses: StatusNames) -> list[Event]:

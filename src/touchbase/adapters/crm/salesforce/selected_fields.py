@@ -22,7 +22,7 @@ _RESTORED = ("undeleted", "undelete")
 
 def selected_fields_in(body: Body) -> Body | None:
     """Return the selected fields in a body: the body itself, or the object next to the event and object names."""
-    return next((one for one in (body, *map(as_dict, map(body.get, PLACES))) if _is_picked(one)), None)
+    return next((record for record in (body, *map(as_dict, map(body.get, PLACES))) if _is_picked(record)), None)
 
 
 def read_selected_fields(body: Body, record: Body, statuses: StatusNames) -> list[Event]:
@@ -40,7 +40,7 @@ def _is_picked(body: Body) -> bool:
 
 
 def what_of(body: Body, record: Body) -> str:
-    """Return what happened to a record, according to the body around it or the record itself."""
+    """Return a record's kind of change, by the body around it or the record itself."""
     said = (text(first(body, *_ACTIONS)) or "").lower()
     if said.endswith(_CREATED):
         return CREATED

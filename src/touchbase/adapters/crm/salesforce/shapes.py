@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, RecordShape
 from touchbase.adapters.kit.crm_values import Record, linked_id
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.linkedin import LINKEDIN
@@ -24,19 +24,19 @@ _LINKEDIN = (
     "LinkedIn_Profile_URL__c",
     LINKEDIN,
 )
-_PERSON = Shape(
+_PERSON = RecordShape(
     CONTACT, email=("Email",), first_name=("FirstName", "Name.FirstName"), last_name=("LastName", "Name.LastName"), full_name=("Name",),
     linkedin=_LINKEDIN, domain=("Website",), company=("Company",),
     employer=("AccountId", "ConvertedAccountId", "Account.Id"), employer_type="Account",
     employer_id=lambda value: record_id(linked_id(value)),
     useful=None, noise=NOISE,
 )  # fmt: skip
-_PERSON_ACCOUNT = Shape(
+_PERSON_ACCOUNT = RecordShape(
     CONTACT, email=("PersonEmail",), first_name=("FirstName", "Name.FirstName"), last_name=("LastName", "Name.LastName"),
     full_name=("Name",),
     linkedin=_LINKEDIN, useful=None, noise=NOISE,
 )  # fmt: skip
-_ACCOUNT = Shape(COMPANY, domain=("Website", "Domain__c"), company=("Name",), useful=None, noise=NOISE)
+_ACCOUNT = RecordShape(COMPANY, domain=("Website", "Domain__c"), company=("Name",), useful=None, noise=NOISE)
 
 _OF_PERSON = re.compile(r"(?:Name\.)?(?:First|Last)Name|\w+__pc|Person\w+(?<!__c)")
 
@@ -48,14 +48,14 @@ _CHECKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
 
 def record_id(value: object) -> str | None:
     """Return a record's 18-character id; a 15-character one is extended by the three that encode its case."""
-    found = text(value)
-    if found is None or not _SHORT_ID.fullmatch(found):
-        return found
-    groups = (found[0:5], found[5:10], found[10:15])
-    return found + "".join(_CHECKS[sum(1 << place for place, char in enumerate(group) if "A" <= char <= "Z")] for group in groups)
+    string = text(value)
+    if string is None or not _SHORT_ID.fullmatch(string):
+        return string
+    groups = (string[0:5], string[5:10], string[10:15])
+    return string + "".join(_CHECKS[sum(1 << place for place, char in enumerate(group) if "A" <= char <= "Z")] for group in groups)
 
 
-def shape_of(object_type: str | None, record: Record) -> Shape | None:
+def shape_of(object_type: str | None, record: Record) -> RecordShape | None:
     """Return the shape of an object of this type; None if it is neither a person nor a company."""
     if object_type in ("Contact", "Lead"):
         return _PERSON

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 
 from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id, shape_of
-from touchbase.adapters.kit.crm import CREATED, DELETED, NOT_SENT, UPDATED, Item, other_event
+from touchbase.adapters.kit.crm import CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, other_event
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
@@ -62,9 +62,9 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     ids = _ids(header, payload)
     if shape is None or what is None:
         understood = object_type is not None and bool(change)
-        return [other_event("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids]
+        return [other_event("ignored" if understood else "unrecognised", change or None, object_type, record_id) for record_id in ids]
     at = parse_time(_bare(header.get("commitTimestamp"))) or first_time(record, "LastModifiedDate")
-    item = Item(shape, what, object_type, None, change, at, _key(header), with_linkedin(record))
+    item = CrmItem(shape, what, object_type, None, change, at, _key(header), with_linkedin(record))
     item.status = statuses(shape.kind, object_type)
     item.restored = change.endswith("UNDELETE")
     if what == UPDATED and not item.restored:
@@ -98,7 +98,7 @@ def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
     shape, what = shape_of(object_type, record), TOPICS.get(change)
     if shape is None or what is None:
         return [other_event("ignored", change, object_type, object_id)]
-    item = Item(shape, what, object_type, object_id, change, parse_time(dig(topic, "event", "createdDate")), None, with_linkedin(record))
+    item = CrmItem(shape, what, object_type, object_id, change, parse_time(dig(topic, "event", "createdDate")), None, with_linkedin(record))
     item.status, item.restored = statuses(shape.kind, object_type), change == "undeleted"
     return item.events()
 
@@ -106,7 +106,7 @@ def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
 def _ids(header: Body, payload: Body) -> list[str | None]:
     """Return the records of a change; relays that split a change by record have the id in the header or next to the fields."""
     listed = as_list(_bare(header.get("recordIds"))) or [first(header, "recordId") or payload.get("Id")]
-    return [record_id(_bare(one)) for one in listed]
+    return [record_id(_bare(listed_id)) for listed_id in listed]
 
 
 def _changed(header: Body, record: Body) -> dict[str, tuple[object, object]]:

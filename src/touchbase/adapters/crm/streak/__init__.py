@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import first, text
@@ -19,11 +19,11 @@ from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 SHAPES = {
-    "CONTACT": Shape(
+    "CONTACT": RecordShape(
         CONTACT, email=("emailAddresses", "email"), first_name=("givenName",), last_name=("familyName",), linkedin=(LINKEDIN,),
         useful=("title",),
     ),
-    "ORGANIZATION": Shape(COMPANY, domain=("domains", "domain"), company=("name",)),
+    "ORGANIZATION": RecordShape(COMPANY, domain=("domains", "domain"), company=("name",)),
 }  # fmt: skip
 ACTIONS = {"CREATE": CREATED, "EDIT": UPDATED, "UPDATE": UPDATED, "DELETE": DELETED}
 WORDS = ("BOX", "TASK", "COMMENT", "THREAD", "MEETING", "PIPELINE", "STAGE", "CONTACT", "ORGANIZATION", "ORG", "FILE")
@@ -66,7 +66,7 @@ class Streak(CrmAdapter):
         if word not in SHAPES or what is None:
             return [other_event("ignored", source, word.lower(), key)]
         at = parse_time(first(record, "lastUpdatedTimestamp", "lastSavedTimestamp", "timestamp", "creationTimestamp", "creationDate"))
-        item = Item(SHAPES[word], what, word.lower(), key, source, at, record=record)
+        item = CrmItem(SHAPES[word], what, word.lower(), key, source, at, record=record)
         if word == "CONTACT":
             item.record = with_linkedin(record, {LINKEDIN: first(record, "socialProfiles", "other")})
         item.status = self.statuses(webhook, item.shape.kind, word.lower())

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.twenty.signature import TWENTY
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
@@ -24,12 +24,12 @@ from touchbase.history.events import Event
 
 NOISE = frozenset({"id", "createdAt", "updatedAt", "deletedAt", "createdBy", "updatedBy", "position", "searchVector"})
 SHAPES = {
-    "person": Shape(
+    "person": RecordShape(
         CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
         linkedin=("linkedinLink",), employer=("companyId", "company"), employer_type="company",
         useful=("jobTitle", "city"), noise=NOISE,
     ),
-    "company": Shape(COMPANY, domain=("domainName", "domain"), company=("name",), useful=("employees", "industry"), noise=NOISE),
+    "company": RecordShape(COMPANY, domain=("domainName", "domain"), company=("name",), useful=("employees", "industry"), noise=NOISE),
 }  # fmt: skip
 ACTIONS = {
     "created": CREATED, "updated": UPDATED, "upserted": UPDATED, "restored": UPDATED, "deleted": DELETED, "destroyed": DELETED,
@@ -91,7 +91,7 @@ class Twenty(CrmAdapter):
         if word not in SHAPES or what is None:
             return [other_event("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
         at = first_time(body, "eventDate", "timestamp") or first_time(record, *_TIMES[what])
-        item = Item(SHAPES[word], what, word, object_id, source, at, text(body.get("eventId")), _flat(record))
+        item = CrmItem(SHAPES[word], what, word, object_id, source, at, text(body.get("eventId")), _flat(record))
         item.status = self.statuses(webhook, item.shape.kind, word)
         item.restored = action == "restored"
         fields, before = first(body, "updatedFields") or properties.get("updatedFields"), as_dict(properties.get("before"))
@@ -111,7 +111,7 @@ class Twenty(CrmAdapter):
         if word is None:
             return [other_event("unrecognised")]
         what = DELETED if first(record, "deletedAt") is not None else UPDATED
-        item = Item(SHAPES[word], what, word, text(record.get("id")), None, parse_time(record.get("updatedAt")), record=_flat(record))
+        item = CrmItem(SHAPES[word], what, word, text(record.get("id")), None, parse_time(record.get("updatedAt")), record=_flat(record))
         item.status = self.statuses(webhook, item.shape.kind, word)
         return item.events()
 

@@ -10,10 +10,10 @@ _MILLISECOND: Micros = 1_000
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
-    at, given = arrival.headers.get("x-twenty-webhook-timestamp"), arrival.headers.get("x-twenty-webhook-signature")
-    if at is None or given is None or not is_recent(at, now, _MILLISECOND, past=window_of(arrival)):
+    at, signature = arrival.headers.get("x-twenty-webhook-timestamp"), arrival.headers.get("x-twenty-webhook-signature")
+    if at is None or signature is None or not is_recent(at, now, _MILLISECOND, past=window_of(arrival)):
         return False
-    return constant_time_equal(given.lower(), hmac_digest(secret, at.encode() + b":" + arrival.body).hex())
+    return constant_time_equal(signature.lower(), hmac_digest(secret, at.encode() + b":" + arrival.body).hex())
 
 
 TWENTY = Scheme(

@@ -15,7 +15,7 @@ from typing import ClassVar
 from touchbase.adapters.crm.zoho.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.zoho.modules import MODULES, STATUS, is_record, module_of, normalize_record
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import CREATED, DELETED, NOT_SENT, UPDATED, Item, other_event
+from touchbase.adapters.kit.crm import CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.event_name_parser import parse_event_name
@@ -48,8 +48,8 @@ class Zoho(CrmAdapter):
     def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the channel and the ids, or for a record by its fields."""
         if "module" in body and "operation" in body and "ids" in body:
-            known = "channel_id" in body or "resource_uri" in body
-            return 100 if known else 75 if isinstance(body["ids"], list) else 0
+            has_channel = "channel_id" in body or "resource_uri" in body
+            return 100 if has_channel else 75 if isinstance(body["ids"], list) else 0
         if is_record(body):
             return 85
         if _shaped(body) is not None:
@@ -69,19 +69,24 @@ class Zoho(CrmAdapter):
         ids = _ids(body) or list(records)
         source = f"{word}.{operation.rpartition('.')[2]}"
         if shape is None or what is None:
-            return [other_event("ignored" if word and operation else "unrecognised", source, word or None, one) for one in ids or [None]]
+            return [
+                other_event("ignored" if word and operation else "unrecognised", source, word or None, record_id)
+                for record_id in ids or [None]
+            ]
         if body.get("ids") == [] and not records:
             return [other_event("ignored", source, word)]
         at = first_time(body, "server_time", "timestamp")
-        values = {text(one.get("record_id")): as_dict(one.get("values")) for one in map(as_dict, as_list(body.get("affected_values")))}
+        values = {
+            text(values.get("record_id")): as_dict(values.get("values")) for values in map(as_dict, as_list(body.get("affected_values")))
+        }
         events: list[Event] = []
-        for one in ids or [None]:
-            data = values.get(one, {})
-            item = Item(shape, what, word, one, source, at, record=normalize_record(records.get(one) or data))
+        for record_id in ids or [None]:
+            data = values.get(record_id, {})
+            item = CrmItem(shape, what, word, record_id, source, at, record=normalize_record(records.get(record_id) or data))
             item.at = at or first_time(item.record, *_TIMES[what])
             item.status = self.statuses(webhook, shape.kind, word)
             item.thin = not item.record
-            if what == UPDATED and one not in records:
+            if what == UPDATED and record_id not in records:
                 item.changed = {name: (None if value == "-None-" else value, NOT_SENT) for name, value in data.items()}
                 events += item.events() if data else _named(item, body)
             else:
@@ -93,7 +98,7 @@ class Zoho(CrmAdapter):
         if word is None:
             return [other_event("ignored", None, None, object_id)]
         statuses = self.statuses(webhook, MODULES[word].kind, word)
-        return Item(
+        return CrmItem(
             MODULES[word],
             UPDATED,
             word,
@@ -107,7 +112,7 @@ class Zoho(CrmAdapter):
     def _shaped(self, word: str, record: Body, body: Body, webhook: ParsedWebhook) -> list[Event]:
         what = parse_event_name(body) or UPDATED
         at = first_time(record, *_TIMES[what]) or first_time(body, "server_time", "timestamp")
-        item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=normalize_record(record))
+        item = CrmItem(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=normalize_record(record))
         item.status = self.statuses(webhook, item.shape.kind, word)
         return item.events()
 
@@ -148,12 +153,12 @@ def _records(body: Body) -> dict[str | None, Body]:
 
 def _ids(body: Body) -> list[str | None]:
     ids = body.get("ids")
-    return [text(one) for one in (ids if isinstance(ids, list) else [ids]) if one is not None]
+    return [text(record_id) for record_id in (ids if isinstance(ids, list) else [ids]) if record_id is not None]
 
 
-def _named(item: Item, body: Body) -> list[Event]:
+def _named(item: CrmItem, body: Body) -> list[Event]:
     """Return a change with field names but without values: nothing is cleared, and the record should be fetched."""
-    names = [name for one in as_list(body.get("affected_fields")) for name in as_list(dig(one, item.object_id or ""))]
+    names = [name for field in as_list(body.get("affected_fields")) for name in as_list(dig(field, item.object_id or ""))]
     item.changed = {name: (None, NOT_SENT) for name in names if isinstance(name, str)}
     events = item.events()
     for event in events:

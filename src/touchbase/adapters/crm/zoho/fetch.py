@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from touchbase.adapters.crm.zoho.modules import MODULES, normalize_record
 from touchbase.adapters.crm.zoho.tokens import ZohoTokens
-from touchbase.adapters.kit.crm import UPDATED, Item
+from touchbase.adapters.kit.crm import UPDATED, CrmItem
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import text
@@ -27,13 +27,13 @@ FIELDS = {
 _USUAL = {"Leads": ("Lead_Status",)}
 
 
-def _make(asked: FetchTarget) -> ApiRequest | None:
-    if asked.word not in FIELDS:
+def _make(target: FetchTarget) -> ApiRequest | None:
+    if target.word not in FIELDS:
         return None
-    statuses = statuses_of(_USUAL, asked.connection.settings, asked.kind, asked.word)
-    fields = ",".join((*FIELDS[asked.word], *statuses))
-    headers = {"authorization": f"Zoho-oauthtoken {asked.connection.access_token}"}
-    return asked.get(f"/crm/v7/{asked.word}?ids={','.join(asked.ids)}&fields={fields}", headers)
+    statuses = statuses_of(_USUAL, target.connection.settings, target.kind, target.word)
+    fields = ",".join((*FIELDS[target.word], *statuses))
+    headers = {"authorization": f"Zoho-oauthtoken {target.connection.access_token}"}
+    return target.get(f"/crm/v7/{target.word}?ids={','.join(target.ids)}&fields={fields}", headers)
 
 
 FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: as_list(as_dict(answer).get("data")), renewal=ZohoTokens())
@@ -42,4 +42,6 @@ FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: 
 def read_fetched(body: Body, word: str, statuses: tuple[str, ...]) -> list[Event]:
     """Read one record of a response."""
     at = parse_time(body.get("Modified_Time"))
-    return Item(MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=normalize_record(body), status=statuses).events()
+    return CrmItem(
+        MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=normalize_record(body), status=statuses
+    ).events()

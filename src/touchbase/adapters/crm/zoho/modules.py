@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, RecordShape
 from touchbase.adapters.kit.crm_values import Record
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 
 NOISE = frozenset({"id", "Modified_Time", "Modified_By", "Created_Time", "Created_By", "Last_Activity_Time", "Owner", "Tag"})
-_PERSON = Shape(
+_PERSON = RecordShape(
     CONTACT, email=("Email",), first_name=("First_Name",), last_name=("Last_Name",), full_name=("Full_Name",),
     linkedin=("LinkedIn", "LinkedIn_URL", "LinkedIn_Profile", "Linkedin", LINKEDIN), domain=("Website",), company=("Company",),
     employer=("Account_Name", "Account_Id", "Account_ID", "account_id", "Converted_Account"), employer_type="Accounts",
     useful=("Company", "Designation", "Title", "Phone", "Mobile", "Lead_Source", "Industry"), noise=NOISE,
 )  # fmt: skip
-_ACCOUNT = Shape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)
+_ACCOUNT = RecordShape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)
 _OF_PERSON = frozenset({"Last_Name", "First_Name", "Full_Name"})
 """A person's record has at least one of these, even if few fields were requested."""
 MODULES = {"Leads": _PERSON, "Contacts": _PERSON, "Accounts": _ACCOUNT}

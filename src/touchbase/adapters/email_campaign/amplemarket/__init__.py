@@ -14,7 +14,7 @@ from dataclasses import replace
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at, paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, batch, events_of
 from touchbase.adapters.kit.extract import address, flag, personal_address, text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of, words
@@ -29,7 +29,7 @@ _TAGS = {"sent": "email sent", "opened": "email opened", "clicked": "email click
 _REPLIED = frozenset({"email_replied", "email_auto_replied"})
 
 
-class Amplemarket(Table):
+class Amplemarket(TableAdapter):
     """Reads Amplemarket's posts."""
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
@@ -40,7 +40,7 @@ class Amplemarket(Table):
                 return "automatic reply"
             elsewhere = stage.startswith("linkedin") or isinstance(item.get("linkedin"), dict)
             return "linkedin reply" if elsewhere and pick(item, _WRITER, address) is None else "reply"
-        tagged = next((_TAGS[known] for tag in _tags(item) if (known := words(tag)) in _TAGS), None)
+        tagged = next((_TAGS[tag_words] for tag in _tags(item) if (tag_words := words(tag)) in _TAGS), None)
         if tagged is not None:
             return tagged
         return "email sent" if "email" in stage or (not stage and _is_own_mail(item)) else stage or None
@@ -111,24 +111,24 @@ def _about_the_former(event: Event, item: Item) -> Event:
 
 def _tags(item: Item) -> list[str]:
     message = item.get("email_message")
-    found: list[str] = []
+    labels: list[str] = []
     for tags in (item.get("labels"), message.get("tag") if isinstance(message, dict) else None):
-        found += [tag for tag in (tags if isinstance(tags, list) else [tags]) if isinstance(tag, str)]
-    return found
+        labels += [tag for tag in (tags if isinstance(tags, list) else [tags]) if isinstance(tag, str)]
+    return labels
 
 
 ADAPTER = Amplemarket(
     tool="amplemarket",
     shapes=(
-        Shape("sequence_lead sequence", 90),
-        Shape("is_reply dynamic_fields", 92),
-        Shape("is_reply sequence", 88),
-        Shape("sequence_stage dynamic_fields", 90),
-        Shape("sequence_stage lead", 80),
-        Shape("email_message dynamic_fields", 88),
-        Shape("email_message.tag lead", 88),
-        Shape("email_message sequence", 80),
-        Shape("dynamic_fields sequence", 78),
+        DetectionRule("sequence_lead sequence", 90),
+        DetectionRule("is_reply dynamic_fields", 92),
+        DetectionRule("is_reply sequence", 88),
+        DetectionRule("sequence_stage dynamic_fields", 90),
+        DetectionRule("sequence_stage lead", 80),
+        DetectionRule("email_message dynamic_fields", 88),
+        DetectionRule("email_message.tag lead", 88),
+        DetectionRule("email_message sequence", 80),
+        DetectionRule("dynamic_fields sequence", 78),
     ),
     names={
         "reply": m.REPLIED,

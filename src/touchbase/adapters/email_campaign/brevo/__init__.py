@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -22,7 +22,7 @@ _BLACKLISTED = ("content", 0, "emailBlacklist")
 _LINK = ("params", "clicked_link")
 
 
-class Brevo(Table):
+class Brevo(TableAdapter):
     """Reads Brevo's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -43,17 +43,17 @@ class Brevo(Table):
 ADAPTER = Brevo(
     tool="brevo",
     shapes=(
-        Shape("ts_epoch event email", 92),
-        Shape("X-Mailin-custom event", 95),
-        Shape("s_epoch event email", 92),
-        Shape("ts_event event email", 85),
-        Shape("message-id event email", 80, named=True),
-        Shape("camp_id event email", 80, named=True),
-        Shape("event email ts", 85, spelt=_CONTACTS.__contains__),
-        Shape("event content ts", 85, spelt=_CONTACTS.__contains__),
-        Shape("msg_status messageId ts_event", 85),
-        Shape("items.0.Uuid items.0.MessageId", 85),
-        Shape("workflow_id step_id contact_id", 85),
+        DetectionRule("ts_epoch event email", 92),
+        DetectionRule("X-Mailin-custom event", 95),
+        DetectionRule("s_epoch event email", 92),
+        DetectionRule("ts_event event email", 85),
+        DetectionRule("message-id event email", 80, named=True),
+        DetectionRule("camp_id event email", 80, named=True),
+        DetectionRule("event email ts", 85, spelt=_CONTACTS.__contains__),
+        DetectionRule("event content ts", 85, spelt=_CONTACTS.__contains__),
+        DetectionRule("msg_status messageId ts_event", 85),
+        DetectionRule("items.0.Uuid items.0.MessageId", 85),
+        DetectionRule("workflow_id step_id contact_id", 85),
     ),
     names={
         "request": m.SENT,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter
 from touchbase.adapters.kit.extract import personal_address, text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history.events import Event
@@ -22,7 +22,7 @@ _FACT = paths("data.campaign_event.id campaign_event_id")
 _WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.from reply_from_email_address")
 
 
-class EmailBison(Table):
+class EmailBison(TableAdapter):
     """Reads EmailBison's webhooks."""
 
     def message_item(self, item: Item) -> Item:
@@ -45,13 +45,13 @@ class EmailBison(Table):
 ADAPTER = EmailBison(
     tool="emailbison",
     shapes=(
-        Shape("event.instance_url event.type", 95),
-        Shape("data.scheduled_email event.type", 95),
-        Shape("webhook_deliveries payload.event.type", 95),
-        Shape("instance_url workspace_id event_type", 95),
-        Shape("event.workspace_id event.type data", 90),
-        Shape("event data.reply.from_email_address", 90),
-        Shape("event.type data.lead", 75, named=True),
+        DetectionRule("event.instance_url event.type", 95),
+        DetectionRule("data.scheduled_email event.type", 95),
+        DetectionRule("webhook_deliveries payload.event.type", 95),
+        DetectionRule("instance_url workspace_id event_type", 95),
+        DetectionRule("event.workspace_id event.type data", 90),
+        DetectionRule("event data.reply.from_email_address", 90),
+        DetectionRule("event.type data.lead", 75, named=True),
     ),
     names={
         "email_sent": m.SENT,

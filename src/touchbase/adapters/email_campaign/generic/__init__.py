@@ -55,11 +55,11 @@ class Generic:
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the body's events; an empty body has none."""
         pairs = split_events(webhook.data)
-        return [Event("unknown") if pair is None else _Reader(*pair, webhook, len(pairs) == 1).final_event() for pair in pairs]
+        return [Event("unknown") if pair is None else _EventReader(*pair, webhook, len(pairs) == 1).final_event() for pair in pairs]
 
 
-class _Reader:
-    """Reads one event: its own keys, then those of its wrapper, and the headers."""
+class _EventReader:
+    """Reads one event: its own keys, its wrapper's keys, and the headers."""
 
     def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook, is_only: bool) -> None:
         fields = webhook.settings.fields
@@ -68,7 +68,7 @@ class _Reader:
         item = with_normalized_keys(item)
         self.item = {**self.outer, **item} if outer else item
         self.call = webhook
-        self.people = [with_normalized_keys(one) for who in field_paths.PEOPLE if isinstance(one := self.item.get(who), dict)]
+        self.people = [with_normalized_keys(person) for who in field_paths.PEOPLE if isinstance(person := self.item.get(who), dict)]
 
     def final_event(self) -> Event:
         event = self.event()
@@ -118,7 +118,7 @@ class _Reader:
             name = pick(source, field_paths.NAME, _name)
             if name is not None:
                 return name
-            both = [found for key in ("event_object", "event_action") if (found := text(source.get(key)))]
+            both = [part for key in ("event_object", "event_action") if (part := text(source.get(key)))]
             if both:
                 return " ".join(both)
         named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith(_NAMING))
@@ -171,8 +171,8 @@ class _Reader:
         ours = self._addresses(field_paths.OURS + field_paths.NOTICE_TO if is_notice else field_paths.OURS)
 
         def theirs(value: object) -> str | None:
-            found = personal_address(value)
-            return None if found in ours else found
+            email = personal_address(value)
+            return None if email in ours else email
 
         named = pick(self.item, field_paths.LEAD, theirs) or self._first(self.people, field_paths.ADDRESS, theirs)
         if named is not None or meaning.event == "account_event":
@@ -182,22 +182,22 @@ class _Reader:
             if meaning.event in _INCOMING and self._names_its_writer()
             else (field_paths.RECIPIENT,)
         )
-        found = next((found for order in ranks if (found := pick(self.item, order, theirs))), None)
-        if found is not None:
-            return found
+        email = next((email for order in ranks if (email := pick(self.item, order, theirs))), None)
+        if email is not None:
+            return email
         # On a reply `to` is the client's own address; on an outbound message it is the lead's.
-        rest = (
+        ranks_left = (
             (field_paths.PLAIN, field_paths.SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
         )
-        found = next((found for order in rest if (found := pick(self.item, order, theirs))), None)
-        return None if meaning.event in _OUTGOING and found == writer and pick(self.item, field_paths.TO, address) is None else found
+        email = next((email for order in ranks_left if (email := pick(self.item, order, theirs))), None)
+        return None if meaning.event in _OUTGOING and email == writer and pick(self.item, field_paths.TO, address) is None else email
 
     def _names_its_writer(self) -> bool:
         """Return whether a reply's name belongs to its author rather than its recipient: tools name the person."""
         return pick(self.item, field_paths.SENDER_NAME, text) is not None and pick(self.item, field_paths.TO_NAME, text) is None
 
     def _addresses(self, where: tuple[Path, ...]) -> set[str]:
-        return {found for path in where if path[0] in self.item and (found := address(at(self.item, path)))}
+        return {email for path in where if path[0] in self.item and (email := address(at(self.item, path)))}
 
     def _time(self, event: str) -> Micros | None:
         """Return the first time that has a zone, else the first."""
@@ -205,10 +205,10 @@ class _Reader:
         first: Micros | None = None
         for path in (*field_paths.TIME, *field_paths.ITS_TIME.get(event, ()), *field_paths.OTHER_TIME, *field_paths.CHANGED):
             value = at(self.item, path) if path[0] in self.item and not (is_record and path in field_paths.MADE) else None
-            if value is not None and (found := parse_time(value)) is not None:
+            if value is not None and (time := parse_time(value)) is not None:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
-                    return found
-                first = found if first is None else first
+                    return time
+                first = time if first is None else first
         return first
 
     def _names(self) -> tuple[str | None, str | None]:
@@ -233,14 +233,14 @@ class _Reader:
         for source in sources:
             for key in keys:
                 value = source.get(key)
-                if value is not None and (found := read(value)) is not None:
-                    return found
+                if value is not None and (result := read(value)) is not None:
+                    return result
         return None
 
 
 def _name(value: object) -> str | None:
-    found = text(value) if isinstance(value, str) else None
-    return None if found is None or found.upper() in _NO_NAMES else found
+    string = text(value) if isinstance(value, str) else None
+    return None if string is None or string.upper() in _NO_NAMES else string
 
 
 ADAPTER = Generic()

@@ -1,4 +1,4 @@
-"""What a client has declared about the bodies of a tool without an adapter: where values are, and what event names mean."""
+"""Client settings about the bodies of a tool without an adapter: paths of values, and meanings of event names."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _VAGUE = frozenset({"unknown", "other", "campaign_completed", "account_event", _
 
 def declared_values(fields: Mapping[str, str], item: Item, outer: Item, body: object) -> dict[str, object]:
     """Return the values at the declared paths: within the event's own object, its wrapper, or from the top of a body with one event."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name, path in fields.items():
         for source in (item, outer, body):
             value = at_path(source, path) if isinstance(source, dict) else None
             if value is not None:
-                found[name] = value
+                values[name] = value
                 break
-    return found
+    return values
 
 
 def declared_meaning(settings: ConnectionSettings, name: str) -> Meaning | None:
-    """Return what the client's setting `events` says that this event name means."""
+    """Return an event name's meaning by the client's setting `events`."""
     if not settings.events:
         return None
     wanted = folded(name)
@@ -39,7 +39,7 @@ def declared_meaning(settings: ConnectionSettings, name: str) -> Meaning | None:
 
 
 def apply_declared(event: Event, settings: ConnectionSettings, values: Mapping[str, object]) -> None:
-    """Let declared values replace what the usual keys say. A declared status counts if the event says nothing else."""
+    """Overwrite values read from the usual keys by declared ones. A declared status counts if the event has no other."""
     event.linkedin_url = linkedin(values.get("linkedin_url")) or event.linkedin_url
     full_name = text(values.get("name"))
     first, last = split_name(full_name) if full_name else (None, None)

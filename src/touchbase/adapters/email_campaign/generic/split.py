@@ -44,7 +44,7 @@ def _opened(item: object) -> list[tuple[Item, Item] | None]:
 
 def _rows(item: Item) -> list[tuple[Item, Item] | None]:
     """Return the people of a body that names none itself: one for each key, or one for each row of a table."""
-    people = next((found for key in _LISTS if isinstance(found := item.get(key), list) and any(isinstance(one, dict) for one in found)), [])
+    people = next((rows for key in _LISTS if isinstance(rows := item.get(key), list) and any(isinstance(row, dict) for row in rows)), [])
     if people:
         return [(person, item) if isinstance(person, dict) else None for person in people]
     row = item.get("fields")

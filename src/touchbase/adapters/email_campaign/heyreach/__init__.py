@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at
-from touchbase.adapters.kit.declarative import Item, Shape, Table, batch
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, batch
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
@@ -20,11 +20,11 @@ from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 
-class HeyReach(Table):
+class HeyReach(TableAdapter):
     """Reads HeyReach's webhooks."""
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
-        """Return the event's name, or the one that the newest message implies."""
+        """Return the event's name; without one, the name that the newest message implies."""
         name = super().named(item, webhook)
         if name is None and (newest := _newest(item)):
             return "message_reply_received" if flag(newest.get("is_reply")) else "message_sent"
@@ -32,9 +32,9 @@ class HeyReach(Table):
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table; every other event is on LinkedIn too."""
-        known = self.listed(name)
-        if known is not None:
-            return known
+        listed = self.listed(name)
+        if listed is not None:
+            return listed
         guessed = m.meaning_of(f"linkedin {name}")
         if guessed is m.LINKEDIN_OTHER:
             return m.OTHER if reason_to_ignore(name) else m.UNKNOWN
@@ -45,7 +45,7 @@ class HeyReach(Table):
         return {**item, "newest_sent": _newest(item, is_reply=False), "newest_reply": _newest(item, is_reply=True)}
 
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
-        """Return the event of one webhook, with the newest message's time if it has none of its own."""
+        """Return the event of one webhook, with the newest message's time if it has none."""
         event = super().read(item, webhook)
         if event.occurred_us is None and (newest := _newest(item)):
             event.occurred_us = parse_time(newest.get("creation_time"))
@@ -68,21 +68,21 @@ def _written(message: Item) -> int:
 ADAPTER = HeyReach(
     tool="heyreach",
     shapes=(
-        Shape("correlation_id recent_messages", 95),
-        Shape("correlation_id connection_message", 95),
-        Shape("correlation_id lead.profile_url", 92),
-        Shape("recent_messages lead", 90),
-        Shape("connection_message lead", 90),
-        Shape("lead.profile_url event_type", 80),
-        Shape("leadProfile eventType", 85),
-        Shape("lead.profileUrl eventType", 78, named=True),
-        Shape("lead.linkedInUrl eventType", 78, named=True),
-        Shape("lead.linkedinUrl event_type", 70, named=True),
-        Shape("lead.linkedin_url event_type", 70, named=True),
-        Shape("lead_profile_url event_type", 75, named=True),
-        Shape("leadProfileUrl eventType", 75, named=True),
-        Shape("eventType lead", 70, named=True, spelt=str.isupper),
-        Shape("conversation_id sender lead.profile_url", 80),
+        DetectionRule("correlation_id recent_messages", 95),
+        DetectionRule("correlation_id connection_message", 95),
+        DetectionRule("correlation_id lead.profile_url", 92),
+        DetectionRule("recent_messages lead", 90),
+        DetectionRule("connection_message lead", 90),
+        DetectionRule("lead.profile_url event_type", 80),
+        DetectionRule("leadProfile eventType", 85),
+        DetectionRule("lead.profileUrl eventType", 78, named=True),
+        DetectionRule("lead.linkedInUrl eventType", 78, named=True),
+        DetectionRule("lead.linkedinUrl event_type", 70, named=True),
+        DetectionRule("lead.linkedin_url event_type", 70, named=True),
+        DetectionRule("lead_profile_url event_type", 75, named=True),
+        DetectionRule("leadProfileUrl eventType", 75, named=True),
+        DetectionRule("eventType lead", 70, named=True, spelt=str.isupper),
+        DetectionRule("conversation_id sender lead.profile_url", 80),
     ),
     names={
         "connection_request_sent": m.LINKEDIN_INVITED,

@@ -11,7 +11,7 @@ import re
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of
@@ -22,14 +22,14 @@ _SYSTEM_NAME = re.compile(
 """Prefixes of system events: an unknown one is no label."""
 
 
-class Instantly(Table):
+class Instantly(TableAdapter):
     """Reads Instantly's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning of a system event from the table or its words; any other name is a team's label."""
-        known = self.listed(name)
-        if known is not None:
-            return known
+        listed = self.listed(name)
+        if listed is not None:
+            return listed
         return m.meaning_of(name) if _SYSTEM_NAME.fullmatch(name) else Meaning("lead_status_changed", status=status_of(name))
 
     def _sure(self, item: Item, webhook: ParsedWebhook) -> int:
@@ -42,13 +42,13 @@ class Instantly(Table):
 ADAPTER = Instantly(
     tool="instantly",
     shapes=(
-        Shape("unibox_url event_type", 95),
-        Shape("event_type lead_email email_account", 85, named=True, spelt=str.islower),
-        Shape("event_type workspace campaign_id", 85),
-        Shape("event_type workspace", 80, named=True, spelt=str.islower),
-        Shape("event_type lead_email", 75, named=True, spelt=str.islower),
-        Shape("event_type lead_email email_account", 60),
-        Shape("upload_method timestamp_created email", 80),
+        DetectionRule("unibox_url event_type", 95),
+        DetectionRule("event_type lead_email email_account", 85, named=True, spelt=str.islower),
+        DetectionRule("event_type workspace campaign_id", 85),
+        DetectionRule("event_type workspace", 80, named=True, spelt=str.islower),
+        DetectionRule("event_type lead_email", 75, named=True, spelt=str.islower),
+        DetectionRule("event_type lead_email email_account", 60),
+        DetectionRule("upload_method timestamp_created email", 80),
     ),
     names={
         "email_sent": m.SENT,

@@ -11,7 +11,7 @@ import re
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at, paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -28,15 +28,15 @@ _OTHER_CHANNELS = ("whatsapp", "sms", "aircall", "api", "manual", "call")
 _INTEREST = re.compile(r"[a-z]*?(not)?interested")
 
 
-class Lemlist(Table):
+class Lemlist(TableAdapter):
     """Reads lemlist's activities."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table, with the channel of a state group and the spelling variants of interest."""
-        known = normalize_event_name(name)
-        if known in _GROUPS_ON_LINKEDIN and (elsewhere := self._elsewhere(known, item)):
+        event_name = normalize_event_name(name)
+        if event_name in _GROUPS_ON_LINKEDIN and (elsewhere := self._elsewhere(event_name, item)):
             return elsewhere
-        if interest := _INTEREST.fullmatch(known):
+        if interest := _INTEREST.fullmatch(event_name):
             return m.status("not_interested" if interest[1] else "interested")
         return super().meaning(name, item)
 
@@ -54,15 +54,15 @@ ADAPTER = Lemlist(
     tool="lemlist",
     signature_schemes=(body_field("secret"),),
     shapes=(
-        Shape("_id type", 95, starts="act_"),
-        Shape("_id type leadId campaignId", 80),
-        Shape("sendUserId type leadId", 80),
-        Shape("leadEmail type campaignId", 75, named=True),
-        Shape("leadEmail type secret", 75, named=True),
-        Shape("leadEmail _id type", 75, named=True),
-        Shape("campaignId leadId type", 75, named=True),
-        Shape("campaignId type createdAt", 72, named=True, starts="cam_"),
-        Shape("type data", 70, starts="enrichmentDone"),
+        DetectionRule("_id type", 95, starts="act_"),
+        DetectionRule("_id type leadId campaignId", 80),
+        DetectionRule("sendUserId type leadId", 80),
+        DetectionRule("leadEmail type campaignId", 75, named=True),
+        DetectionRule("leadEmail type secret", 75, named=True),
+        DetectionRule("leadEmail _id type", 75, named=True),
+        DetectionRule("campaignId leadId type", 75, named=True),
+        DetectionRule("campaignId type createdAt", 72, named=True, starts="cam_"),
+        DetectionRule("type data", 70, starts="enrichmentDone"),
     ),
     names={
         "emailssent": m.SENT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 
@@ -17,17 +17,17 @@ _REASON, _ACTION, _STATUS = paths("data.reason"), paths("data.action"), paths("s
 _MEMBERS = {"unsubscribed": m.UNSUBSCRIBED, "cleaned": m.HARD_BOUNCED}
 
 
-class Mailchimp(Table):
+class Mailchimp(TableAdapter):
     """Reads Mailchimp's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning by the type, and for unsubscribes by their reason."""
-        known, reason = normalize_event_name(name), pick(item, _REASON, text)
-        if known == "member":
+        event_name, reason = normalize_event_name(name), pick(item, _REASON, text)
+        if event_name == "member":
             return _MEMBERS.get(pick(item, _STATUS, text) or "", m.SAVED)
-        if known == "cleaned":
+        if event_name == "cleaned":
             return m.COMPLAINED if reason == "abuse" else m.HARD_BOUNCED
-        if known == "unsubscribe":
+        if event_name == "unsubscribe":
             if reason == "abuse":
                 return m.COMPLAINED
             # Removed by the list's owner: not a request of the person.
@@ -38,10 +38,10 @@ class Mailchimp(Table):
 ADAPTER = Mailchimp(
     tool="mailchimp",
     shapes=(
-        Shape("fired_at type data.list_id", 95),
-        Shape("fired_at type data", 85),
-        Shape("type data.list_id", 85, spelt=_TYPES.__contains__),
-        Shape("unique_email_id email_address list_id", 80),
+        DetectionRule("fired_at type data.list_id", 95),
+        DetectionRule("fired_at type data", 85),
+        DetectionRule("type data.list_id", 85, spelt=_TYPES.__contains__),
+        DetectionRule("unique_email_id email_address list_id", 80),
     ),
     names={},
     nameless={"unique_email_id": "member"},

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mailersend.signature import SIGNED, TEST
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
-ADAPTER = Table(
+ADAPTER = TableAdapter(
     tool="mailersend",
     shapes=(
-        Shape("type data.email.recipient.email", 95),
-        Shape("type data.email.message", 88),
-        Shape("webhook_id type data.email_id", 94),
-        Shape("type data.email_id", 94, named=True),
-        Shape("type data.object data.morph", 85),
-        Shape("webhook_id domain_id type data", 88),
-        Shape("sms_webhook_id type data", 88),
-        Shape("message type", 75, named=True, starts="This is a ping test message"),
-        Shape("type data", 70, named=True),
+        DetectionRule("type data.email.recipient.email", 95),
+        DetectionRule("type data.email.message", 88),
+        DetectionRule("webhook_id type data.email_id", 94),
+        DetectionRule("type data.email_id", 94, named=True),
+        DetectionRule("type data.object data.morph", 85),
+        DetectionRule("webhook_id domain_id type data", 88),
+        DetectionRule("sms_webhook_id type data", 88),
+        DetectionRule("message type", 75, named=True, starts="This is a ping test message"),
+        DetectionRule("type data", 70, named=True),
     ),
     names={
         "activity_sent": m.SENT,

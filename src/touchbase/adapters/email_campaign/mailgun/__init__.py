@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.email_campaign.mailgun.signature import MAILGUN
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -22,16 +22,16 @@ _REASON = paths("event-data.reason reason")
 _FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
 
 
-class Mailgun(Table):
+class Mailgun(TableAdapter):
     """Reads Mailgun's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table, and for failures by their severity."""
-        known = normalize_event_name(name)
+        event_name = normalize_event_name(name)
         # Suppressed because of an earlier unsubscribe or complaint: the address itself is valid.
-        if known in ("failed", "permanent_fail") and pick(item, _REASON, text) in _SUPPRESSED:
+        if event_name in ("failed", "permanent_fail") and pick(item, _REASON, text) in _SUPPRESSED:
             return m.SEND_FAILED
-        if known == "failed":
+        if event_name == "failed":
             return _FAILED.get((pick(item, _SEVERITY, text) or "").lower(), m.BOUNCED)
         return self.listed(name) or m.OTHER
 
@@ -40,18 +40,18 @@ ADAPTER = Mailgun(
     tool="mailgun",
     signature_schemes=(MAILGUN,),
     shapes=(
-        Shape("event-data.event", 95),
-        Shape("event-data", 85),
-        Shape("token event recipient timestamp", 90),
-        Shape("message-headers event recipient", 85),
-        Shape("Message-Id event recipient", 85),
-        Shape("recipient event timestamp signature", 80, named=True),
-        Shape("log-level event recipient", 90),
-        Shape("recipient-domain event recipient", 85),
-        Shape("user-variables event recipient timestamp", 80, named=True),
-        Shape("token event timestamp signature", 78, named=True),
-        Shape("body-plain recipient sender", 85),
-        Shape("body-mime recipient sender", 85),
+        DetectionRule("event-data.event", 95),
+        DetectionRule("event-data", 85),
+        DetectionRule("token event recipient timestamp", 90),
+        DetectionRule("message-headers event recipient", 85),
+        DetectionRule("Message-Id event recipient", 85),
+        DetectionRule("recipient event timestamp signature", 80, named=True),
+        DetectionRule("log-level event recipient", 90),
+        DetectionRule("recipient-domain event recipient", 85),
+        DetectionRule("user-variables event recipient timestamp", 80, named=True),
+        DetectionRule("token event timestamp signature", 78, named=True),
+        DetectionRule("body-plain recipient sender", 85),
+        DetectionRule("body-mime recipient sender", 85),
     ),
     names={
         "delivered": m.DELIVERED_AS_SENT,

@@ -6,12 +6,12 @@ A list if events are grouped, else one object. `sent` means that the receiving s
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag
 
 
-class Mailjet(Table):
+class Mailjet(TableAdapter):
     """Reads Mailjet's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -24,16 +24,16 @@ class Mailjet(Table):
 ADAPTER = Mailjet(
     tool="mailjet",
     shapes=(
-        Shape("mj_campaign_id event", 95),
-        Shape("mj_contact_id event", 95),
-        Shape("MessageID event email time", 90),
-        Shape("Message_GUID event", 90),
-        Shape("customcampaign event", 85),
-        Shape("mj_list_id event", 90),
-        Shape("CustomID event email", 85, named=True),
-        Shape("hard_bounce event email", 85, named=True),
-        Shape("MessageID event time", 80, named=True),
-        Shape("Parts Sender Recipient", 85),
+        DetectionRule("mj_campaign_id event", 95),
+        DetectionRule("mj_contact_id event", 95),
+        DetectionRule("MessageID event email time", 90),
+        DetectionRule("Message_GUID event", 90),
+        DetectionRule("customcampaign event", 85),
+        DetectionRule("mj_list_id event", 90),
+        DetectionRule("CustomID event email", 85, named=True),
+        DetectionRule("hard_bounce event email", 85, named=True),
+        DetectionRule("MessageID event time", 80, named=True),
+        DetectionRule("Parts Sender Recipient", 85),
     ),
     names={
         "sent": m.SENT,

@@ -8,7 +8,7 @@ reply's `type` says whether it is a real reply.
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -25,7 +25,7 @@ _KINDS = {
 """Records whose `type` is more specific than their `object`."""
 
 
-class Mailshake(Table):
+class Mailshake(TableAdapter):
     """Reads Mailshake's webhooks and records."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -37,10 +37,10 @@ class Mailshake(Table):
 ADAPTER = Mailshake(
     tool="mailshake",
     shapes=(
-        Shape("resource_url", 95, starts="https://api.mailshake.com"),
-        Shape("resource_url", 60),
-        Shape("object recipient.emailAddress campaign", 85, named=True),
-        Shape("object recipient.object campaign.object", 85, named=True),
+        DetectionRule("resource_url", 95, starts="https://api.mailshake.com"),
+        DetectionRule("resource_url", 60),
+        DetectionRule("object recipient.emailAddress campaign", 85, named=True),
+        DetectionRule("object recipient.object campaign.object", 85, named=True),
     ),
     names={
         "sent_message": m.SENT,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from touchbase.adapters.email_campaign.mandrill.signature import MANDRILL
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table, events_of
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter, events_of
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.parse import unquoted
 from touchbase.history.events import Event
 
 
-class Mandrill(Table):
+class Mandrill(TableAdapter):
     """Reads Mandrill's webhooks."""
 
     def recognise(self, webhook: ParsedWebhook) -> int:
@@ -38,12 +38,12 @@ ADAPTER = Mandrill(
     tool="mandrill",
     signature_schemes=(MANDRILL,),
     shapes=(
-        Shape("mandrill_events", 95),
-        Shape("msg.email event ts", 92),
-        Shape("msg event _id", 88),
-        Shape("reject.email action type", 85),
-        Shape("entry.email action type", 85),
-        Shape("event", 85, header="x-mandrill-signature", named=True),
+        DetectionRule("mandrill_events", 95),
+        DetectionRule("msg.email event ts", 92),
+        DetectionRule("msg event _id", 88),
+        DetectionRule("reject.email action type", 85),
+        DetectionRule("entry.email action type", 85),
+        DetectionRule("event", 85, header="x-mandrill-signature", named=True),
     ),
     names={
         "send": m.SENT,

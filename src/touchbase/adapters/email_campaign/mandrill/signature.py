@@ -11,15 +11,15 @@ from touchbase.connections.models import Arrival
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
-    given = arrival.headers.get("x-mandrill-signature")
-    if given is None:
+    signature = arrival.headers.get("x-mandrill-signature")
+    if signature is None:
         return False
     try:
         fields = parse_qsl(arrival.body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=1_000)
     except ValueError:
         return False
     message = arrival.url + "".join(name + value for name, value in sorted(fields))
-    return constant_time_equal(given, b64encode(hmac_digest(secret, message.encode(), "sha1")))
+    return constant_time_equal(signature, b64encode(hmac_digest(secret, message.encode(), "sha1")))
 
 
 MANDRILL = Scheme("header `x-mandrill-signature`: HMAC-SHA1 in base64 over the address and the form's fields", _check, reads_body=True)

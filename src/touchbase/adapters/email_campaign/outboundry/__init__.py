@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at
-from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, accept_any_name, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.messages import MessagePaths
 
 _ON_LINKEDIN = {m.SENT: m.LINKEDIN_SENT, m.REPLIED: m.LINKEDIN_REPLIED}
 
 
-class Outboundry(Table):
+class Outboundry(TableAdapter):
     """Reads Outboundry's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -29,12 +29,12 @@ class Outboundry(Table):
 ADAPTER = Outboundry(
     tool="outboundry",
     shapes=(
-        Shape("event data.lead.email data.campaign.id timestamp", 70, spelt=accept_any_name),
-        Shape("event data.lead.email data.campaign", 65, spelt=accept_any_name),
+        DetectionRule("event data.lead.email data.campaign.id timestamp", 70, spelt=accept_any_name),
+        DetectionRule("event data.lead.email data.campaign", 65, spelt=accept_any_name),
         # With a hyphen, the vendor's spelling: the other keys alone are common among unknown tools.
-        Shape("event data.lead.email timestamp", 60, spelt=lambda name: "-" in name),
-        Shape("event company_id data.lead timestamp", 80, spelt=accept_any_name),
-        Shape("event data.lead data.actionData", 80, spelt=accept_any_name),
+        DetectionRule("event data.lead.email timestamp", 60, spelt=lambda name: "-" in name),
+        DetectionRule("event company_id data.lead timestamp", 80, spelt=accept_any_name),
+        DetectionRule("event data.lead data.actionData", 80, spelt=accept_any_name),
     ),
     names={
         "email_sent": m.SENT,

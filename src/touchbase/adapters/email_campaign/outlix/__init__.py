@@ -6,17 +6,17 @@ A webhook identifies the lead by id only. Events are parked under that id until 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table, accept_any_name
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter, accept_any_name
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 
-ADAPTER = Table(
+ADAPTER = TableAdapter(
     tool="outlix",
     signature_schemes=(hmac_body("x-webhook-signature", prefix="sha256="),),
     shapes=(
-        Shape("organization_id event data.lead_id", 92, spelt=accept_any_name),
-        Shape("organization_id event timestamp data", 85, spelt=accept_any_name),
-        Shape("event data.lead_id timestamp", 80, header="x-webhook-signature", spelt=accept_any_name),
+        DetectionRule("organization_id event data.lead_id", 92, spelt=accept_any_name),
+        DetectionRule("organization_id event timestamp data", 85, spelt=accept_any_name),
+        DetectionRule("event data.lead_id timestamp", 80, header="x-webhook-signature", spelt=accept_any_name),
     ),
     names={
         "draft_created": m.OTHER,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -20,13 +20,13 @@ from touchbase.adapters.kit.status_labels import label_of
 from touchbase.history.events import Event
 
 
-class Outreach(Table):
+class Outreach(TableAdapter):
     """Reads Outreach's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table; a prospect's stage is its status, and other resources are not about a person."""
-        known = normalize_event_name(name)
-        if known in ("prospect_updated", "prospect_created"):
+        event_name = normalize_event_name(name)
+        if event_name in ("prospect_updated", "prospect_created"):
             if _is_opted_out(at(item, ("data", "attributes"))):
                 return m.UNSUBSCRIBED
             return m.STATUS_IN_BODY if self.find(item, "label", label_of) else m.SAVED
@@ -51,12 +51,12 @@ ADAPTER = Outreach(
     tool="outreach",
     signature_schemes=(hmac_body("outreach-webhook-signature"),),
     shapes=(
-        Shape("meta.eventName data.type", 95),
-        Shape("meta.eventName data.attributes", 95),
-        Shape("payloadVersion type data.type", 85),
-        Shape("meta.eventName", 90, header="outreach-webhook-cleanup-token"),
-        Shape("data", 85, header="outreach-webhook-cleanup-token"),
-        Shape("data", 85, header="outreach-webhook-signature"),
+        DetectionRule("meta.eventName data.type", 95),
+        DetectionRule("meta.eventName data.attributes", 95),
+        DetectionRule("payloadVersion type data.type", 85),
+        DetectionRule("meta.eventName", 90, header="outreach-webhook-cleanup-token"),
+        DetectionRule("data", 85, header="outreach-webhook-cleanup-token"),
+        DetectionRule("data", 85, header="outreach-webhook-signature"),
     ),
     names={
         "mailing_delivered": m.DELIVERED_AS_SENT,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import personal_address
 from touchbase.adapters.kit.messages import MessagePaths
@@ -24,7 +24,7 @@ _SIDES = {"email_replied": _WRITER, "email_auto_replied": _WRITER, "email_sent":
 """The lead's side of an email, by event."""
 
 
-class PlusVibe(Table):
+class PlusVibe(TableAdapter):
     """Reads PlusVibe's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -52,11 +52,11 @@ def _status(label: object) -> str | None:
 ADAPTER = PlusVibe(
     tool="plusvibe",
     shapes=(
-        Shape("webhook_event camp_id", 95),
-        Shape("webhook_event lead_email", 90),
-        Shape("webhook_event webhook_id", 85),
-        Shape("webhook_event workspace_id", 80, named=True),
-        Shape("webhook_event email", 80),
+        DetectionRule("webhook_event camp_id", 95),
+        DetectionRule("webhook_event lead_email", 90),
+        DetectionRule("webhook_event webhook_id", 85),
+        DetectionRule("webhook_event workspace_id", 80, named=True),
+        DetectionRule("webhook_event email", 80),
     ),
     names={
         "email_sent": m.SENT,

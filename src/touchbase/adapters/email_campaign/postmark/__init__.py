@@ -8,7 +8,7 @@ classified accordingly.
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 
@@ -35,34 +35,34 @@ _BOUNCES = {
 _SUPPRESSIONS = {"hardbounce": m.HARD_BOUNCED, "spamcomplaint": m.COMPLAINED, "manualsuppression": m.UNSUBSCRIBED}
 
 
-class Postmark(Table):
+class Postmark(TableAdapter):
     """Reads Postmark's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning by the record's type, and for bounces and subscriptions by their own type."""
-        known = normalize_event_name(name)
-        if known == "bounce":
+        event_name = normalize_event_name(name)
+        if event_name == "bounce":
             return _BOUNCES.get(normalize_event_name(text(item.get("Type")) or ""), m.BOUNCED)
-        if known == "subscriptionchange":
+        if event_name == "subscriptionchange":
             suppressed = flag(item.get("SuppressSending"))
             if not suppressed:
                 # Only an explicit false removes "do not contact".
                 return m.OTHER if suppressed is None else m.RESUBSCRIBED
             return _SUPPRESSIONS.get(normalize_event_name(text(item.get("SuppressionReason")) or ""), m.UNSUBSCRIBED)
-        return self.names.get(known, m.OTHER)
+        return self.names.get(event_name, m.OTHER)
 
 
 ADAPTER = Postmark(
     tool="postmark",
     shapes=(
-        Shape("RecordType MessageID", 95),
-        Shape("RecordType", 85),
-        Shape("BouncedAt MessageID TypeCode", 90),
-        Shape("DeliveredAt MessageID Recipient", 90),
-        Shape("OriginalLink MessageID Recipient", 90),
-        Shape("FirstOpen MessageID Recipient", 90),
-        Shape("FromFull MessageID ToFull", 90),
-        Shape("Type MessageID Email", 80),
+        DetectionRule("RecordType MessageID", 95),
+        DetectionRule("RecordType", 85),
+        DetectionRule("BouncedAt MessageID TypeCode", 90),
+        DetectionRule("DeliveredAt MessageID Recipient", 90),
+        DetectionRule("OriginalLink MessageID Recipient", 90),
+        DetectionRule("FirstOpen MessageID Recipient", 90),
+        DetectionRule("FromFull MessageID ToFull", 90),
+        DetectionRule("Type MessageID Email", 80),
     ),
     names={
         "delivery": m.DELIVERED_AS_SENT,

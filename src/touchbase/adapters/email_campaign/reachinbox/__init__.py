@@ -6,15 +6,15 @@ Flat, one event per webhook. A sent event has a reply's text key as well: only t
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
-ADAPTER = Table(
+ADAPTER = TableAdapter(
     tool="reachinbox",
     shapes=(
-        Shape("user_webhook_id event", 95),
-        Shape("event lead_email email_account", 85, named=True),
-        Shape("event lead_email campaign_id", 80, named=True),
+        DetectionRule("user_webhook_id event", 95),
+        DetectionRule("event lead_email email_account", 85, named=True),
+        DetectionRule("event lead_email campaign_id", 80, named=True),
     ),
     names={
         "email_sent": m.SENT,

@@ -9,16 +9,16 @@ in `payload`.
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
-ADAPTER = Table(
+ADAPTER = TableAdapter(
     tool="reply_io",
     shapes=(
-        Shape("event.subscription_id event.type", 95),
-        Shape("contact_fields event.type", 92),
-        Shape("subscription.workspaceId event.type payload.contact", 92),
-        Shape("event.type event.date event.id event.user_id", 85),
+        DetectionRule("event.subscription_id event.type", 95),
+        DetectionRule("contact_fields event.type", 92),
+        DetectionRule("subscription.workspaceId event.type payload.contact", 92),
+        DetectionRule("event.type event.date event.id event.user_id", 85),
     ),
     names={
         "email_sent": m.SENT,

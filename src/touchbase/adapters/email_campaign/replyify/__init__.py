@@ -9,7 +9,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, accept_any_name, normalize_event_name
 from touchbase.adapters.kit.extract import personal_address
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
@@ -19,7 +19,7 @@ _FROM, _TO = paths("data.from_email data.email"), paths("data.to_email data.emai
 _ABOUT_AN_ANSWER = frozenset({"reply_archived", "reply_categorized", "reply_forwarded"})
 
 
-class Replyify(Table):
+class Replyify(TableAdapter):
     """Reads Replyify's webhooks."""
 
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
@@ -35,13 +35,13 @@ class Replyify(Table):
 ADAPTER = Replyify(
     tool="replyify",
     shapes=(
-        Shape("event data", 92, header="x-replyify-event"),
-        Shape("workspace_id event data.reply_id", 88, spelt=accept_any_name),
-        Shape("workspace_id event data.contact_id timestamp", 80, named=True),
-        Shape("eventType data.from_email data.to_email", 75, spelt=accept_any_name),
-        Shape("event data.from_email data.to_email", 75, spelt=accept_any_name),
-        Shape("event data.from_email timestamp", 65, named=True),
-        Shape("event data.to_email timestamp", 65, named=True),
+        DetectionRule("event data", 92, header="x-replyify-event"),
+        DetectionRule("workspace_id event data.reply_id", 88, spelt=accept_any_name),
+        DetectionRule("workspace_id event data.contact_id timestamp", 80, named=True),
+        DetectionRule("eventType data.from_email data.to_email", 75, spelt=accept_any_name),
+        DetectionRule("event data.from_email data.to_email", 75, spelt=accept_any_name),
+        DetectionRule("event data.from_email timestamp", 65, named=True),
+        DetectionRule("event data.to_email timestamp", 65, named=True),
     ),
     names={
         "email_sent": m.SENT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -20,7 +20,7 @@ _UNSUBSCRIBED, _ORIGIN = paths("data.unsubscribed"), paths("data.origin")
 _SUPPRESSED = {"bounce": m.HARD_BOUNCED, "complaint": m.COMPLAINED}
 
 
-class Resend(Table):
+class Resend(TableAdapter):
     """Reads Resend's webhooks."""
 
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
@@ -31,12 +31,12 @@ class Resend(Table):
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table; an unsubscribe is known from the contact's change or the reason of its suppression."""
-        known, origin = normalize_event_name(name), pick(item, _ORIGIN, text)
-        if known in ("contact_created", "contact_updated") and pick(item, _UNSUBSCRIBED, flag):
+        event_name, origin = normalize_event_name(name), pick(item, _ORIGIN, text)
+        if event_name in ("contact_created", "contact_updated") and pick(item, _UNSUBSCRIBED, flag):
             return m.UNSUBSCRIBED
-        if known == "suppression_added":
+        if event_name == "suppression_added":
             return _SUPPRESSED.get(origin or "", m.UNSUBSCRIBED)
-        if known == "suppression_removed" and origin == "bounce":
+        if event_name == "suppression_removed" and origin == "bounce":
             # A working address says nothing about its owner's opt-out.
             return m.OTHER
         return super().meaning(name, item)
@@ -49,15 +49,15 @@ ADAPTER = Resend(
         standard_webhooks(),
     ),
     shapes=(
-        Shape("type data.email_id created_at", 92),
-        Shape("type data", 90, header="svix-id"),
-        Shape("type", 80, header="svix-id", named=True),
-        Shape("type data.email_id", 80, named=True),
-        Shape("type data.to created_at", 80, named=True),
-        Shape("type data.unsubscribed data.email created_at", 80, named=True),
-        Shape("type data.audience_id created_at", 80, named=True),
-        Shape("type data.records data.region created_at", 80, named=True),
-        Shape("type data.origin data.email created_at", 80, named=True),
+        DetectionRule("type data.email_id created_at", 92),
+        DetectionRule("type data", 90, header="svix-id"),
+        DetectionRule("type", 80, header="svix-id", named=True),
+        DetectionRule("type data.email_id", 80, named=True),
+        DetectionRule("type data.to created_at", 80, named=True),
+        DetectionRule("type data.unsubscribed data.email created_at", 80, named=True),
+        DetectionRule("type data.audience_id created_at", 80, named=True),
+        DetectionRule("type data.records data.region created_at", 80, named=True),
+        DetectionRule("type data.origin data.email created_at", 80, named=True),
     ),
     names={
         "email_sent": m.SENT,

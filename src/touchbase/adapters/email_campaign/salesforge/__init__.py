@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
-ADAPTER = Table(
+ADAPTER = TableAdapter(
     tool="salesforge",
-    shapes=(Shape("webhookInfo.type", 95), Shape("webhookInfo.eventTime", 90)),
+    shapes=(DetectionRule("webhookInfo.type", 95), DetectionRule("webhookInfo.eventTime", 90)),
     names={
         "email_sent": m.SENT,
         "email_opened": m.OPENED,

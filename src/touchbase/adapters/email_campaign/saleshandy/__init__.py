@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
@@ -31,7 +31,7 @@ _ABOUT_NOBODY = {
 """Names with hyphens that no other campaign tool uses."""
 
 
-class Saleshandy(Table):
+class Saleshandy(TableAdapter):
     """Reads Saleshandy's webhooks."""
 
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
@@ -48,11 +48,11 @@ class Saleshandy(Table):
 ADAPTER = Saleshandy(
     tool="saleshandy",
     shapes=(
-        Shape("event prospect.email sequence.sequenceName", 92),
-        Shape("event prospect.email sequence", 88),
-        Shape("event prospect.email emailSentAt", 88),
-        Shape("event prospect.email", 75, named=True, spelt=lambda name: "-" in name),
-        Shape("event", 70, spelt=lambda name: "-" in name and normalize_event_name(name) in _ABOUT_NOBODY),
+        DetectionRule("event prospect.email sequence.sequenceName", 92),
+        DetectionRule("event prospect.email sequence", 88),
+        DetectionRule("event prospect.email emailSentAt", 88),
+        DetectionRule("event prospect.email", 75, named=True, spelt=lambda name: "-" in name),
+        DetectionRule("event", 70, spelt=lambda name: "-" in name and normalize_event_name(name) in _ABOUT_NOBODY),
     ),
     names={
         "email_sent": m.SENT,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at, paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, objects, text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -24,7 +24,7 @@ _LINKED = frozenset({"recipient", "person", "owner", "user", "creator", "account
 _WITHOUT_HEADER = 85
 
 
-class Salesloft(Table):
+class Salesloft(TableAdapter):
     """Reads Salesloft's webhooks."""
 
     def __post_init__(self) -> None:
@@ -44,14 +44,14 @@ class Salesloft(Table):
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning by the resource: a person, a meeting, or a bounced or sent email."""
-        known = normalize_event_name(name)
-        if known in ("person_created", "person_updated"):
+        event_name = normalize_event_name(name)
+        if event_name in ("person_created", "person_updated"):
             return m.UNSUBSCRIBED if flag(item.get("do_not_contact")) else m.SAVED
-        if known in ("email_updated", "email_with_body_and_subject_updated"):
+        if event_name in ("email_updated", "email_with_body_and_subject_updated"):
             if item.get("bounced") is True or text(item.get("status")) == "bounced":
                 return m.BOUNCED
             return m.SENT if item.get("sent_at") else m.OTHER
-        if known == "meeting_updated" and flag(item.get("no_show")):
+        if event_name == "meeting_updated" and flag(item.get("no_show")):
             return m.status("no_show")
         return self.listed(name) or m.OTHER
 
@@ -73,7 +73,7 @@ def _is_linked(item: Item) -> bool:
 ADAPTER = Salesloft(
     tool="salesloft",
     signature_schemes=(hmac_body("x-salesloft-signature", digest="sha1"),),
-    shapes=(Shape("", 95, header="x-salesloft-event"),),
+    shapes=(DetectionRule("", 95, header="x-salesloft-event"),),
     names={
         "email_sent": m.SENT,
         "email_opened": m.OPENED,

@@ -7,7 +7,7 @@ A webhook is a list of events of many kinds and people. A sender's custom argume
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.signatures_public_key import ecdsa_timed_body
 from touchbase.adapters.kit.status_labels import bounce_kind
@@ -19,7 +19,7 @@ _OWN_NAMES = frozenset({"spamreport", "group_unsubscribe", "group_resubscribe"})
 """Event names that no other tool uses."""
 
 
-class SendGrid(Table):
+class SendGrid(TableAdapter):
     """Reads SendGrid's events."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -38,15 +38,15 @@ ADAPTER = SendGrid(
         ),
     ),
     shapes=(
-        Shape("sg_event_id event", 95),
-        Shape("sg_message_id event", 90),
-        Shape("event email smtp-id", 85, named=True),
-        Shape("event email", 85, header="x-twilio-email-event-webhook-signature"),
-        Shape("asm_group_id event email", 85, named=True),
-        Shape("useragent event email timestamp", 75, named=True),
-        Shape("event email timestamp", 75, spelt=_OWN_NAMES.__contains__),
-        Shape("envelope from to charsets", 85),
-        Shape("envelope from to SPF", 85),
+        DetectionRule("sg_event_id event", 95),
+        DetectionRule("sg_message_id event", 90),
+        DetectionRule("event email smtp-id", 85, named=True),
+        DetectionRule("event email", 85, header="x-twilio-email-event-webhook-signature"),
+        DetectionRule("asm_group_id event email", 85, named=True),
+        DetectionRule("useragent event email timestamp", 75, named=True),
+        DetectionRule("event email timestamp", 75, spelt=_OWN_NAMES.__contains__),
+        DetectionRule("envelope from to charsets", 85),
+        DetectionRule("envelope from to SPF", 85),
     ),
     names={
         "processed": m.SENT,

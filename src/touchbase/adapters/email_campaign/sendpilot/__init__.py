@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.sendpilot.signature import SENDPILOT
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
-ADAPTER = Table(
+ADAPTER = TableAdapter(
     tool="sendpilot",
     shapes=(
-        Shape("eventType eventId workspaceId", 92),
-        Shape("eventType data.linkedinUrl", 88),
-        Shape("eventType data.leadId data.senderId", 88),
+        DetectionRule("eventType eventId workspaceId", 92),
+        DetectionRule("eventType data.linkedinUrl", 88),
+        DetectionRule("eventType data.leadId data.senderId", 88),
     ),
     names={
         "message_received": m.LINKEDIN_REPLIED,

@@ -19,11 +19,11 @@ _MILLISECOND: Micros = 1_000
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     parts = dict(part.strip().partition("=")[::2] for part in arrival.headers.get("webhook-signature", "").split(","))
-    at, given = parts.get("t", ""), parts.get("s")
+    at, signature = parts.get("t", ""), parts.get("s")
     unit = SECOND if len(at) <= _DIGITS_OF_SECONDS else _MILLISECOND
-    if given is None or not is_recent(at, now, unit, past=window_of(arrival, RETRIED)):
+    if signature is None or not is_recent(at, now, unit, past=window_of(arrival, RETRIED)):
         return False
-    return constant_time_equal(given.lower(), hmac_digest(secret, at.encode("ascii") + b"." + arrival.body).hex())
+    return constant_time_equal(signature.lower(), hmac_digest(secret, at.encode("ascii") + b"." + arrival.body).hex())
 
 
 SENDPILOT = Scheme(

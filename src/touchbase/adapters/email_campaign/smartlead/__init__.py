@@ -14,7 +14,7 @@ import re
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, flag, text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -54,11 +54,11 @@ _NUMBER = paths("lead_category.new_id lead_category_id lead_category category")
 _LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths("to_email")
 
 
-class Smartlead(Table):
+class Smartlead(TableAdapter):
     """Reads Smartlead's webhooks."""
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
-        """Return the event's name, or the one that the key of its time implies."""
+        """Return the event's name; without one, the name that the key of its time implies."""
         return super().named(item, webhook) or next((name for key, name in _BY_TIME.items() if item.get(key)), None)
 
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
@@ -93,25 +93,25 @@ ADAPTER = Smartlead(
     tool="smartlead",
     signature_schemes=(body_field("secret_key"), hmac_body("x-smartlead-signature", prefix="sha256=")),
     shapes=(
-        Shape("sl_email_lead_map_id", 95),
-        Shape("sl_lead_email", 95),
-        Shape("stats_id event_type", 95),
-        Shape("stats_id reply_message to_email", 90),
-        Shape("event_type secret_key metadata.webhook_created_at", 90),
-        Shape("event_type", 90, header="x-smartlead-signature"),
-        Shape("type data meta.level links.app", 88),
-        Shape("event_type sender_detail recipient_detail", 88),
-        Shape("event_type campaign_status secret_key", 82, named=True),
-        Shape("event_type to_email from_email", 80, named=True),
-        Shape("event_type lead_category", 85),
-        Shape("event_type lead_email", 78, named=True, spelt=str.isupper),
-        Shape("event sequence_number lead.email", 80, named=True),
-        Shape("event lead.email campaign_id email_account_id", 80, named=True),
-        Shape("event lead.email campaign_id", 70, named=True, spelt=str.isupper),
-        Shape("event_type to_email campaign_id", 72, named=True, spelt=str.isupper),
-        Shape("event_type lead.email", 70, named=True, spelt=str.isupper),
-        Shape("event_type", 60, spelt=_ITS_OWN.__contains__),
-        *(Shape(f"{time} to_email from_email campaign_id", 80) for time in _BY_TIME),
+        DetectionRule("sl_email_lead_map_id", 95),
+        DetectionRule("sl_lead_email", 95),
+        DetectionRule("stats_id event_type", 95),
+        DetectionRule("stats_id reply_message to_email", 90),
+        DetectionRule("event_type secret_key metadata.webhook_created_at", 90),
+        DetectionRule("event_type", 90, header="x-smartlead-signature"),
+        DetectionRule("type data meta.level links.app", 88),
+        DetectionRule("event_type sender_detail recipient_detail", 88),
+        DetectionRule("event_type campaign_status secret_key", 82, named=True),
+        DetectionRule("event_type to_email from_email", 80, named=True),
+        DetectionRule("event_type lead_category", 85),
+        DetectionRule("event_type lead_email", 78, named=True, spelt=str.isupper),
+        DetectionRule("event sequence_number lead.email", 80, named=True),
+        DetectionRule("event lead.email campaign_id email_account_id", 80, named=True),
+        DetectionRule("event lead.email campaign_id", 70, named=True, spelt=str.isupper),
+        DetectionRule("event_type to_email campaign_id", 72, named=True, spelt=str.isupper),
+        DetectionRule("event_type lead.email", 70, named=True, spelt=str.isupper),
+        DetectionRule("event_type", 60, spelt=_ITS_OWN.__contains__),
+        *(DetectionRule(f"{time} to_email from_email campaign_id", 80) for time in _BY_TIME),
     ),
     names={
         "email_sent": m.SENT,

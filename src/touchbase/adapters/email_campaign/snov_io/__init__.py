@@ -10,7 +10,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
-from touchbase.adapters.kit.declarative import Item, Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter
 from touchbase.adapters.kit.extract import personal_address, text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history.events import Event
@@ -23,12 +23,12 @@ _WROTE = paths(f"{_LEAD} from_email fromEmail data.from_email")
 _REPLIES = frozenset({"email_replied", "email_auto_replied"})
 
 
-class SnovIo(Table):
+class SnovIo(TableAdapter):
     """Reads Snov.io's webhooks."""
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return object and action as one name."""
-        both = [found for key in ("event_object", "event_action") if (found := text(item.get(key)))]
+        both = [name_text for key in ("event_object", "event_action") if (name_text := text(item.get(key)))]
         return " ".join(both) or None
 
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
@@ -41,7 +41,7 @@ class SnovIo(Table):
 
 ADAPTER = SnovIo(
     tool="snov_io",
-    shapes=(Shape("event_object event_action", 95),),
+    shapes=(DetectionRule("event_object event_action", 95),),
     names={
         "campaign_email_sent": m.SENT,
         "campaign_email_first_sent": m.SENT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of, normalize_event_name
+from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, batch, events_of, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import objects, text
 from touchbase.adapters.kit.messages import MessagePaths
@@ -23,7 +23,7 @@ _CLASSES = {
 }
 
 
-class SparkPost(Table):
+class SparkPost(TableAdapter):
     """Reads SparkPost's webhooks."""
 
     def recognise(self, webhook: ParsedWebhook) -> int:
@@ -48,7 +48,7 @@ def _inside(item: object) -> list[object]:
 
 ADAPTER = SparkPost(
     tool="sparkpost",
-    shapes=(Shape("msys", 95),),
+    shapes=(DetectionRule("msys", 95),),
     names={
         "injection": m.SENT,
         "delivery": m.DELIVERED,

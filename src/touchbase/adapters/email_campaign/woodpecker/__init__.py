@@ -7,15 +7,15 @@ contact is always `prospect`. Outside a campaign, ids and names are empty texts.
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
-ADAPTER = Table(
+ADAPTER = TableAdapter(
     tool="woodpecker",
     shapes=(
-        Shape("firm_id method", 95),
-        Shape("method prospect.email", 90),
-        Shape("method prospect", 70, named=True),
+        DetectionRule("firm_id method", 95),
+        DetectionRule("method prospect.email", 90),
+        DetectionRule("method prospect", 70, named=True),
     ),
     names={
         "campaign_sent": m.SENT,
