@@ -30,7 +30,7 @@ from touchbase.common.timestamps import SECOND
 from touchbase.exports import job as exports
 from touchbase.imports import job as imports
 from touchbase.jobs import runner, worker
-from touchbase.outgoing import dispatcher, http_client, schedule
+from touchbase.outgoing import dispatcher, http_client, line
 
 JOB_ROWS = 50
 """Rows of a step of a job with `quick-jobs`."""
@@ -78,9 +78,9 @@ def quick_webhooks(seconds: str) -> None:
     unit, lease = (float(part) for part in (seconds.split(":") * 2)[:2])
     os.environ["TOUCHBASE_ENCRYPTION_KEY"] = ENCRYPTION_KEY
     mutants.replace(http_client, "SECONDS", unit)
-    mutants.replace(schedule, "SCHEDULE", tuple(int(part * unit * SECOND) for part in (0, 0.05, *[0.1] * 18)))
-    mutants.replace(schedule, "FIRST_PROBE", int(0.05 * unit * SECOND))
-    mutants.replace(schedule, "LONGEST_PROBE", int(0.2 * unit * SECOND))
+    mutants.replace(line, "SCHEDULE", tuple(int(part * unit * SECOND) for part in (0, 0.05, *[0.1] * 18)))
+    mutants.replace(line, "FIRST_PROBE", int(0.05 * unit * SECOND))
+    mutants.replace(line, "LONGEST_PROBE", int(0.2 * unit * SECOND))
     mutants.replace(dispatcher, "LEASE", int(lease * SECOND))
     mutants.replace(dispatcher, "MARGIN", int(0.1 * lease * SECOND))
     mutants.replace(dispatcher, "RENEW_SECONDS", lease / 4)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.outgoing.conftest import PATH, URL, Webhooks
 
-from touchbase.common.webhook_signatures import sign
 from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.signatures import sign
 
 
 async def test_add__shows_the_secret_once(webhooks: Webhooks) -> None:

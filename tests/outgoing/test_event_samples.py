@@ -9,7 +9,7 @@ from tests.asgi_client import MakeClient
 from tests.event_log.test_log import JANE
 from tests.house import House
 
-from touchbase.event_log import commands
+from touchbase.event_log import models
 from touchbase.event_log.models import EVENT_TYPES
 from touchbase.event_log.sql import queries
 from touchbase.sql.store import Store
@@ -64,7 +64,7 @@ async def test_samples__look_at_the_end_of_the_log_only(house: House, monkeypatc
     await house.company("example.com")
     await house.company("example.net")
 
-    assert commands.LOOKED_AT == 10_000
+    assert models.LOOKED_AT == 10_000
     assert (await samples(house, "types=contact.created"))["fictitious"] is True
     assert (await samples(house, "types=company.created&limit=5"))["fictitious"] is False
 

@@ -22,10 +22,10 @@ from tests.outgoing.conftest import PATH, PLACE, Webhooks, dispatcher_of
 from touchbase.config import BadSettings, Settings
 from touchbase.config_values import mail_server
 from touchbase.enrichment.http_client import HttpClient
+from touchbase.outgoing.content import mail_source
 from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
 from touchbase.outgoing.mail_client import REPLY_BYTES, MailClient, SenderByScheme, why_not_mailed
-from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.models import UNREACHABLE, Installation
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE

@@ -12,15 +12,14 @@ from tests.outgoing.unsent import TOKEN
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
-from touchbase.event_log.commands import LoggedPage
-from touchbase.event_log.models import LoggedEvent
+from touchbase.event_log.models import LoggedEvent, LoggedPage
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.line import EndpointQueue
-from touchbase.outgoing.log_reader import LogReader
 from touchbase.outgoing.models import Attempt, Endpoint, EndpointProgress, Pending, Secret, Served
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
+from touchbase.outgoing.shared_reads import LogReader
 from touchbase.outgoing.sql.dispatch import lead_shards, list_attempts, read_served, store_progress
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.ids import Ids

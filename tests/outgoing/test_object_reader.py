@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from touchbase.event_log.models import LoggedEvent
-from touchbase.outgoing.object_reader import ObjectReader
-from touchbase.outgoing.shown import Shown
+from touchbase.outgoing.shared_reads import ObjectReader, Shown
 
 STORE: Any = None
 """The reads of these tests need none."""

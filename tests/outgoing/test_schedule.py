@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.outgoing.schedule import JITTER, LONGEST_PROBE, LONGEST_RETRY_AFTER, OPEN_AFTER, SCHEDULE, next_attempt, next_probe
+from touchbase.outgoing.line import JITTER, LONGEST_PROBE, LONGEST_RETRY_AFTER, OPEN_AFTER, SCHEDULE, next_attempt, next_probe
 
 times = st.integers(0, 2**52)
 

@@ -6,8 +6,7 @@ import base64
 
 import pytest
 
-from touchbase.common.webhook_signatures import sign
-from touchbase.outgoing.signatures import new_secret, signature_headers
+from touchbase.outgoing.signatures import new_secret, sign, signature_headers
 
 BODY = b'{"test": 2432232314}'
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.relay.feeds import ListSink, ListSource, event, number_of
 
-from touchbase.relay import checkpoint, sinks
-from touchbase.relay.checkpoint import CheckpointFile
+from touchbase.relay import service, sinks
 from touchbase.relay.models import RelayStopped
-from touchbase.relay.service import Relay
+from touchbase.relay.service import CheckpointFile, Relay
 from touchbase.relay.sinks import FileSink
 
 
@@ -78,8 +77,8 @@ class Points:
             step()
             return made
 
-        monkeypatch.setattr(checkpoint.os, "fsync", fsync)
-        monkeypatch.setattr(checkpoint.Path, "replace", replace)
+        monkeypatch.setattr(service.os, "fsync", fsync)
+        monkeypatch.setattr(service.Path, "replace", replace)
 
 
 @settings(max_examples=examples(60), deadline=None)

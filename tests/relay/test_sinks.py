@@ -18,11 +18,10 @@ from standardwebhooks import Webhook
 from tests.relay.feeds import ListSource, event
 
 from touchbase.outgoing.http_client import Answer
-from touchbase.relay.http_sink import HttpSink
 from touchbase.relay.models import RelayStopped, SinkFailed
 from touchbase.relay.nats_sink import NOT_INSTALLED, NatsSink
 from touchbase.relay.service import Relay
-from touchbase.relay.sinks import sink_of
+from touchbase.relay.sinks import HttpSink, sink_of
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

@@ -24,8 +24,7 @@ from touchbase.history.status import REPLY, SENT
 from touchbase.reports import service
 from touchbase.reports.intervals import edges_of
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import BY_CAMPAIGN, COUNTED, COUNTS, LEVELS, PartBuilder, Union, group_at, packed, unpacked
-from touchbase.reports.people import People
+from touchbase.reports.parts import BY_CAMPAIGN, COUNTED, COUNTS, LEVELS, PartBuilder, People, Union, group_at, packed, unpacked
 from touchbase.reports.queries import ReportCampaigns
 from touchbase.reports.service import report_campaigns
 from touchbase.reports.spans import spans_of

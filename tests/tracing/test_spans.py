@@ -25,7 +25,7 @@ from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer
 from touchbase.sql.store import Store
-from touchbase.tracing.logged import current_trace_id
+from touchbase.tracing.trace_context import current_trace_id
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

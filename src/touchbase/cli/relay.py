@@ -118,8 +118,7 @@ def _secret(text: str | None) -> str | None:
 
 async def _relay(given: _Given) -> tuple[int, str | None]:
     """Relay until stopped; return the number of events and the cursor."""
-    from touchbase.relay.checkpoint import CheckpointFile
-    from touchbase.relay.service import Relay
+    from touchbase.relay.service import CheckpointFile, Relay
 
     options = given.options
     async with AsyncExitStack() as stack:

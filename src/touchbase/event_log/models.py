@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.history.events import COMPANY, CONTACT, Author
 
 Changed = Mapping[str, tuple[Any, Any]]
@@ -124,3 +124,53 @@ def by_request(by: Author) -> dict[str, Any]:
     if by.request_id is not None:
         cause["request_id"] = by.request_id
     return cause
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedPage:
+    """Events of a client after a sequence, in order."""
+
+    events: list[LoggedEvent]
+    last: int
+    """The sequence up to which the log was read: it may be later than the last event, if `types` leaves some out."""
+    newest: int
+    """The newest sequence of the client; 0 before its first event."""
+    oldest: int
+    """The oldest sequence that is stored; after the newest one if none is."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether later events exist."""
+        return self.last < self.newest
+
+
+LOOKED_AT = 10_000
+"""Events of the end of the log among which samples are looked for: a rare type must not make a request read all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What events about no record are about, as it is now."""
+
+    suppressions: dict[int, tuple[str, str | None]]
+    """Id -> kind and address; None for the address of an erased person."""
+    deliveries: dict[int, tuple[str, str | None]]
+    """Id -> state and error."""
+
+
+def envelope(event: LoggedEvent, client_id: str, shown: Any) -> dict[str, Any]:
+    """Return an event as JSON values. `shown` is the present record as the API shows it, None if it is gone.
+
+    For an event about no record, `shown` is what it is about as it is now; without it, the event's own data.
+    The id stands on top too: Zapier and its like take an object without one for no item.
+    """
+    data: dict[str, Any] = {
+        "id": event_id(event.sequence),
+        "client_id": client_id,
+        "object": event.data if shown is None and event.record_id is None else shown,
+        "changed": event.changed,
+        "cause": event.cause,
+    }
+    if event.record_id is not None:
+        data |= {"record_id": event.record_id, **event.data}
+    return {"id": data["id"], "type": event.type, "timestamp": to_text(event.at), "data": data}

@@ -6,8 +6,7 @@ import re
 
 from touchbase.common.misspelt import suggest
 from touchbase.errors import COUNTED, MOST_FAULTS, CursorExpired, Fault
-from touchbase.event_log.commands import LoggedPage
-from touchbase.event_log.models import EVENT_TYPES, event_id
+from touchbase.event_log.models import EVENT_TYPES, LoggedPage, event_id
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.sql.store import Store
 

@@ -20,7 +20,7 @@ from touchbase.inbox.sql.queries import find_traces
 from touchbase.outgoing.content import OutgoingMessage, message_of, test_message
 from touchbase.outgoing.filters import UnreadableFilter, wants
 from touchbase.outgoing.http_client import Answer
-from touchbase.outgoing.line import WaitingEvent
+from touchbase.outgoing.line import LONGEST_RETRY_AFTER, WaitingEvent
 from touchbase.outgoing.models import (
     DELIVERED,
     DISABLED,
@@ -34,10 +34,8 @@ from touchbase.outgoing.models import (
     Endpoint,
     Installation,
 )
-from touchbase.outgoing.object_reader import ObjectReader
 from touchbase.outgoing.samples import EventObjects
-from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
-from touchbase.outgoing.shown import Shown
+from touchbase.outgoing.shared_reads import ObjectReader, Shown
 from touchbase.outgoing.write_back import test_write, write_of
 from touchbase.sql.store import Store
 from touchbase.tracing.interface import Tracing

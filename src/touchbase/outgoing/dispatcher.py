@@ -21,11 +21,10 @@ from touchbase.outgoing.attempts import FailedAttempt, Outbox, PostsWebhooks, ju
 from touchbase.outgoing.filters import UnreadableFilter
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import EndpointQueue, WaitingEvent
-from touchbase.outgoing.log_reader import LogReader
 from touchbase.outgoing.models import NOWHERE, PAUSED, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
-from touchbase.outgoing.shown import Shown
+from touchbase.outgoing.shared_reads import LogReader, Shown
 from touchbase.outgoing.slots import Slots
 from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
 from touchbase.sql.outage import Outage

@@ -12,24 +12,22 @@ from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import SECOND, Micros
 from touchbase.deliveries.delivery import waiting_since
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.work import WorkReport
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
-from touchbase.history.identity_links import Link, Links
-from touchbase.history.sql import event_of, event_row
+from touchbase.history.identity_links import Link, Links, Ref
+from touchbase.history.sql import REF, event_of, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
-from touchbase.projection.custom_fields import rename_fields
 from touchbase.projection.deleted_records import set_aside_events_of_deleted
 from touchbase.projection.delivery_outcomes import KNOWN_ALREADY, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
-from touchbase.projection.fetch_queue import update_fetch_queue
 from touchbase.projection.inbox_batch import merge_reports
 from touchbase.projection.known_events import by_receipt, drop_known_facts
 from touchbase.projection.messages import message_needs, named_messages, store_messages
@@ -40,10 +38,85 @@ from touchbase.projection.save import fold_custom_fields, save_records, unite_re
 from touchbase.projection.separate import separate_records
 from touchbase.projection.suppression_guard import clear_bodies, withhold
 from touchbase.projection.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
+from touchbase.records.commands import new_write_key
 from touchbase.records.models import Record
 from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql.custom_values import MARK, change_values, renaming
+from touchbase.records.sql.statements import CUSTOM_FIELDS_OF
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import Execute, Plan, Row
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Row, Statement
+
+SETTLE_DELAY: Micros = 2 * SECOND
+"""Delay before a fetch: often the next webhooks bring what is missing."""
+
+_SAME = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
+_FETCH: Columns = (*REF, ("rank", "bigint"), ("thin", "bigint"), ("requested_us", "bigint"), ("next_us", "bigint"), ("attempts", "bigint"))
+_EARLIER = "CASE WHEN fetch_queue.next_us < excluded.next_us THEN fetch_queue.next_us ELSE excluded.next_us END"
+# `requested_us` always changes, so that a fetch in progress sees that the record was queued again.
+_LATER = "CASE WHEN fetch_queue.requested_us >= excluded.requested_us THEN fetch_queue.requested_us + 1 ELSE excluded.requested_us END"
+QUEUE_FETCH = Statement(
+    "queue_fetch",
+    _FETCH,
+    body=f"INSERT INTO fetch_queue ({names(_FETCH)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
+    "DO UPDATE SET rank = excluded.rank, thin = CASE WHEN fetch_queue.thin > excluded.thin THEN fetch_queue.thin "
+    f"ELSE excluded.thin END, requested_us = {_LATER}, next_us = {_EARLIER}, attempts = 0",
+)
+# Rows with `thin` stay: the missing values are still unknown after the object is.
+DEQUEUE_FETCH = Statement("dequeue_fetch", REF, body=f"DELETE FROM fetch_queue t USING p WHERE {_SAME} AND t.thin = 0", by_row=True)
+
+
+def update_fetch_queue(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> Plan[None]:
+    """Queue the objects that this batch needs, and dequeue objects that became known without a fetch."""
+    needed: dict[Ref, tuple[int, int]] = {}
+    for outcome in outcomes:
+        if outcome.normalized.may_ask and (outcome.parked or outcome.applied):
+            _add(batch, outcome, needed)
+    vacated = [
+        link.ref
+        for resolver in batch.resolvers.values()
+        if resolver.links.vacated
+        for link in resolver.links.changed.values()
+        if link.parking_id is None
+    ]
+    gone_ids = sorted(set(vacated) - needed.keys())
+    if gone_ids:
+        yield Execute(DEQUEUE_FETCH, [(batch.client, *ref) for ref in gone_ids])
+    if needed:
+        at = (batch.now_us, batch.now_us + SETTLE_DELAY, 0)
+        yield Execute(QUEUE_FETCH, [(batch.client, *ref, *how, *at) for ref, how in sorted(needed.items())])
+
+
+def _add(batch: ApplyBatch, outcome: DeliveryOutcome, needed: dict[Ref, tuple[int, int]]) -> None:
+    for subject in outcome.subjects:
+        if subject.ref is None or subject.event.event.endswith(".deleted"):
+            continue
+        link = batch.resolvers[subject.kind].links.by_ref.get(subject.ref)
+        waits = link is not None and link.parking_id is not None
+        if waits or subject.event.thin:
+            _, thin = needed.get(subject.ref, (0, 0))
+            needed[subject.ref] = (0 if waits else 1, max(thin, int(subject.event.thin)))
+
+
+def rename_fields(batch: ApplyBatch, ids: Ids) -> Plan[None]:
+    """Give fields that records of the batch have under a former name the present one: of events that had waited, or of restored records."""
+    for kind, resolver in batch.resolvers.items():
+        renamed = RECORD_TYPES[kind].field_names(batch.settings)
+        numbers = {number for of, number in batch.folded if of == kind} | resolver.touched
+        numbers = {number for number in numbers if number in resolver.by_id}
+        if not renamed or not numbers:
+            continue
+        rows = yield Execute(CUSTOM_FIELDS_OF, [(batch.client, kind, number) for number in sorted(numbers)])
+        contact_ids: dict[str, list[int]] = {}
+        for row in rows:
+            if row[3] in renamed and (row[5] is not None or MARK not in row[9]):
+                contact_ids.setdefault(row[3], []).append(row[2])
+        for name, ids_of_name in sorted(contact_ids.items()):
+            what = renaming(name, renamed[name], batch.now_us, new_write_key())
+            for number, updated_us in (yield from change_values(batch.client, kind, ids_of_name, what, ids)).items():
+                resolver.by_id[number].updated_us = updated_us
+
 
 MAX_PARKED = 5_000
 """Events that wait for the address of one object: they are applied in one transaction once it is known."""

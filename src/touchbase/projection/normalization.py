@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from touchbase.clients.models import ClientSettings
@@ -31,10 +32,33 @@ from touchbase.history.events import (
     status_word,
 )
 from touchbase.history.identity_links import Ref
-from touchbase.history.problems import FIELDS_LEFT_OUT, HTML_UNREAD, STATUS_REFUSED, TIME_AHEAD, Problems, add_problem
+from touchbase.history.problems import FIELDS_LEFT_OUT, HTML_UNREAD, STATUS_REFUSED, TIME_AHEAD, VALUE_TYPE, Problems, add_problem
 from touchbase.identity.event_subject import EventSubject
-from touchbase.projection.custom_field_names import note_misfits, with_present_names
 from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.validation import misfit
+
+
+def with_present_names(detail: Detail, kind: int, settings: ClientSettings) -> Detail:
+    """Return the detail of an event with the present names of its custom fields; a value under the present name stays."""
+    renamed = RECORD_TYPES[kind].field_names(settings)
+    custom: Mapping[str, str | None] = detail.get("custom", {})
+    if not renamed or renamed.keys().isdisjoint(custom):
+        return detail
+    named = {name: value for name, value in custom.items() if name not in renamed}
+    for name, value in custom.items():
+        named.setdefault(renamed.get(name, name), value)
+    return {**detail, "custom": named}
+
+
+def note_misfits(detail: Detail, kind: int, settings: ClientSettings, problems: Problems) -> None:
+    """Add a problem if a value is not of the type that the client declared; it is stored as it came."""
+    declared = RECORD_TYPES[kind].field_types(settings)
+    if not declared:
+        return
+    for name, value in detail.get("custom", {}).items():
+        if value and name in declared and misfit(value, declared[name]) is not None:
+            add_problem(problems, VALUE_TYPE, name)
+
 
 _MAX_UNZONED_AHEAD: Micros = 120 * SECOND
 """How far a time without a zone may lie after the receipt; a longer time is in a zone other than UTC, and not a wrong clock."""

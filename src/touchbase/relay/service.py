@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
+import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
-from touchbase.relay.checkpoint import CheckpointFile
+import msgspec
+
 from touchbase.relay.models import (
     Event,
     EventBatch,
@@ -19,6 +23,44 @@ from touchbase.relay.models import (
     SourceFailed,
     position_of,
 )
+
+
+class CheckpointFile:
+    """Position in a file, which is replaced as a whole: a kill leaves the old or the new one. One process owns it until `close`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._new = path.with_name(f"{path.name}.new")
+        self._lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise RelayStopped(f"another relay uses the checkpoint {path}: stop it, or give each relay its own --checkpoint") from None
+
+    def load(self) -> RelayPosition | None:
+        """Return the stored position; None without a file. Raises `RelayStopped` for a damaged one."""
+        try:
+            position = msgspec.json.decode(self._path.read_bytes(), type=RelayPosition)
+            _ = position.sequence
+        except FileNotFoundError:
+            return None
+        except (msgspec.DecodeError, ValueError):
+            raise RelayStopped(f"{self._path} is no checkpoint of a relay: name another file, or remove it to begin at --after") from None
+        return position
+
+    def save(self, position: RelayPosition) -> None:
+        """Store a position and return once it is on disk."""
+        with os.fdopen(os.open(self._new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(position))
+            file.flush()
+            os.fsync(file.fileno())
+        self._new.replace(self._path)
+
+    def close(self) -> None:
+        """Let another process use the checkpoint."""
+        os.close(self._lock)
+
 
 LOG = logging.getLogger("touchbase.relay")
 WAIT_SECONDS = 20.0

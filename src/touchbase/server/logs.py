@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from touchbase.common.timestamps import to_text
-from touchbase.tracing.logged import current_trace_id
+from touchbase.tracing.trace_context import current_trace_id
 
 FLUSH_BYTES = 65_536
 MAX_PENDING_BYTES = 8 * 1_048_576

@@ -20,8 +20,7 @@ from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanK
 
 from touchbase.common.timestamps import Micros
 from touchbase.tracing.interface import AppliedDelivery, Receipt, TracingScope
-from touchbase.tracing.logged import CURRENT, Current
-from touchbase.tracing.trace_context import SAMPLED, SpanName, span_of_headers, span_of_text, stored_text, traceparent
+from touchbase.tracing.trace_context import CURRENT, SAMPLED, Current, SpanName, span_of_headers, span_of_text, stored_text, traceparent
 
 CLOSE_SECONDS = 5.0
 """How long the last spans may take when the process ends."""

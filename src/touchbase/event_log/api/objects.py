@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import Client, ClientSettings
-from touchbase.event_log.commands import LoggedPage, Subjects
-from touchbase.event_log.event_envelope import envelope
-from touchbase.event_log.models import LoggedEvent
+from touchbase.event_log.models import LoggedEvent, LoggedPage, Subjects, envelope
 from touchbase.event_log.sql.queries import find_subjects
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.schemas import fitting

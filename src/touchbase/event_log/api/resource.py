@@ -16,8 +16,7 @@ from touchbase.clients.models import Client
 from touchbase.errors import Fault, TouchbaseError
 from touchbase.event_log.api.objects import encoded_envelopes
 from touchbase.event_log.api.schemas import EventPage
-from touchbase.event_log.commands import LoggedPage
-from touchbase.event_log.models import LoggedEvent, event_id
+from touchbase.event_log.models import LoggedEvent, LoggedPage, event_id
 from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, key_from_headers

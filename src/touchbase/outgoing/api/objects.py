@@ -12,7 +12,7 @@ from touchbase.event_log.api.objects import objects_of
 from touchbase.event_log.models import LoggedEvent
 from touchbase.history.events import CONTACT
 from touchbase.outgoing.models import Record
-from touchbase.outgoing.shown import Shown
+from touchbase.outgoing.shared_reads import Shown
 from touchbase.records.api.serializers import company_out, contact_out
 from touchbase.records.commands import GetCompany, GetContact
 from touchbase.sql.store import Store

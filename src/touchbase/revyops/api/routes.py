@@ -6,11 +6,15 @@ from functools import partial
 from typing import Any
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.errors import Invalid, NotFound
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
+from touchbase.http.endpoint import Call, Handler
+from touchbase.http.query_parameters import Parameters
+from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.merging.api.bin import COMPANY_BIN, CONTACT_BIN, BinResource
 from touchbase.records.api.if_match import IF_MATCH
-from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, PREFER
+from touchbase.records.api.parameters import DRY_RUN, FLAT, IGNORED_HEADERS, PREFER
 from touchbase.records.api.resource import RecordResource
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
@@ -19,10 +23,36 @@ from touchbase.revyops.api.emails import email_routes
 from touchbase.revyops.api.lists import V2, ListResource
 from touchbase.revyops.api.parameters import LOOKUP, NAMED_FILTERS
 from touchbase.revyops.api.schemas import NUMBERED_OF_CLIENTS, NUMBERED_PAGES, CustomFieldValue
-from touchbase.revyops.api.version_1 import version_1
 from touchbase.revyops.numbered_pages import LONGEST_PAGE
 from touchbase.search.api.all_clients import OF_CLIENT
 from touchbase.search.api.parameters import FILTERS
+
+
+class _Plain(Call):
+    """A call whose query is ignored: custom fields are NESTED, and the client's settings decide about duplicates."""
+
+    @property
+    def query(self) -> bytes:
+        """No parameters."""
+        return b""
+
+
+def version_1(handler: Handler) -> Handler:
+    """Wrap a handler of our own routes: a `company_id` that does not exist is a 404, as for a domain, and writes take `structure` alone."""
+
+    async def run(call: Call) -> Response:
+        if call.scope["method"] != "GET":
+            Parameters(call.query, (FLAT,)).done()  # `dry_run=true` must not be ignored
+        plain = _Plain(call.api, call.scope, call.receive, call.headers, call.needed, (FLAT, DRY_RUN), call.large, call.recorder)
+        try:
+            return await handler(plain)
+        except Invalid as invalid:
+            if [fault.code for fault in invalid.faults] == ["company_not_found"]:
+                raise NotFound(invalid.faults[0].detail) from None
+            raise
+
+    return run
+
 
 TAG = Tag(
     "RevyOps",
