@@ -172,7 +172,7 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
             field = fields.get(name)
             if field is None and len(fields) >= MAX_CUSTOM_FIELDS:
                 continue  # a full record takes no new names
-            stamp = NEVER if field is None else (field.priority, field.stamped_us, field.stamp_key)
+            stamp = NEVER if field is None else field.stamp
             current = _Current(f"custom field {name}", None if field is None else field.value, stamp)
             yield from _lost(subject, current, event, value, (DELIBERATE, *event.effective_time), history)
 

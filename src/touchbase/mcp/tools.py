@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.mcp import arguments as args
+from touchbase.mcp import arguments
 from touchbase.mcp.requests import Ask, InnerRequest, Json, value_of
 
 READ, WRITE, ADMIN = "records:read", "records:write", "admin"
@@ -61,14 +61,14 @@ class AgentTool:
         }  # fmt: skip
 
 
-async def _describe(ask: Ask, arguments: args.Describe) -> Json:
+async def _describe(ask: Ask, args: arguments.Describe) -> Json:
     async def of(what: str) -> Any:
-        return (
-            await value_of(ask, InnerRequest("GET", f"/public/v2/{what}/{arguments.kind}", {"limit": 200}, client_id=arguments.client_id))
-        )["data"]
+        return (await value_of(ask, InnerRequest("GET", f"/public/v2/{what}/{args.kind}", {"limit": 200}, client_id=args.client_id)))[
+            "data"
+        ]
 
     return {
-        "kind": arguments.kind,
+        "kind": args.kind,
         "statuses": await of("statuses"),
         "custom_fields": await of("custom-fields"),
         "filters": FILTERS.replace("\n", " "),
@@ -76,105 +76,95 @@ async def _describe(ask: Ask, arguments: args.Describe) -> Json:
     }
 
 
-async def _find(ask: Ask, arguments: args.Find) -> Any:
+async def _find(ask: Ask, args: arguments.Find) -> Any:
     body = {
-        name: value
-        for name, value in msgspec.structs.asdict(arguments).items()
-        if value not in (None, {}) and name not in ("kind", "client_id")
+        name: value for name, value in msgspec.structs.asdict(args).items() if value not in (None, {}) and name not in ("kind", "client_id")
     }
-    return await value_of(
-        ask, InnerRequest("POST", f"/public/v2/{arguments.kind}/search", {"structure": "FLAT"}, body, arguments.client_id)
-    )
+    return await value_of(ask, InnerRequest("POST", f"/public/v2/{args.kind}/search", {"structure": "FLAT"}, body, args.client_id))
 
 
-async def _id_of(ask: Ask, arguments: args.Which) -> int:
+async def _id_of(ask: Ask, args: arguments.Which) -> int:
     """Return the id of the record that the arguments name."""
-    if arguments.id is not None:
-        return arguments.id
-    item = {name: value for name in IDENTIFIERS if (value := getattr(arguments, name)) is not None}
+    if args.id is not None:
+        return args.id
+    item = {name: value for name in IDENTIFIERS if (value := getattr(args, name)) is not None}
     if not item:
         raise Unclear(
             "no record is named", "Name it by id, or by email, linkedin_url or external_id, or a company by domain or external_id."
         )
-    answer = await value_of(
-        ask, InnerRequest("POST", f"/public/v2/{arguments.kind}/match", body={"items": [item]}, client_id=arguments.client_id)
-    )
+    answer = await value_of(ask, InnerRequest("POST", f"/public/v2/{args.kind}/match", body={"items": [item]}, client_id=args.client_id))
     [entry] = answer["data"]
     if "error" in entry:
         raise Unclear(entry["error"]["detail"], "Call `find` to see the records.")
     if entry["id"] is None:
         named = ", ".join(f"{name} {value}" for name, value in item.items())
-        raise Unclear(f"there is none of {arguments.kind} with {named}", "Call `find` with q.")
+        raise Unclear(f"there is none of {args.kind} with {named}", "Call `find` with q.")
     return int(entry["id"])
 
 
-async def _get(ask: Ask, arguments: args.Get) -> Json:
-    number = await _id_of(ask, arguments)
-    path = f"/public/v2/{arguments.kind}/{number}"
+async def _get(ask: Ask, args: arguments.Get) -> Json:
+    number = await _id_of(ask, args)
+    path = f"/public/v2/{args.kind}/{number}"
 
     async def more(path: str, **query: Any) -> Any:
-        return await value_of(ask, InnerRequest("GET", path, query, client_id=arguments.client_id))
+        return await value_of(ask, InnerRequest("GET", path, query, client_id=args.client_id))
 
-    details = {"record": await more(path, structure="FLAT", as_of=arguments.as_of)}
-    if "timeline" in arguments.include:
+    details = {"record": await more(path, structure="FLAT", as_of=args.as_of)}
+    if "timeline" in args.include:
         details["timeline"] = await more(f"{path}/timeline", limit=NEWEST)
-    if "messages" in arguments.include and arguments.kind == "contacts":
+    if "messages" in args.include and args.kind == "contacts":
         details["messages"] = await more("/public/v2/messages", contact_id=number, limit=NEWEST)
-    if "suppression" in arguments.include:
+    if "suppression" in args.include:
         details["suppression"] = await more(f"{path}/suppression")
     return details
 
 
-async def _explain(ask: Ask, arguments: args.Explain) -> Any:
-    path = f"/public/v2/{arguments.kind}/{await _id_of(ask, arguments)}/explain"
-    return await value_of(ask, InnerRequest("GET", path, {"field": arguments.field}, client_id=arguments.client_id))
+async def _explain(ask: Ask, args: arguments.Explain) -> Any:
+    path = f"/public/v2/{args.kind}/{await _id_of(ask, args)}/explain"
+    return await value_of(ask, InnerRequest("GET", path, {"field": args.field}, client_id=args.client_id))
 
 
-async def _match(ask: Ask, arguments: args.MatchRecords) -> Any:
-    return await value_of(
-        ask, InnerRequest("POST", f"/public/v2/{arguments.kind}/match", body={"items": arguments.items}, client_id=arguments.client_id)
-    )
+async def _match(ask: Ask, args: arguments.MatchRecords) -> Any:
+    return await value_of(ask, InnerRequest("POST", f"/public/v2/{args.kind}/match", body={"items": args.items}, client_id=args.client_id))
 
 
-async def _messages(ask: Ask, arguments: args.Messages) -> Any:
-    query = msgspec.structs.asdict(arguments)
+async def _messages(ask: Ask, args: arguments.Messages) -> Any:
+    query = msgspec.structs.asdict(args)
     return await value_of(ask, InnerRequest("GET", "/public/v2/messages", query, client_id=query.pop("client_id")))
 
 
-async def _upsert(ask: Ask, arguments: args.Upsert) -> Json:
-    query = {"match": arguments.match, "dry_run": arguments.dry_run or None, "structure": "FLAT"}
+async def _upsert(ask: Ask, args: arguments.Upsert) -> Json:
+    query = {"match": args.match, "dry_run": args.dry_run or None, "structure": "FLAT"}
     strict = ((b"prefer", b"handling=strict"),)
-    answer = await value_of(ask, InnerRequest("PUT", f"/public/v2/{arguments.kind}", query, arguments.record, arguments.client_id, strict))
-    return _with_note(answer, arguments.dry_run)
+    answer = await value_of(ask, InnerRequest("PUT", f"/public/v2/{args.kind}", query, args.record, args.client_id, strict))
+    return _with_note(answer, args.dry_run)
 
 
-async def _change_status(ask: Ask, arguments: args.ChangeStatus) -> Json:
-    member = "contact_status" if arguments.kind == "contacts" else "company_status"
-    query = {"dry_run": arguments.dry_run or None, "structure": "FLAT"}
-    answer = await value_of(
-        ask, InnerRequest("PATCH", f"/public/v2/{arguments.kind}/{arguments.id}", query, {member: arguments.status}, arguments.client_id)
-    )
-    return _with_note(answer, arguments.dry_run)
+async def _change_status(ask: Ask, args: arguments.ChangeStatus) -> Json:
+    member = "contact_status" if args.kind == "contacts" else "company_status"
+    query = {"dry_run": args.dry_run or None, "structure": "FLAT"}
+    answer = await value_of(ask, InnerRequest("PATCH", f"/public/v2/{args.kind}/{args.id}", query, {member: args.status}, args.client_id))
+    return _with_note(answer, args.dry_run)
 
 
-async def _deliveries(ask: Ask, arguments: args.Deliveries) -> Any:
-    query = msgspec.structs.asdict(arguments)
+async def _deliveries(ask: Ask, args: arguments.Deliveries) -> Any:
+    query = msgspec.structs.asdict(args)
     query["client"] = query.pop("client_id")
     return await value_of(ask, InnerRequest("GET", "/admin/v1/deliveries", query))
 
 
-async def _replay(ask: Ask, arguments: args.ReplayDeliveries) -> Json:
-    body = {name: value for name, value in msgspec.structs.asdict(arguments).items() if value is not None}
+async def _replay(ask: Ask, args: arguments.ReplayDeliveries) -> Json:
+    body = {name: value for name, value in msgspec.structs.asdict(args).items() if value is not None}
     if "client_id" in body:
         body["client"] = body.pop("client_id")
-    return _with_note(await value_of(ask, InnerRequest("POST", "/admin/v1/deliveries/replay", body=body)), arguments.dry_run)
+    return _with_note(await value_of(ask, InnerRequest("POST", "/admin/v1/deliveries/replay", body=body)), args.dry_run)
 
 
 def _with_note(answer: Any, dry_run: bool) -> Json:
     return {"note": NOT_WRITTEN, "would_be": answer} if dry_run else {"written": answer}
 
 
-async def _health(ask: Ask, arguments: args.Nothing) -> Json:
+async def _health(ask: Ask, args: arguments.Nothing) -> Json:
     ready = await ask(InnerRequest("GET", "/health/ready"))
     health: Json = {"can_write": ready.status == 200}
     for name, path in (("status", "/admin/v1/status"), ("webhooks", "/admin/v1/deliveries/counts")):
@@ -184,14 +174,14 @@ async def _health(ask: Ask, arguments: args.Nothing) -> Json:
     return health
 
 
-async def _summary(ask: Ask, arguments: args.Summary) -> Json:
+async def _summary(ask: Ask, args: arguments.Summary) -> Json:
     async def report(name: str, **query: Any) -> Any:
         return await value_of(
-            ask, InnerRequest("GET", f"/public/v2/reports/{name}", {"since": arguments.since, **query}, client_id=arguments.client_id)
+            ask, InnerRequest("GET", f"/public/v2/reports/{name}", {"since": args.since, **query}, client_id=args.client_id)
         )
 
     return {
-        "mails_and_replies": await report("campaigns", group_by=arguments.group_by),
+        "mails_and_replies": await report("campaigns", group_by=args.group_by),
         "contacts_by_status": await report("contacts/statuses"),
     }
 
@@ -214,18 +204,18 @@ _REPLAY = """Applies stored webhooks again after a cause was mended; what is kno
 _HEALTH = """Whether the store can write, and for administrators its warnings and the webhooks by tool and state."""
 
 _ALL = [
-    AgentTool("describe", "Describe the data", _DESCRIBE, READ, args.Describe, _describe),
-    AgentTool("find", "Find records", _FIND, READ, args.Find, _find),
-    AgentTool("get", "Get one record", _GET, READ, args.Get, _get),
-    AgentTool("match", "Look up many", _MATCH, READ, args.MatchRecords, _match),
-    AgentTool("explain", "Explain a value", _EXPLAIN, READ, args.Explain, _explain),
-    AgentTool("messages", "List messages", _MESSAGES, READ, args.Messages, _messages),
-    AgentTool("summary", "Sum up", _SUMMARY, READ, args.Summary, _summary),
-    AgentTool("upsert", "Create or change a record", _UPSERT, WRITE, args.Upsert, _upsert, writes=True),
-    AgentTool("change_status", "Change a status", _CHANGE, WRITE, args.ChangeStatus, _change_status, writes=True),
-    AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, args.Deliveries, _deliveries),
-    AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, args.ReplayDeliveries, _replay, writes=True),
-    AgentTool("health", "Look at the service", _HEALTH, "", args.Nothing, _health),
+    AgentTool("describe", "Describe the data", _DESCRIBE, READ, arguments.Describe, _describe),
+    AgentTool("find", "Find records", _FIND, READ, arguments.Find, _find),
+    AgentTool("get", "Get one record", _GET, READ, arguments.Get, _get),
+    AgentTool("match", "Look up many", _MATCH, READ, arguments.MatchRecords, _match),
+    AgentTool("explain", "Explain a value", _EXPLAIN, READ, arguments.Explain, _explain),
+    AgentTool("messages", "List messages", _MESSAGES, READ, arguments.Messages, _messages),
+    AgentTool("summary", "Sum up", _SUMMARY, READ, arguments.Summary, _summary),
+    AgentTool("upsert", "Create or change a record", _UPSERT, WRITE, arguments.Upsert, _upsert, writes=True),
+    AgentTool("change_status", "Change a status", _CHANGE, WRITE, arguments.ChangeStatus, _change_status, writes=True),
+    AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, arguments.Deliveries, _deliveries),
+    AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, arguments.ReplayDeliveries, _replay, writes=True),
+    AgentTool("health", "Look at the service", _HEALTH, "", arguments.Nothing, _health),
 ]
 TOOLS: Mapping[str, AgentTool] = {tool.name: tool for tool in _ALL}
 """By name, in the order in which agents see them; `whoami` is answered by the conversation, which knows the key."""

@@ -142,7 +142,7 @@ def _project_custom(
     best_of = {name: best for name, _, best in projected_custom_fields(fields, history, objects, removed)}
     changed = []
     for name, custom_field in fields_by_name.items():
-        stored = Written(custom_field.value, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key))
+        stored = Written(custom_field.value, custom_field.stamp)
         best = best_of.get(name, stored if stored.stamp[1:] not in removed else Written(None, NEVER))
         if (best.value, best.stamp) == (stored.value, stored.stamp):
             continue
@@ -184,7 +184,7 @@ def _fit_custom(
             if name in fitting.left_out:
                 continue
             custom_field = CustomField(ids.take("custom_field"), name, None, batch.now_us, *NEVER, batch.now_us)
-        elif (best.value, best.stamp) == (custom_field.value, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)):
+        elif (best.value, best.stamp) == (custom_field.value, custom_field.stamp):
             continue
         priority, at, key = best.stamp
         updated_us = custom_field.updated_us if best.value == custom_field.value else batch.now_us

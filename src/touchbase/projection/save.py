@@ -168,17 +168,14 @@ def _unite_custom_fields(batch: ApplyBatch, kind: int, absorbed: Record, survivo
     best: dict[str, tuple[int, CustomField]] = {}
     for row in sorted(rows, key=lambda row: row[2] != survivor.id):
         custom_field = custom_field_of(row)
-        stamp = (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)
         winner = best.get(custom_field.name)
-        if winner is None or beats(stamp, (winner[1].priority, winner[1].stamped_us, winner[1].stamp_key)):
+        if winner is None or beats(custom_field.stamp, winner[1].stamp):
             best[custom_field.name] = (row[2], custom_field)
     moved = {custom_field.name: custom_field for owner, custom_field in best.values() if owner == absorbed.id}
     cleared = survivor.stamps.get(CLEARED, NEVER)
-    for custom_field in (
-        custom_field
-        for _, custom_field in best.values()
-        if beats(cleared, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key))
-    ):
+    for _, custom_field in best.values():
+        if not beats(cleared, custom_field.stamp):
+            continue
         custom_field.value, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key) = None, cleared
         moved[custom_field.name] = custom_field
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, absorbed.id)])
@@ -248,7 +245,7 @@ def _write_custom_field(
     custom_field = stored_fields.get(slot)
     if beats(cleared, stamp):
         value, stamp = None, cleared  # all fields were cleared later, including unknown ones
-    if not beats(stamp, NEVER if custom_field is None else (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)):
+    if not beats(stamp, NEVER if custom_field is None else custom_field.stamp):
         return
     if custom_field is None:
         if counts[slot[:2]] >= MAX_CUSTOM_FIELDS:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
-from touchbase.history.last_writer_wins import Stamps
+from touchbase.history.last_writer_wins import Stamp, Stamps
 
 
 @dataclass(slots=True)
@@ -30,6 +30,11 @@ class CustomField:
     stamp_key: str = ""
     created_us: Micros = 0
     """When the record got the field; responses list fields in this order, those of one write by id."""
+
+    @property
+    def stamp(self) -> Stamp:
+        """Decides which write of the value wins."""
+        return self.priority, self.stamped_us, self.stamp_key
 
 
 @packs_by_position
