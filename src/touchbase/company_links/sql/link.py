@@ -44,7 +44,7 @@ DELETE_PENDING = delete("delete_pending_domain_link", "pending_domain_link", REC
 
 
 @dataclass(slots=True)
-class _Contacts:
+class _ContactsToLink:
     """Contacts to link, with their domains where the address decides about the company."""
 
     by_id: Mapping[int, Contact]
@@ -63,7 +63,7 @@ def link_contacts(client: int, mode: str, numbers: Iterable[int], at: Micros, ne
     if not asked:
         return Linked()
     rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, number) for number in asked])
-    found = _Contacts({contact.id: contact for contact in map(contact_of, rows)})
+    found = _ContactsToLink({contact.id: contact for contact in map(contact_of, rows)})
     undecided = [contact for contact in found.by_id.values() if not is_decided(contact)]
     for contact in undecided:
         if contact.email_key is not None and (domain := business_domain(contact.email_key)) is not None:
@@ -119,7 +119,7 @@ def _create(client: int, domains: Sequence[str], at: Micros, ids: Ids) -> Plan[d
     return {command.record.domain: command.record.id for command in commands}
 
 
-def _save(client: int, found: _Contacts, undecided: Iterable[Contact], at: Micros) -> Plan[int]:
+def _save(client: int, found: _ContactsToLink, undecided: Iterable[Contact], at: Micros) -> Plan[int]:
     """Store the companies of contacts that have another one; return how many."""
     changed: list[Contact] = []
     events: list[LoggedEvent] = []
@@ -143,7 +143,7 @@ def _save(client: int, found: _Contacts, undecided: Iterable[Contact], at: Micro
     return len(changed)
 
 
-def _save_pending(client: int, asked: Sequence[int], found: _Contacts) -> Plan[None]:
+def _save_pending(client: int, asked: Sequence[int], found: _ContactsToLink) -> Plan[None]:
     """Store which of these contacts wait for a company with their domain."""
     rows = yield Execute(PENDING_OF, [(client, CONTACT, number) for number in asked])
     stored: dict[int, str] = {row[2]: row[3] for row in rows}

@@ -41,7 +41,7 @@ from touchbase.storage.postgres.connection import (
     write,
 )
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.postgres.inbox_batch import Take, Worker
+from touchbase.storage.postgres.inbox_batch import BatchProcessor, Take
 from touchbase.storage.postgres.pooler import refuse_shared_sessions
 from touchbase.storage.postgres.prefetch import Prefetcher, prepare
 from touchbase.storage.postgres.read_batching import ReadBatcher
@@ -158,7 +158,7 @@ class PostgresStore:
 
         async def attempt() -> WorkReport:
             async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us, attempts, states).work(take, translate)
+                return await BatchProcessor(connection, self._ids, client, now_us, attempts, states).work(take, translate)
 
         return await retry(attempt)
 
@@ -167,7 +167,7 @@ class PostgresStore:
 
         async def attempt() -> DryRunResult:
             async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us).dry_run(ids, translate)
+                return await BatchProcessor(connection, self._ids, client, now_us).dry_run(ids, translate)
 
         return await retry(attempt)
 

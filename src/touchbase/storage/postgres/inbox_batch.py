@@ -35,7 +35,7 @@ Take = Callable[[Connection], Awaitable[InboxBatch]]
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class BatchProcessor:
     """Applies deliveries of one client on one connection."""
 
     connection: Connection

@@ -29,7 +29,7 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
         return False
     if arrival.headers.get("x-hubspot-signature-version", "").lower() == "v2":
         return constant_time_equal(
-            signature.lower(), sha256(key + arrival.method.encode() + _is_integer(arrival.url) + arrival.body).hexdigest()
+            signature.lower(), sha256(key + arrival.method.encode() + _without_fragment(arrival.url) + arrival.body).hexdigest()
         )
     # Version 1 covers neither the URL nor a time, so a captured request could be replayed to any other webhook URL.
     return arrival.settings.allow_v1_signatures and constant_time_equal(signature.lower(), sha256(key + arrival.body).hexdigest())
@@ -39,13 +39,13 @@ def _third(arrival: Arrival, secret: str, signature: str, now: Micros) -> bool:
     at = arrival.headers.get("x-hubspot-request-timestamp")
     if at is None or not is_recent(at, now, _MILLISECOND, past=window_of(arrival)):
         return False
-    place, mark, query = _is_integer(arrival.url).decode().partition("?")
+    place, mark, query = _without_fragment(arrival.url).decode().partition("?")
     plain = _ENCODED.sub(lambda match: _PLAIN[match[0].upper()], query)
     message = arrival.method.encode() + f"{place}{mark}{plain}".encode() + arrival.body + at.encode()
     return constant_time_equal(signature, b64encode(hmac_digest(secret, message)))
 
 
-def _is_integer(url: str) -> bytes:
+def _without_fragment(url: str) -> bytes:
     return url.partition("#")[0].encode()
 
 
