@@ -42,7 +42,7 @@ PARSERS = {
         "enrichment.retry_policy": "a Retry-After header, which the client library bounds",
         "outgoing.api.preview": "a mail that this server has just written",
         "outgoing.mail_client": "an operator's own setting",
-        "outgoing.mail_message": "writes mails",
+        "outgoing.content": "writes mails",
     },
     "csv": {
         "do_not_contact.csv_files": "at most as long as a request; without quotes that span it",

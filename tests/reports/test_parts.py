@@ -127,7 +127,7 @@ def test_parts__of_any_events_add_up(events: list[Any], zone: str, level: int, s
         builder = PartBuilder()
         for effect in (REPLY, *(COUNTED - {REPLY})):
             builder.add(effect, [(who, *more, at) for what, who, *more, at in events if what == effect and low <= at < high])
-        part = unpacked(packed(builder.made()))
+        part = unpacked(packed(builder.build()))
         assert part is not None
         if low < until:
             union.add(low, part)

@@ -139,8 +139,8 @@ def linkedin_key(text: str) -> str | None:
     parts = [part for part in (part.strip().rstrip(_AFTER_ADDRESS) for part in _decoded_path(path).split("/")) if part]
     if parts and parts[0] in _BEFORE_PROFILE:
         del parts[0]
-    page, rest = _profile(parts)
-    return None if not rest or rest[0] in _NO_PROFILE else _bounded("/".join(("linkedin.com", page, *rest)))
+    page, names = _profile(parts)
+    return None if not names or names[0] in _NO_PROFILE else _bounded("/".join(("linkedin.com", page, *names)))
 
 
 def _profile(parts: list[str]) -> tuple[str, list[str]]:
