@@ -21,7 +21,7 @@ import msgspec
 
 import touchbase
 import touchbase_client
-from touchbase.adapters.catalogue import MARKS, Tool, catalogue
+from touchbase.adapters.catalogue import MARKS, CatalogueTool, catalogue
 from touchbase.cli import cli
 from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.common.field_limits import LARGEST_ID
@@ -358,7 +358,7 @@ def tools() -> str:
     return "\n".join(lines)
 
 
-def _tool(tool: Tool) -> Iterator[str]:
+def _tool(tool: CatalogueTool) -> Iterator[str]:
     yield from ("", f"## {tool.title} ({'campaign tool' if tool.channel == EMAIL_CAMPAIGN else 'CRM'})", "")
     how = "Recognised by" if tool.channel == EMAIL_CAMPAIGN else "Candidate if it has"
     recognised = "; or ".join(re.sub("^([^,]+)", r"`\1`", rule) for rule in tool.recognised)
