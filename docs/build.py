@@ -23,14 +23,14 @@ import touchbase
 import touchbase_client
 from touchbase.adapters.catalogue import MARKS, Tool, catalogue
 from touchbase.cli import cli
-from touchbase.clients.api.settings_body import SettingsBody
+from touchbase.administration.settings_body import SettingsBody
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.config import Settings, environment_name
-from touchbase.connections.api.schemas import ConnectionSettingsBody
-from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.connections.api import ConnectionSettingsBody
+from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.errors import meaning, response_errors
 from touchbase.event_log.models import EVENT_TYPES, ORIGINS
-from touchbase.http.openapi import DESCRIBED, description
+from touchbase.routes import DESCRIBED, description
 from touchbase.http.query_parameters import Parameter
 from touchbase.mcp.conversation import WHOAMI
 from touchbase.mcp.tools import TOOLS

@@ -28,9 +28,7 @@ from touchbase.connections.silence import CallCounts
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.fleet import Fleet, Shared, sharing, start_cell, web_parts
-from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
-from touchbase.http.dependencies import Dependencies
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.worker import InboxWorker
@@ -48,6 +46,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
+from touchbase.web import Dependencies, build_app
 from touchbase.workers import Runs, run_all, running
 
 LOG = logging.getLogger("touchbase")

@@ -21,15 +21,15 @@ from tests.conftest import ENCRYPTION_KEYS
 
 from touchbase import __version__
 from touchbase.auth.authentication import make_key
-from touchbase.http.app import build_app
-from touchbase.http.dependencies import AuthMode, Dependencies, no_adapter
-from touchbase.http.openapi import description
+from touchbase.http.dependencies import AuthMode
 from touchbase.inbox.worker import InboxWorker
+from touchbase.routes import description
 from touchbase.server.health import Operations
 from touchbase.server.limits import ServerLimits
 from touchbase.server.logs import JsonFormatter
 from touchbase.server.metrics import ProcessMetrics
 from touchbase.server.server import listen, make_server
+from touchbase.web import Dependencies, build_app, no_adapter
 
 __all__ = ["serve"]
 

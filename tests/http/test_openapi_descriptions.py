@@ -10,9 +10,11 @@ from jsonschema_rs import Draft202012Validator
 from tests.http.test_openapi_client_generators import parts
 
 from touchbase.http.member_meanings import COMMON, LIKE, ONLY
-from touchbase.http.openapi import ENUMS, description, operations
+from touchbase.http.openapi import operations
 from touchbase.http.openapi_members import FORMS, members
 from touchbase.http.openapi_operations import MERGE_PATCH, NAMES, NOUNS, PATH_PARAMETERS, RESPONSE_HEADERS
+from touchbase.http.schemas import ENUMS
+from touchbase.routes import description
 
 Json = dict[str, Any]
 DOCUMENT = description("1", keys_needed=True)

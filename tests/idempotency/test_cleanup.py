@@ -9,7 +9,6 @@ from tests.conftest import ExecuteSql
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
-from touchbase.http.dependencies import no_adapter
 from touchbase.idempotency import service as idempotency_service
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
@@ -18,6 +17,7 @@ from touchbase.idempotency.sql import expired_responses
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.web import no_adapter
 
 NOW = 1_790_000_000_000_000
 

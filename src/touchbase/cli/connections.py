@@ -224,7 +224,7 @@ def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Chang
     """Return the client's present id (the given one may be a former one), the connection, and its secrets; older ones are not shown."""
     import msgspec
 
-    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+    from touchbase.connections.api import ConnectionSettingsBody, settings_of
     from touchbase.connections.models import NO_SETTINGS
     from touchbase_client import Problem
 
@@ -264,7 +264,7 @@ def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> Connec
     """Return the known settings, changed by the ones given as NAME=VALUE or NAME.KEY=VALUE."""
     import msgspec
 
-    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+    from touchbase.connections.api import ConnectionSettingsBody, settings_of
     from touchbase.http.body_errors import decode_leniently
 
     defaults = msgspec.to_builtins(ConnectionSettingsBody())

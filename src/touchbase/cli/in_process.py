@@ -174,10 +174,10 @@ async def application(store: CellRouter, given: Mapping[str, Any]) -> AsyncItera
     """Build the web application on an open store: for the operator, without workers, spool and limits."""
     from touchbase.auth.last_used import KeyUsage
     from touchbase.fleet import Fleet, sharing, web_parts
-    from touchbase.http.app import build_app
     from touchbase.inbox.refused import RefusedWebhooks
     from touchbase.metrics import NoMetrics
     from touchbase.rate_limit.rate_limiter import RateLimiter
+    from touchbase.web import build_app
 
     settings = replace(read_settings(**given), spool="", tracing=False, max_import_bytes=UNLIMITED)
     async with sharing(settings, store, now_us, NoMetrics(), str, lambda: cast("Adapters", _LazyAdapters())) as shared:

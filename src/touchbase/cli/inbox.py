@@ -11,8 +11,8 @@ from touchbase.cli.inbox_search import is_search, read_deliveries, report, searc
 from touchbase.cli.options import ID, Group, json_option
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
 from touchbase.cli.through_api import PAGE, page_of, through_api
-from touchbase.connections.models import CHANNELS
 from touchbase.deliveries.delivery import REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
+from touchbase.history.events import CHANNELS
 from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:

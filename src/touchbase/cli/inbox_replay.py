@@ -17,8 +17,8 @@ from touchbase.cli.store import explain_not_found, find_client
 from touchbase.cli.through_api import here, through_api
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.connections.models import CHANNELS
 from touchbase.deliveries.delivery import STATES
+from touchbase.history.events import CHANNELS
 
 if TYPE_CHECKING:
     from touchbase.deliveries.work import DryRunResult, ProcessingStore

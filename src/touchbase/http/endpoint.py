@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
 
 from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, Authenticator, Principal, key_id_of
 from touchbase.auth.sessions import session_from_headers
-from touchbase.cells.unanswered import collecting
 from touchbase.clients.models import ACTIVE, Client
-from touchbase.clients.service import Clients
+from touchbase.clients.service import Clients, is_client_id
 from touchbase.clients.stored_bytes import check_space
 from touchbase.common.asgi import peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
-from touchbase.connections.service import Connections
-from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
-from touchbase.event_log.feed import Feed
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
 from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
-from touchbase.http.dependencies import Dependencies
+from touchbase.http.dependencies import AppKey, HttpDependencies
 from touchbase.http.problems import InternalError, MethodNotAllowed
 from touchbase.http.query_parameters import Parameter, Parameters, record_id
 from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_headers
@@ -33,15 +31,14 @@ from touchbase.http.request_body import ClientDisconnected, read_json, read_stru
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
 from touchbase.idempotency.service import InFlightKeys
-from touchbase.inbox.refused import RefusedWebhooks
-from touchbase.inbox.signature_check import SenderChecks
-from touchbase.revyops.numbered_pages import PagesRead
 from touchbase.sql.store import Writes
+from touchbase.sql.unanswered import collecting
 
 UNANSWERED = b"touchbase-unanswered-cells"
 """The response header that names cells whose rows are missing in a response about all clients."""
 log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
+T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 IN_PROGRESS = "touchbase.in_progress"
@@ -56,12 +53,12 @@ OPERATOR = 0
 
 
 class Api:
-    """The state of the web application: authentication, clients, connections, limits, places in numbered pages."""
+    """The state of the web application: authentication, clients, limits, and the parts of single rooms."""
 
-    def __init__(self, dependencies: Dependencies) -> None:
+    def __init__(self, dependencies: HttpDependencies, services: Mapping[AppKey[Any], Any] = MappingProxyType({})) -> None:
         self.dependencies = dependencies
+        self._services = services
         self.clients = Clients(dependencies.store, dependencies.clock)
-        self.connections = dependencies.connections or Connections(dependencies.store, dependencies.clock)
         self.in_flight = InFlightKeys()
         self.authenticator = Authenticator(
             dependencies.store,
@@ -74,14 +71,15 @@ class Api:
             sessions=dependencies.sessions,
         )
         self.limiter = dependencies.limiter
-        self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics)
-        self.checks = SenderChecks(dependencies.senders)
-        self.pages = PagesRead(dependencies.clock)
-        self.feed = dependencies.feed or Feed(dependencies.store)
         self.application: App = _not_built
         """The whole web application, for requests that make requests; `build_app` sets it."""
         self._open = dependencies.auth == "none"
         self._tracing = dependencies.tracing
+
+    def __getitem__(self, key: AppKey[T]) -> T:
+        """Return a part that only some rooms use."""
+        part: T = self._services[key]
+        return part
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
         """Authenticate a request for records, count it against the rate limits, and return its client.
@@ -221,6 +219,31 @@ class Call:
         if found is None:
             raise NotFound(f"there is no {one} with id {text[:40]!r}")
         return found
+
+    async def client_in_path(self) -> Client:
+        """Authenticate an administrator and return the client in the path; raises `NotFound` also for a key of another client."""
+        limited = await self.administrator()
+        found = await self.api.clients.get(self.client_id())
+        if limited is not None and found.number != limited:
+            raise NotFound(f"there is no client {self.client_id()!r}")
+        return found
+
+    def client_id(self) -> str:
+        """Return the client id in the path; raises `NotFound` for a text that can be none."""
+        client_id = self.path("client_id")
+        if not is_client_id(client_id):
+            raise NotFound(f"there can be no client {client_id[:100]!r}: an id is 1 to 100 letters, digits and . _ ~ -")
+        return client_id
+
+    async def client_number(self, client_id: str, limited: int | None, pointer: str) -> int:
+        """Return the number of the client in a filter. Raises `Forbidden` if this administrator's key is for another client."""
+        found = await self.api.clients.find(client_id)
+        if limited is not None and (found is None or found.number != limited):
+            # The same response for an unknown client: client ids are secret and must not be guessable.
+            raise Forbidden("this key belongs to another client")
+        if found is None:
+            raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
+        return found.number
 
     def parameters(self) -> Parameters:
         """Return the query parameters that the route declares; the caller must call `done`."""

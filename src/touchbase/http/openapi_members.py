@@ -19,7 +19,7 @@ def add_meanings(schemas: Json) -> None:
         own = _own(schema)
         if own and own not in FORMS:
             schema["description"] = own
-        elif text := f"{_meaning(schemas, name, member)} {own}".strip():
+        elif text := f"{_meaning(schemas, name, member).removesuffix(own).strip()} {own}".strip():
             schema["description"] = text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from touchbase.auth.authentication import CLIENT_HEADER
 from touchbase.common import field_limits as limits
-from touchbase.connections.models import CHANNELS
+from touchbase.history.events import CHANNELS
 from touchbase.http.idempotency import HEADER
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Json, Route, Success

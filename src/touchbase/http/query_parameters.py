@@ -189,6 +189,8 @@ CURSOR: Parameter[None] = Parameter(
 )
 """`Parameters.cursor` reads its value, because it depends on the listing."""
 PAGE = (LIMIT, CURSOR)
+CLIENT = text("client", "Only of this client.")
+DRY_RUN = flag("dry_run", "Store nothing; respond what would change, field by field.")
 
 
 def parse_time(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None:

@@ -1,6 +1,6 @@
 """The route table: the router, the OpenAPI document and the tables of routes in the documentation are made from it.
 
-A capability declares its routes in `ROUTES` of its `api` module, next to their handlers; `http/routes.py` lists these
+A capability declares its routes in `ROUTES` of its `api` module, next to their handlers; `routes.py` lists these
 modules. To add a route: a handler, and a `Route` next to it.
 """
 

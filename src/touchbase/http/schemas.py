@@ -8,8 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.connections.models import CHANNELS
-from touchbase.deliveries.delivery import STATES
 from touchbase.history.problems import described
 
 ENUMS: dict[str, tuple[str, Sequence[str]]] = {}
@@ -34,8 +32,6 @@ def example(of: type[Struct], value: dict[str, Any]) -> None:
 
 Time = Annotated[str, Meta(description="RFC 3339, UTC.", examples=["2026-11-20T09:30:00Z"], extra_json_schema={"format": "date-time"})]
 MaybeTime = Time | None
-ChannelOut = Annotated[str, Meta(extra_json_schema=named_enum("Channel", "The kind of tool.", CHANNELS))]
-DeliveryStateOut = Annotated[str, Meta(extra_json_schema=named_enum("DeliveryState", "The state of a received webhook.", STATES))]
 
 
 class ProblemOut(Struct):

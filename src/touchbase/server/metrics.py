@@ -10,7 +10,7 @@ from typing import Any
 import prometheus_client
 from prometheus_client import CollectorRegistry, disable_created_metrics, values
 
-from touchbase.connections.models import CHANNELS
+from touchbase.history.events import CHANNELS
 from touchbase.metrics import DELIVERIES_RECEIVED, METRICS, Counter, Gauge, Histogram, Labels, Metric, Reading
 
 # A `_created` series for each counter would double the page, and the processes' files have none.

@@ -7,12 +7,14 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
+from touchbase.connections.api import ChannelOut
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import CLIENT
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, encode, example
-from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client
+from touchbase.http.schemas import encode, example
+from touchbase.inbox.api.deliveries import CHANNEL, INBOX, TOOL, DeliveryStateOut, checked_client
 from touchbase.inbox.api.delivery_list import only_client
 from touchbase.inbox.queries import MOST_COUNTED
 from touchbase.inbox.sql.queries import count_states

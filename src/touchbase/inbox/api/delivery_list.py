@@ -19,11 +19,11 @@ from touchbase.history.events import RECORD_EVENTS
 from touchbase.history.identity_links import Ref
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
+from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import Time, encode, example, fitting, named_enum
-from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
+from touchbase.inbox.api.deliveries import CHANNEL, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
 from touchbase.inbox.search_queries import DeliveryEffects
 from touchbase.inbox.service import DeliveryFilter, read_deliveries

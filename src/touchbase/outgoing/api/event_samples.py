@@ -7,9 +7,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import READ
-from touchbase.event_log.api.objects import envelopes
-from touchbase.event_log.api.resource import TAG, TYPES
-from touchbase.event_log.api.schemas import LogEvent
 from touchbase.event_log.models import EVENT_TYPES
 from touchbase.event_log.reading import types_of
 from touchbase.event_log.sql.queries import list_latest_events
@@ -18,6 +15,9 @@ from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import EXAMPLES, encode, example
+from touchbase.outgoing.api.event_objects import envelopes
+from touchbase.outgoing.api.event_schemas import LogEvent
+from touchbase.outgoing.api.events import TAG, TYPES
 from touchbase.outgoing.samples import sample
 
 PATH = "/public/v2/events/samples"

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import to_builtins
 
 from touchbase.clients.models import ClientSettings
-from touchbase.event_log.api.objects import objects_of
 from touchbase.event_log.models import LoggedEvent
 from touchbase.history.events import CONTACT
+from touchbase.outgoing.api.event_objects import objects_of
 from touchbase.outgoing.models import Record
 from touchbase.outgoing.shown import Shown
 from touchbase.records.api.serializers import company_out, contact_out

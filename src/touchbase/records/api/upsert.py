@@ -14,11 +14,11 @@ from touchbase.errors import Fault, Invalid
 from touchbase.history.events import Author
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import is_strict
-from touchbase.http.query_parameters import Parameter
+from touchbase.http.query_parameters import DRY_RUN, Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
-from touchbase.records.api.parameters import DRY_RUN, FLAT, IGNORED_HEADERS, MATCHES, PREFER
+from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, MATCHES, PREFER
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactRequest, CustomFieldChange

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from touchbase.errors import Invalid, NotFound
 from touchbase.http.endpoint import Call, Handler
-from touchbase.http.query_parameters import Parameters
+from touchbase.http.query_parameters import DRY_RUN, Parameters
 from touchbase.http.responses import Response
-from touchbase.records.api.parameters import DRY_RUN, FLAT
+from touchbase.records.api.parameters import FLAT
 
 
 class _Plain(Call):

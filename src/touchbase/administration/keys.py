@@ -10,23 +10,22 @@ from typing import Annotated, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.administration.client_life import LONGEST_KEPT_SECONDS
 from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal
 from touchbase.auth.commands import StoreKey
 from touchbase.auth.sql import revoke_key
-from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text, parse_time
+from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, cursor_text, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, example, named_enum
-from touchbase.inbox.api.deliveries import CLIENT, client_number
 from touchbase.records.validation import raise_if_any
 
 KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
@@ -103,7 +102,7 @@ async def keys(call: Call) -> Response:
     before = asked.cursor("keys", tuple[int, str])
     asked.done()
     client_id = asked[CLIENT]
-    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
+    client = limited if client_id is None else await call.client_number(client_id, limited, "?client")
     parts = call.api.dependencies
     page, place = await service.list_keys(parts.store, parts.clock(), asked[LIMIT], client=client, before=before, **asked.filters)
     return Response(body=encode(KeyPage([await _known(call, key) for key in page], place and cursor_text("keys", place))))

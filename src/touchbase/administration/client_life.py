@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.administration.clients import CLIENTS, ClientDetail, detail_of, former_ids
+from touchbase.administration.settings_body import SettingsBody, checked
 from touchbase.auth.authentication import ADMIN
-from touchbase.clients.api.settings import CLIENTS, ClientDetail, detail_of, former_ids, one_client
-from touchbase.clients.api.settings_body import SettingsBody, checked
 from touchbase.clients.models import ACTIVE, SUSPENDED, Client, ClientSettings, FormerId
 from touchbase.clients.service import is_client_id, new_client_id
 from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
@@ -83,7 +83,7 @@ async def create(call: Call) -> Response:
 
 async def rename(call: Call) -> Response:
     """`PATCH` of a client's name."""
-    client = await one_client(call)
+    client = await call.client_in_path()
     asked = await call.body(ClientChange)
     return await _changed(call, client, rename_client(client.number, (asked.name or "").strip()))
 
@@ -91,14 +91,14 @@ async def rename(call: Call) -> Response:
 async def suspend(call: Call) -> Response:
     """`POST` that suspends a client."""
     await _of_all(call)
-    client = await one_client(call)
+    client = await call.client_in_path()
     return await _changed(call, client, set_client_state(client.number, SUSPENDED, call.api.dependencies.clock()))
 
 
 async def resume(call: Call) -> Response:
     """`POST` that resumes a suspended client; its stored webhooks are applied."""
     await _of_all(call)
-    client = await one_client(call)
+    client = await call.client_in_path()
     response = await _changed(call, client, set_client_state(client.number, ACTIVE, call.api.dependencies.clock()))
     call.api.dependencies.on_stored(client.number)
     return response
@@ -106,7 +106,7 @@ async def resume(call: Call) -> Response:
 
 async def rotate_id(call: Call) -> Response:
     """`POST` that replaces a client's id."""
-    client = await one_client(call)
+    client = await call.client_in_path()
     asked = await call.body(IdRotation, lambda partly: _check_id(partly.client_id))
     _check_id(asked.client_id)
     if asked.client_id is not None:
@@ -123,7 +123,7 @@ async def rotate_id(call: Call) -> Response:
 async def delete(call: Call) -> Response:
     """`DELETE` of a client with all its data: it is closed at once and removed in batches."""
     await _of_all(call)
-    client = await one_client(call)
+    client = await call.client_in_path()
     given = call.parameters()
     given.done()
     confirmed = given[CONFIRM]

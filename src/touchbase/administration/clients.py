@@ -8,14 +8,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.administration.settings_body import ClientRequest, SettingsBody, checked
 from touchbase.auth.authentication import ADMIN
-from touchbase.clients.api.settings_body import ClientRequest, SettingsBody, checked
 from touchbase.clients.models import (
     CLIENT_STATES,
     Client,
     FormerId,
 )
-from touchbase.clients.service import is_client_id
 from touchbase.clients.sql import queries as sql_queries
 from touchbase.common.timestamps import to_text
 from touchbase.errors import NotFound
@@ -94,22 +93,13 @@ async def clients(call: Call) -> Response:
 
 async def client(call: Call) -> Response:
     """`GET` of one client."""
-    return Response(body=encode(await detailed(call, await one_client(call))))
-
-
-async def one_client(call: Call) -> Client:
-    """Return the client in the path; raise `NotFound` also if the key is limited to another client."""
-    limited = await call.administrator()
-    found = await call.api.clients.get(_name(call))
-    if limited is not None and found.number != limited:
-        raise NotFound(f"there is no client {_name(call)!r}")
-    return found
+    return Response(body=encode(await detailed(call, await call.client_in_path())))
 
 
 async def put_client(call: Call) -> Response:
     """`PUT` of a client's settings; a missing client is created."""
     limited = await call.administrator()
-    client_id = _name(call)
+    client_id = call.client_id()
     if limited is not None:
         found = await call.api.clients.find(client_id)
         if found is None or found.number != limited:
@@ -128,13 +118,6 @@ async def _recheck(call: Call, client: Client) -> None:
     for kind in (CONTACT, COMPANY):
         if await parts.store.write(recheck_statuses(client.number, kind, parts.clock(), call.scope.get("touchbase.key_id"))) is not None:
             parts.on_job()
-
-
-def _name(call: Call) -> str:
-    client_id = call.path("client_id")
-    if not is_client_id(client_id):
-        raise NotFound(f"there can be no client {client_id[:100]!r}: an id is 1 to 100 letters, digits and . _ ~ -")
-    return client_id
 
 
 def described(client: Client) -> ClientOut:

@@ -14,18 +14,22 @@ import msgspec
 from touchbase.auth.authentication import READ
 from touchbase.clients.models import Client
 from touchbase.errors import Fault, TouchbaseError
-from touchbase.event_log.api.objects import encoded_envelopes
-from touchbase.event_log.api.schemas import EventPage
 from touchbase.event_log.commands import Page
+from touchbase.event_log.feed import Feed
 from touchbase.event_log.models import LoggedEvent, event_id
 from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
 from touchbase.http import query_parameters as query
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call, key_from_headers
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
+from touchbase.outgoing.api.event_objects import encoded_envelopes
+from touchbase.outgoing.api.event_schemas import EventPage
 
+FEED: AppKey[Feed] = AppKey()
+"""The requests that wait for events."""
 TAG = Tag("Events", "The log of everything that changed, in order: read it, wait for the next event, or let events be sent.")
 PATH = "/public/v2/events"
 LONGEST_WAIT = 30
@@ -94,7 +98,7 @@ def _read(call: Call, *, streams: bool) -> _Asked:
 
 async def _wait(call: Call, client: int, asked: _Asked, page: Page) -> Page:
     """Read again until there are events, the time is over, the HTTP client is gone, or the server stops."""
-    feed, store, page_bytes = call.api.feed, call.api.dependencies.store, call.api.dependencies.limits.page_bytes
+    feed, store, page_bytes = call.api[FEED], call.api.dependencies.store, call.api.dependencies.limits.page_bytes
     loop = asyncio.get_running_loop()
     until = loop.time() + asked.wait
     gone = asyncio.ensure_future(_disconnected(call))
@@ -125,7 +129,7 @@ async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
 
 
 async def _stream(call: Call, client: Client, asked: _Asked) -> Response:
-    feed = call.api.feed
+    feed = call.api[FEED]
     page_bytes = call.api.dependencies.limits.page_bytes
     page = await read_page(call.api.dependencies.store, client.number, asked.after, asked.limit, asked.types, page_bytes)
     with feed.place(client.number):  # refused here, while a problem can still be sent; `_pieces` takes the place
@@ -136,7 +140,7 @@ async def _stream(call: Call, client: Client, asked: _Asked) -> Response:
 
 async def _pieces(call: Call, client: Client, asked: _Asked, page: Page) -> AsyncIterator[bytes]:
     """Yield events as they are logged, until the HTTP client is gone, the key ends, or the server stops."""
-    feed, store, api, page_bytes = call.api.feed, call.api.dependencies.store, call.api, call.api.dependencies.limits.page_bytes
+    feed, store, api, page_bytes = call.api[FEED], call.api.dependencies.store, call.api, call.api.dependencies.limits.page_bytes
     gone = asyncio.ensure_future(_disconnected(call))
     try:
         with feed.place(client.number):
