@@ -8,9 +8,9 @@ from statistics import median
 from typing import Any
 
 from bench.plan import Plan
-from touchbase.app import clock
 from touchbase.auth.service import WRITE, add_key
 from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import clock
 from touchbase.http.endpoint import Api, key_from_headers
 from touchbase.storage import open_store
 from touchbase.web import Dependencies

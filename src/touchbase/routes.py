@@ -8,7 +8,7 @@ from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.erasure import api as erasure
 from touchbase.exports import api as exports
-from touchbase.http import docs_page, docs_text, openapi
+from touchbase.http import docs_page, openapi
 from touchbase.http.routing import Json, Route
 from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, delivery_counts, delivery_list, refused, webhooks
@@ -67,7 +67,6 @@ ROUTES: tuple[Route, ...] = (
     *cells.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
-    *docs_text.ROUTES,
     *console.ROUTES,
     *mcp.ROUTES,
 )

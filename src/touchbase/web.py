@@ -11,6 +11,7 @@ import msgspec
 
 from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
 from touchbase.auth.auth_throttle import WebhookThrottle
+from touchbase.common.asgi import App, Receive, Scope, Send
 from touchbase.common.timestamps import Micros
 from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.connections.api import CONNECTIONS, FETCH_ALLOWED, TOOLS
@@ -21,7 +22,6 @@ from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import NotFound, UnrecognisedPayload
 from touchbase.event_log.feed import Feed
 from touchbase.history.events import Translation
-from touchbase.http.asgi_types import App, Receive, Scope, Send
 from touchbase.http.dependencies import AppKey, HttpDependencies
 from touchbase.http.endpoint import Api, Call
 from touchbase.http.responses import Response
@@ -204,7 +204,7 @@ def build_app(parts: Dependencies, by_path: Mapping[str, App] = NO_APPS) -> App:
     api.application = app
     if parts.spool is not None:
         parts.spool.receive = partial(_receive_again, receivers)
-    # Requests from within (`inner_request.py`) come after it: they belong to the request that makes them.
+    # Requests from within (`send_inner`) come after it: they belong to the request that makes them.
     return app if parts.tracing is None else parts.tracing.with_start(app)
 
 

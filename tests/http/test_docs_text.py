@@ -11,7 +11,7 @@ import pytest
 from docs import build
 from tests.asgi_client import ApiClient
 
-from touchbase.http import docs_text
+from touchbase.http import docs_page as docs_text
 
 FOLDER = docs_text.folder
 

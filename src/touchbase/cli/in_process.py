@@ -23,9 +23,9 @@ from touchbase.common.asgi import path_of
 if TYPE_CHECKING:
     from touchbase.adapters.interface import ProtocolResponse
     from touchbase.adapters.registry import Adapters
+    from touchbase.common.asgi import App, Message, Scope
     from touchbase.config import Settings
     from touchbase.fleet import Shared
-    from touchbase.http.asgi_types import App, Message, Scope
     from touchbase.routing.router import CellRouter
     from touchbase_client.core import Wire
 
@@ -244,7 +244,7 @@ async def _begin(app: App, scope: Scope, content: bytes | os.PathLike[str] | Non
 
 def _scope(wire: Wire) -> Scope:
     """Return a request as the server gives it to the application."""
-    from touchbase.http.inner_request import FROM_HERE
+    from touchbase.common.asgi import FROM_HERE
 
     url = urlsplit(wire.url)
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in wire.headers if name.lower() not in NOT_SENT]

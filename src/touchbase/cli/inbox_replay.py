@@ -165,7 +165,7 @@ async def _delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> D
 
 
 async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
-    from touchbase.app import clock
+    from touchbase.common.timestamps import clock
     from touchbase.deliveries.work import DryRunResult
     from touchbase.inbox.replay import DryRunner, add_result, count, pages, replay_page
     from touchbase.inbox.translator_pool import TranslatorPool

@@ -17,16 +17,15 @@ from touchbase.auth.sessions import session_from_headers
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.service import Clients, is_client_id
 from touchbase.clients.stored_bytes import check_space
-from touchbase.common.asgi import peer_of
+from touchbase.common.asgi import App, Headers, Receive, Scope, Send, peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
-from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
 from touchbase.http.dependencies import AppKey, HttpDependencies
+from touchbase.http.headers import RATE_LIMIT_HEADERS, rate_limit_headers
 from touchbase.http.problems import InternalError, MethodNotAllowed
 from touchbase.http.query_parameters import Parameter, Parameters, record_id
-from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_headers
 from touchbase.http.request_body import ClientDisconnected, read_json, read_struct, stream_body
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
@@ -48,6 +47,7 @@ KEY_ID = "touchbase.key_id"
 """Key in a request's scope: the id of its API key, after authentication."""
 
 CLIENT_ID = CLIENT_HEADER.lower().encode()
+IDEMPOTENCY_KEY = b"idempotency-key"
 OPERATOR = 0
 """The number under which requests of administrators of all clients count as in progress; no client has it."""
 
@@ -309,13 +309,17 @@ def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of a resource: its name in logs, the scope it needs, and its handler and query parameters."""
+    """One method of a resource: its handler, its name in logs, and what the route table says of it."""
 
-    name: str
-    needed: str
     handler: Handler
-    declared: tuple[Parameter[Any], ...]
-    large: bool
+    name: str = ""
+    needed: str = ""
+    """The scope that the key needs."""
+    declared: tuple[Parameter[Any], ...] = ()
+    """The query parameters."""
+    large: bool = False
+    with_key: Handler | None = None
+    """The handler of a request with an idempotency key."""
 
 
 class Resource:
@@ -328,44 +332,36 @@ class Resource:
         """Names of the parameters in the path."""
         self._operations: dict[str, Operation] = {}
         self._allowed: list[str] = []
+        self._refusal = Operation(self._method_not_allowed)
 
-    def add(self, method: str, handler: Handler | None, name: str, needed: str, declared: tuple[Parameter[Any], ...], large: bool) -> None:
-        """Add an operation; None as handler: the method is handled before routing."""
+    def add(self, method: str, operation: Operation | None) -> None:
+        """Add an operation; None: the method is handled before routing."""
         methods = [method, "HEAD"] if method == "GET" else [method]
         self._allowed = sorted([*self._allowed, *methods])
-        if handler is not None:
-            self._operations |= dict.fromkeys(methods, Operation(name, needed, handler, declared, large))
+        if operation is not None:
+            self._operations |= dict.fromkeys(methods, operation)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Handle one request; a plain function, as `Router` is."""
         operation = self._operations.get(scope["method"])
         scope["touchbase.template"] = self._template
         if operation is None:
-            return run_handler(self._api, scope, receive, send, self._method_not_allowed)
+            return run_handler(self._api, scope, receive, send, self._refusal)
         scope["touchbase.route"] = operation.name
-        return run_handler(self._api, scope, receive, send, operation.handler, operation.needed, operation.declared, large=operation.large)
+        return run_handler(self._api, scope, receive, send, operation)
 
     async def _method_not_allowed(self, call: Call) -> Response:
         raise MethodNotAllowed(call.scope["method"], self._allowed)
 
 
-async def run_handler(
-    api: Api,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
-    handler: Handler,
-    needed: str = "",
-    declared: tuple[Parameter[Any], ...] = (),
-    *,
-    large: bool = False,
-) -> None:
-    """Run a handler and send its response, or the problem that it raised."""
+async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, operation: Operation) -> None:
+    """Run an operation's handler and send its response, or the problem that it raised."""
     headers: Headers = dict(scope["headers"])
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
+    handler = operation.handler if operation.with_key is None or IDEMPOTENCY_KEY not in headers else operation.with_key
     try:
-        response = await handler(Call(api, scope, receive, headers, needed, declared, large))
+        response = await handler(Call(api, scope, receive, headers, operation.needed, operation.declared, operation.large))
     except ClientDisconnected:
         return
     except Exception as error:

@@ -9,8 +9,16 @@ from typing import Any
 import msgspec
 
 from touchbase.http.openapi_members import add_meanings
-from touchbase.http.openapi_operations import RATE_LIMIT_HEADERS, RATE_LIMITED, SCHEMAS, header_ref, path_items, problem_name
-from touchbase.http.openapi_problems import problem_example, problem_meaning
+from touchbase.http.openapi_operations import (
+    RATE_LIMIT_HEADERS,
+    RATE_LIMITED,
+    SCHEMAS,
+    header_ref,
+    path_items,
+    problem_example,
+    problem_meaning,
+    problem_name,
+)
 from touchbase.http.problems import Problem
 from touchbase.http.routing import Json, Route
 from touchbase.http.schemas import ENUMS, EXAMPLES

@@ -20,7 +20,7 @@ from touchbase.errors import (
     Unauthorized,
     response_errors,
 )
-from touchbase.http.rate_limit_headers import refusal_headers
+from touchbase.http.headers import refusal_headers
 
 # As RFC 9110 names them; Python's own names differ between its versions.
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}

@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
-from touchbase.http.asgi_types import App, Receive, Scope, Send
-from touchbase.http.buffer_body import buffer_body, of_administrator, of_client
-from touchbase.http.endpoint import Api, Handler, Resource, naming_unanswered, run_handler
-from touchbase.http.idempotency import idempotent
+from touchbase.common.asgi import App, Receive, Scope, Send
+from touchbase.http.endpoint import Api, Handler, Operation, Resource, naming_unanswered, run_handler
+from touchbase.http.idempotency import buffer_body, idempotent, of_administrator, of_client
 from touchbase.http.query_parameters import Parameter
 
 Json = dict[str, Any]
@@ -127,15 +126,17 @@ class Route:
             found |= {400, 408, 413, 415, 422}
         return sorted(found)
 
-    def wrapped(self) -> Handler:
-        """Return the handler with what the table says: a body arrives before it runs, and a `POST` honours idempotency keys."""
-        assert self.handler is not None
+    def operation(self) -> Operation | None:
+        """Return the operation with what the table says: its body arrives before it runs, and a `POST` honours idempotency keys."""
+        if self.handler is None:
+            return None
         handler, owner = self.handler, of_client if self.of_client else of_administrator
         if not self.of_client:
             handler = naming_unanswered(handler)
         if self.buffered and isinstance(self.body, type):
             handler = buffer_body(handler, owner)
-        return idempotent(handler, owner) if self.takes_key else handler
+        with_key = idempotent(handler, owner) if self.takes_key else None
+        return Operation(handler, self.operation_id, self.scope, self.query, self.large, with_key)
 
 
 class _Node:
@@ -173,14 +174,13 @@ class Router:
 
     def __init__(self, api: Api, routes: Sequence[Route], default: Handler) -> None:
         self._api = api
-        self._default = default
+        self._default = Operation(default)
         self._exact: dict[str, Resource] = {}
         self._root = _Node()
         resources: dict[str, Resource] = {}
         for route in routes:
             resource = resources.setdefault(route.path, Resource(api, route.path))
-            handler = None if route.handler is None else route.wrapped()
-            resource.add(route.method, handler, route.operation_id, route.scope, route.query, route.large)
+            resource.add(route.method, route.operation())
         for path, resource in resources.items():
             node = self._root
             for segment in path.split("/"):

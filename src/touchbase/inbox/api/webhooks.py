@@ -15,7 +15,7 @@ from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
 from touchbase.clients.models import Client
 from touchbase.clients.service import is_client_id
 from touchbase.clients.stored_bytes import check_webhook_space
-from touchbase.common.asgi import peer_of
+from touchbase.common.asgi import Headers, Message, Receive, Scope, Send, peer_of
 from touchbase.common.content_encoding import decoded_size
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
@@ -23,7 +23,6 @@ from touchbase.connections.api import CONNECTIONS
 from touchbase.connections.models import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.errors import NotFound, OutcomeUnknown, Overloaded, StoreUnavailable, TouchbaseError, Unauthorized
 from touchbase.history.events import CRM, EMAIL_CAMPAIGN
-from touchbase.http.asgi_types import Headers, Message, Receive, Scope, Send
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Api, log
 from touchbase.http.problems import MethodNotAllowed, TooLarge

@@ -14,7 +14,7 @@ from touchbase.clients.models import Client
 from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
 from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.preferences import HANDLING, STRICT, applied, described, preferences
+from touchbase.http.headers import HANDLING, STRICT, applied, described, preferences
 from touchbase.http.problems import FaultOut
 from touchbase.http.query_parameters import DRY_RUN
 from touchbase.http.request_body import first_refusal, read_struct

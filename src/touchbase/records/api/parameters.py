@@ -15,7 +15,7 @@ from touchbase.common import normalize
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.http import query_parameters as query
-from touchbase.http.preferences import described
+from touchbase.http.headers import described
 from touchbase.http.query_parameters import DRY_RUN, Parameter, Parameters
 from touchbase.http.schemas import named_enum
 from touchbase.records import validation

@@ -13,7 +13,7 @@ from touchbase.errors import NotFound
 from touchbase.history.status_words import StatusWords
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.preferences import is_strict
+from touchbase.http.headers import is_strict
 from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag

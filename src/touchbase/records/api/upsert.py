@@ -13,7 +13,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import Author
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.preferences import is_strict
+from touchbase.http.headers import is_strict
 from touchbase.http.query_parameters import DRY_RUN, Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
