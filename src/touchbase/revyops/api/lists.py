@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -135,9 +135,10 @@ def with_numbered_pages(kind: ResourceType[Any, Any, Any], route: Route) -> Rout
     cursor_page = route.handler
     assert cursor_page is not None
 
-    async def listed(call: Call) -> Response:
-        if PAGE_NUMBER.name.encode() not in call.query:  # the beginning of both names
-            return await cursor_page(call)
+    def listed(call: Call) -> Awaitable[Response]:
+        return numbered(call) if b"page" in call.scope["query_string"] else cursor_page(call)  # the beginning of both names
+
+    async def numbered(call: Call) -> Response:
         client, asked = await call.client(), Parameters(call.query, V2)
         if all(name not in _NUMBERED_NAMES for name, _ in asked.pairs):
             return await cursor_page(call)
