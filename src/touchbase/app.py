@@ -35,11 +35,10 @@ from touchbase.metrics import NoMetrics
 from touchbase.presence import facts_of, present
 from touchbase.routing.router import CellRouter
 from touchbase.server.access_log import AccessLog, client_log_name
-from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
 from touchbase.server.limits import BodyMemory, ServerLimits
 from touchbase.server.logs import LineWriter, is_text
-from touchbase.server.metrics import ProcessMetrics
+from touchbase.server.metrics import ProcessMetrics, SharedMetrics
 from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
 from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server

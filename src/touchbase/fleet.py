@@ -35,7 +35,7 @@ from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.inbox.worker import InboxWorker, PeriodicTask, add_report, count_report
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.mail_client import Sender
 from touchbase.outgoing.models import Installation

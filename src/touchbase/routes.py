@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import cells, client_life, clients, connections, keys, status
+from touchbase.administration import clients, connections, keys, status
 from touchbase.console import api as console
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
@@ -11,7 +11,7 @@ from touchbase.exports import api as exports
 from touchbase.http import docs_page, openapi
 from touchbase.http.routing import Json, Route
 from touchbase.imports import api as imports
-from touchbase.inbox.api import deliveries, delivery_counts, delivery_list, refused, webhooks
+from touchbase.inbox.api import deliveries, delivery_list, refused, webhooks
 from touchbase.inbox.api import replay as replays
 from touchbase.jobs import api as jobs
 from touchbase.mcp import api as mcp
@@ -20,7 +20,7 @@ from touchbase.merging.api import bin as deleted
 from touchbase.merging.api import merges as merging
 from touchbase.messages.api import resource as messages
 from touchbase.messages.api import timeline
-from touchbase.outgoing.api import event_samples, events
+from touchbase.outgoing.api import events
 from touchbase.outgoing.api import resource as outgoing
 from touchbase.records.api import resource as records
 from touchbase.records.api import suppression
@@ -52,19 +52,15 @@ ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
     *outgoing.ROUTES,
     *events.ROUTES,
-    *event_samples.ROUTES,
     *revyops.ROUTES,
     *webhooks.ROUTES,
     *delivery_list.ROUTES,
-    *delivery_counts.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,
     *refused.ROUTES,
     *clients.ROUTES,
-    *client_life.ROUTES,
     *connections.ROUTES,
     *keys.ROUTES,
-    *cells.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
     *console.ROUTES,

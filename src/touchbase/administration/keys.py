@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.administration.client_life import LONGEST_KEPT_SECONDS
+from touchbase.administration.clients import LONGEST_KEPT_SECONDS
 from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal

@@ -186,7 +186,7 @@ async def _preview(store: CellRouter, client_id: str, endpoint_id: int, event: s
 
     from touchbase.cli.options import read_settings
     from touchbase.outgoing.api.endpoint_bodies import sequence_of_id
-    from touchbase.outgoing.api.objects import AS_IN_API
+    from touchbase.outgoing.api.event_objects import AS_IN_API
     from touchbase.outgoing.api.preview import preview_out
     from touchbase.outgoing.attempts import Outbox
     from touchbase.outgoing.sql.endpoints import get_endpoint

@@ -178,12 +178,14 @@ def time(name: str, description: str = "", *, member: str = "") -> Parameter[Mic
     return Parameter(name, Parameters.time, {"type": "string", "format": "date-time"}, description, member)
 
 
-LIMIT: Parameter[int] = Parameter(
-    "limit",
-    lambda given, name: given.integer(name, 1, LARGEST_PAGE) or DEFAULT_PAGE,
-    {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": DEFAULT_PAGE},
-    "Maximum number of items in a page.",
-)
+def integer_or(name: str, default: int, most: int, description: str, *, is_old: bool = False) -> Parameter[int]:
+    """Define a parameter that is an integer from 1, with a default."""
+    schema = {"type": "integer", "minimum": 1, "maximum": most, "default": default}
+    more: Json = {"deprecated": True} if is_old else {}
+    return Parameter(name, lambda given, name: given.integer(name, 1, most) or default, schema, description, more=more)
+
+
+LIMIT = integer_or("limit", DEFAULT_PAGE, LARGEST_PAGE, "Maximum number of items in a page.")
 CURSOR: Parameter[None] = Parameter(
     "cursor", lambda given, name: None, {"type": "string"}, "`next_cursor` of the previous page; blank or left out: the first page."
 )

@@ -13,7 +13,7 @@ from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.errors import RateLimited
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.http_client import Answer

@@ -6,7 +6,11 @@ from functools import partial
 from typing import Any
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.errors import Invalid, NotFound
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
+from touchbase.http.endpoint import Call, Handler
+from touchbase.http.query_parameters import DRY_RUN, Parameters
+from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.merging.api.bin import COMPANY_BIN, CONTACT_BIN, BinResource
 from touchbase.records.api.if_match import IF_MATCH
@@ -19,7 +23,6 @@ from touchbase.revyops.api.emails import email_routes
 from touchbase.revyops.api.lists import V2, ListResource
 from touchbase.revyops.api.parameters import LOOKUP, NAMED_FILTERS
 from touchbase.revyops.api.schemas import NUMBERED_OF_CLIENTS, NUMBERED_PAGES, CustomFieldValue
-from touchbase.revyops.api.version_1 import version_1
 from touchbase.revyops.numbered_pages import LONGEST_PAGE
 from touchbase.search.api.all_clients import OF_CLIENT
 from touchbase.search.api.parameters import FILTERS
@@ -143,6 +146,32 @@ def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Rout
             query=() if is_v1 else (FLAT,), success=(Success(200, f"The {one}.", OF_CLIENT[one]),),
         ),
     ]  # fmt: skip
+
+
+class _Plain(Call):
+    """A call whose query is ignored: custom fields are NESTED, and the client's settings decide about duplicates."""
+
+    @property
+    def query(self) -> bytes:
+        """No parameters."""
+        return b""
+
+
+def version_1(handler: Handler) -> Handler:
+    """Wrap a handler of our own routes: a `company_id` that does not exist is a 404, as for a domain, and writes take `structure` alone."""
+
+    async def run(call: Call) -> Response:
+        if call.scope["method"] != "GET":
+            Parameters(call.query, (FLAT,)).done()  # `dry_run=true` must not be ignored
+        plain = _Plain(call.api, call.scope, call.receive, call.headers, call.needed, (FLAT, DRY_RUN), call.large, call.recorder)
+        try:
+            return await handler(plain)
+        except Invalid as invalid:
+            if [fault.code for fault in invalid.faults] == ["company_not_found"]:
+                raise NotFound(invalid.faults[0].detail) from None
+            raise
+
+    return run
 
 
 ROUTES: list[Route] = [
