@@ -30,7 +30,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.sql.operation import Command
 from touchbase.statuses.sql.refused import recheck_statuses
 
@@ -77,11 +77,8 @@ class ClientDetail(ClientOut):
     former_ids: list[FormerIdOut]
 
 
-class ClientPage(Struct):
+class ClientPage(PageOf[ClientOut]):
     """A page of clients by `client_id`; `next_cursor` is null on the last one."""
-
-    data: list[ClientOut]
-    next_cursor: str | None
 
 
 STATE = query.choice("state", CLIENT_STATES, "Clients in this state.", member="state")

@@ -25,7 +25,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, cursor_text, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.records.validation import raise_if_any
 
 KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
@@ -85,11 +85,8 @@ class NewKeyOut(KeyOut):
     key: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class KeyPage(Struct):
+class KeyPage(PageOf[KeyOut]):
     """A page of keys, newest first; `next_cursor` is null on the last one."""
-
-    data: list[KeyOut]
-    next_cursor: str | None
 
 
 STATE = query.choice("state", KEY_STATES, "Keys in this state.", member="state")

@@ -15,7 +15,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting, named_enum
+from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, example, fitting, named_enum
 from touchbase.jobs import sql as jobs_sql
 from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
 from touchbase.jobs.runner import pieces_of
@@ -48,11 +48,8 @@ class JobOut(Struct):
     preview: Annotated[dict[str, Any], Meta(description="What an uploaded file looks like, until its import starts.")] | UnsetType = UNSET
 
 
-class JobPage(Struct):
+class JobPage(PageOf[JobOut]):
     """A page of jobs, newest first."""
-
-    data: list[JobOut]
-    next_cursor: str | None
 
 
 example(

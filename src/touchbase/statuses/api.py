@@ -18,7 +18,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.sql.operation import Command
 from touchbase.statuses.commands import Changed, PreviewRename, RenameStatus
@@ -84,11 +84,8 @@ class RecordStatus(Struct):
     former_names: list[FormerName]
 
 
-class StatusPage(Struct):
+class StatusPage(PageOf[RecordStatus]):
     """A page of statuses: the declared ones in their order, then the others by name."""
-
-    data: list[RecordStatus]
-    next_cursor: str | None
 
 
 class RenamePreviewOut(Struct):

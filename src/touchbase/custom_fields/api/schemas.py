@@ -12,7 +12,7 @@ from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.custom_fields.service import CustomField, Preview, TypeCheck
 from touchbase.errors import Fault, Invalid
-from touchbase.http.schemas import MaybeTime, example, named_enum
+from touchbase.http.schemas import MaybeTime, PageOf, example, named_enum
 from touchbase.records.api.schemas import FieldName
 
 MOST_VALUES = 100
@@ -96,11 +96,8 @@ class CustomFieldDetail(Struct):
     former_names: Annotated[list[str], Meta(description="Names that lead to it, in requests, imports, filters and webhooks.")]
 
 
-class CustomFieldPage(Struct):
+class CustomFieldPage(PageOf[CustomFieldDetail]):
     """A page of custom fields by name; `next_cursor` is null on the last one."""
-
-    data: list[CustomFieldDetail]
-    next_cursor: str | None
 
 
 class FieldChangeSample(Struct):

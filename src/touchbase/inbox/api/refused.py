@@ -14,7 +14,7 @@ from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import MaybeTime, Time, encode, fitting, named_enum
+from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, INBOX, TOOL, RawBody, checked_client, no_such_tool, raw_body
 from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals, place_of
 from touchbase.inbox.refused_bodies import RefusedBody
@@ -70,11 +70,8 @@ class RefusedReplay(Struct):
     is_repeat: Annotated[bool, Meta(description="Whether the same webhook had been received already.")]
 
 
-class RefusalPage(Struct):
+class RefusalPage(PageOf[RefusalOut]):
     """A page of refused webhooks, newest first; `next_cursor` is null on the last one. The last 1,000 of each client are stored."""
-
-    data: list[RefusalOut]
-    next_cursor: str | None
 
 
 async def refusals(call: Call) -> Response:

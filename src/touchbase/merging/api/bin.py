@@ -15,7 +15,7 @@ from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, Time, encode, example, fitting
+from touchbase.http.schemas import EXAMPLES, PageOf, Time, encode, example, fitting
 from touchbase.merging.bin import DeletedRecord, gone_us
 from touchbase.merging.commands import DeleteRecord, RestoreRecord
 from touchbase.merging.sql.bin_queries import get_deleted, list_deleted
@@ -45,18 +45,12 @@ class DeletedCompany(CompanyResponse, kw_only=True):
     gone_at: Time
 
 
-class DeletedContactPage(msgspec.Struct):
+class DeletedContactPage(PageOf[DeletedContact]):
     """A page of deleted contacts; `next_cursor` is null on the last one."""
 
-    data: list[DeletedContact]
-    next_cursor: str | None
 
-
-class DeletedCompanyPage(msgspec.Struct):
+class DeletedCompanyPage(PageOf[DeletedCompany]):
     """A page of deleted companies; `next_cursor` is null on the last one."""
-
-    data: list[DeletedCompany]
-    next_cursor: str | None
 
 
 _TIMES = {"deleted_at": "2026-11-22T10:00:00Z", "gone_at": "2026-12-22T10:00:00Z"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -17,49 +17,36 @@ from touchbase.records.fields import RecordId
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldInput, CustomFieldOut, FieldName, Value
 from touchbase.search.api.all_clients import CompanyOfClient, ContactOfClient
 
+T = TypeVar("T")
 Total = Annotated[
     int, Meta(description="Records that match: counted with the first page, and corrected by the pages that were read since.")
 ]
 
 
-class NumberedContacts(Struct):
+class NumberedOf(Struct, Generic[T]):
+    """A numbered page."""
+
+    count: Total
+    total_pages: int
+    current_page: int
+    page_size: int
+    results: list[T]
+
+
+class NumberedContacts(NumberedOf[ContactResponse]):
     """A numbered page of contacts."""
 
-    count: Total
-    total_pages: int
-    current_page: int
-    page_size: int
-    results: list[ContactResponse]
 
-
-class NumberedCompanies(Struct):
+class NumberedCompanies(NumberedOf[CompanyResponse]):
     """A numbered page of companies."""
 
-    count: Total
-    total_pages: int
-    current_page: int
-    page_size: int
-    results: list[CompanyResponse]
 
-
-class NumberedContactsOfClients(Struct):
+class NumberedContactsOfClients(NumberedOf[ContactOfClient]):
     """A numbered page of the contacts of all clients."""
 
-    count: Total
-    total_pages: int
-    current_page: int
-    page_size: int
-    results: list[ContactOfClient]
 
-
-class NumberedCompaniesOfClients(Struct):
+class NumberedCompaniesOfClients(NumberedOf[CompanyOfClient]):
     """A numbered page of the companies of all clients."""
-
-    count: Total
-    total_pages: int
-    current_page: int
-    page_size: int
-    results: list[CompanyOfClient]
 
 
 class CustomFieldValue(Struct):

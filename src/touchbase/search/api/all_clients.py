@@ -15,7 +15,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, encode, example, fitting
+from touchbase.http.schemas import EXAMPLES, PageOf, encode, example, fitting
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
@@ -43,18 +43,12 @@ class CompanyOfClient(CompanyResponse, kw_only=True):
     client_id: str
 
 
-class ContactsOfClients(Struct):
+class ContactsOfClients(PageOf[ContactOfClient]):
     """A page of the contacts of all clients; it may be shorter than `limit`, and `next_cursor` is null on the last one."""
 
-    data: list[ContactOfClient]
-    next_cursor: str | None
 
-
-class CompaniesOfClients(Struct):
+class CompaniesOfClients(PageOf[CompanyOfClient]):
     """A page of the companies of all clients; it may be shorter than `limit`, and `next_cursor` is null on the last one."""
-
-    data: list[CompanyOfClient]
-    next_cursor: str | None
 
 
 OF_CLIENT: dict[str, Any] = {"contact": ContactOfClient, "company": CompanyOfClient}
