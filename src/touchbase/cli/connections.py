@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import Group, connection_options, find_channel, json_option
-from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.output import SPARE, Column, print_json, print_table, print_values
 from touchbase.cli.store import read_text
 from touchbase.cli.through_api import PAGE, address, here, through_api
 
@@ -74,10 +74,7 @@ def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json:
     one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
     if one is None:
         raise click.ClickException(f"client {client_id} has no connection of {tool} on {channel}: `touchbase connections list` shows all")
-    if as_json:
-        print_json(one)
-    else:
-        print_record(one)
+    print_values(one, as_json=as_json)
 
 
 @connections.command()

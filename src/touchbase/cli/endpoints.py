@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import ID, Group, json_option, point_in_time
-from touchbase.cli.output import SPARE, Column, echo, escape_controls, print_json, print_record, print_table
+from touchbase.cli.output import SPARE, Column, echo, escape_controls, print_json, print_record, print_table, print_values
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, now_us
 from touchbase.cli.through_api import PAGE, here, page_of, through_api, with_client_id
@@ -130,10 +130,7 @@ def add(
     del body["format_"]
     needed: Any = {"rate_limit": rate, **{name: value for name, value in body.items() if value}}
     made = with_client_id(tb.webhook_endpoints.add(needed))
-    if as_json:
-        print_json(made)
-    else:
-        print_record(made)
+    print_values(made, as_json=as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:
