@@ -88,10 +88,10 @@ NAME = query.text("name", "Part of its name or id.", member="text")
 async def clients(call: Call) -> Response:
     """`GET` of a page of clients; a key of one client shows only that client."""
     limited = await call.administrator()
-    asked = call.parameters()
-    after = asked.cursor("clients", str)
-    asked.done()
-    page, last = await call.api.clients.page(asked[LIMIT], after, only=limited, **asked.filters)
+    parameters = call.parameters()
+    after = parameters.cursor("clients", str)
+    parameters.done()
+    page, last = await call.api.clients.page(parameters[LIMIT], after, only=limited, **parameters.filters)
     return Response(body=encode(ClientPage([described(client) for client in page], last and cursor_text("clients", last))))
 
 
@@ -105,11 +105,11 @@ async def put_client(call: Call) -> Response:
     limited = await call.administrator()
     client_id = call.client_id()
     if limited is not None:
-        found = await call.api.clients.find(client_id)
-        if found is None or found.number != limited:
+        limited_to = await call.api.clients.find(client_id)
+        if limited_to is None or limited_to.number != limited:
             raise NotFound(f"there is no client {client_id!r}")
-    asked = await call.body(ClientRequest, lambda partly: checked(partly.settings))
-    decided = checked(asked.settings)
+    request = await call.body(ClientRequest, lambda partly: checked(partly.settings))
+    decided = checked(request.settings)
     changed, is_new = await call.api.clients.put(client_id, decided, keep_limits=limited is not None)
     if not is_new:
         await _recheck(call, changed)
@@ -127,8 +127,8 @@ async def _recheck(call: Call, client: Client) -> None:
 def described(client: Client) -> ClientOut:
     """Return a client as lists show it."""
     settings = msgspec.convert(client.settings, SettingsBody, from_attributes=True)
-    known = client.deletion
-    deletion = None if known is None else DeletionOut(to_text(known.started_us), known.removed, known.total)
+    progress = client.deletion
+    deletion = None if progress is None else DeletionOut(to_text(progress.started_us), progress.removed, progress.total)
     return ClientOut(
         client.client_id,
         client.handle,
@@ -149,7 +149,7 @@ async def detailed(call: Call, client: Client) -> ClientDetail:
 
 def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
     """Return a client and its former ids as responses show them."""
-    ids = [FormerIdOut(one.client_id, to_text(one.until_us)) for one in former]
+    ids = [FormerIdOut(former_id.client_id, to_text(former_id.until_us)) for former_id in former]
     return ClientDetail(**msgspec.structs.asdict(described(client)), former_ids=ids)
 
 
@@ -208,21 +208,21 @@ CONFIRM = query.text("confirm", "The client's id again.", required=True)
 async def create(call: Call) -> Response:
     """`POST` of a new client."""
     await _of_all(call)
-    asked = await call.body(NewClient, _checked)
-    at, settings, client_id = call.api.dependencies.clock(), _checked(asked), asked.client_id or new_client_id()
-    command = create_client(client_id, asked.name.strip(), at, settings, asked.cell)
+    request = await call.body(NewClient, _checked)
+    at, settings, client_id = call.api.dependencies.clock(), _checked(request), request.client_id or new_client_id()
+    command = create_client(client_id, request.name.strip(), at, settings, request.cell)
     location = call.api.dependencies.reached_at(f"/admin/v1/clients/{client_id}")
     return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes),
-        lambda made: Response(201, encode(detail_of(made, ())), headers=[(b"location", location)]),
+        lambda client: Response(201, encode(detail_of(client, ())), headers=[(b"location", location)]),
     )
 
 
 async def rename(call: Call) -> Response:
     """`PATCH` of a client's name."""
     client = await call.client_in_path()
-    asked = await call.body(ClientChange)
-    return await _changed(call, client, rename_client(client.number, (asked.name or "").strip()))
+    request = await call.body(ClientChange)
+    return await _changed(call, client, rename_client(client.number, (request.name or "").strip()))
 
 
 async def suspend(call: Call) -> Response:
@@ -244,13 +244,13 @@ async def resume(call: Call) -> Response:
 async def rotate_id(call: Call) -> Response:
     """`POST` that replaces a client's id."""
     client = await call.client_in_path()
-    asked = await call.body(IdRotation, lambda partly: _check_id(partly.client_id))
-    _check_id(asked.client_id)
-    if asked.client_id is not None:
+    request = await call.body(IdRotation, lambda partly: _check_id(partly.client_id))
+    _check_id(request.client_id)
+    if request.client_id is not None:
         await _of_all(call, "choosing an id would reveal which ids exist: leave client_id out to get a generated one")
-    client_id, keep_until_us = asked.client_id or new_client_id(), call.api.dependencies.clock() + asked.keep_old_seconds * SECOND
+    client_id, keep_until_us = request.client_id or new_client_id(), call.api.dependencies.clock() + request.keep_old_seconds * SECOND
     former = [former_id for former_id in await former_ids(call, client) if former_id.client_id != client_id]
-    if asked.keep_old_seconds:
+    if request.keep_old_seconds:
         former.append(FormerId(client.client_id, keep_until_us))
     return await _settled(
         call, rotate_client_id(client.number, client_id, keep_until_us), sorted(former, key=lambda one: (one.until_us, one.client_id))
@@ -261,9 +261,9 @@ async def delete(call: Call) -> Response:
     """`DELETE` of a client with all its data: it is closed at once and removed in batches."""
     await _of_all(call)
     client = await call.client_in_path()
-    given = call.parameters()
-    given.done()
-    confirmed = given[CONFIRM]
+    parameters = call.parameters()
+    parameters.done()
+    confirmed = parameters[CONFIRM]
     if confirmed != client.client_id:
         detail = "must be the client's id, because the removal of all its data cannot be undone"
         raise Invalid([Fault("?confirm", "required" if confirmed is None else "confirm", detail)])

@@ -67,70 +67,72 @@ def silence_out(one: Silence) -> SilenceOut:
     return SilenceOut(to_text(one.since_us), to_text(one.noticed_us), ended, per_day(one.week), one.usual_interval_seconds)
 
 
-def would_refuse(found: Sequence[AffectedSender]) -> list[WouldRefuse]:
+def would_refuse(senders: Sequence[AffectedSender]) -> list[WouldRefuse]:
     """Return the affected senders as shown."""
-    return [WouldRefuse(one.tool, one.calls, to_text(one.last_us), one.reason) for one in found]
+    return [WouldRefuse(sender.tool, sender.calls, to_text(sender.last_us), sender.reason) for sender in senders]
 
 
 async def connections(call: Call) -> Response:
     """Handle `GET` of a client's connections."""
     client = await call.client_in_path()
     call.parameters().done()
-    found = await call.api[CONNECTIONS].all(client.number)
-    known = await _known(call, client.number)
-    return Response(body=encode(ConnectionPage([connection_out(one, known=known(one)) for one in found])))
+    listed = await call.api[CONNECTIONS].all(client.number)
+    details = await _known(call, client.number)
+    return Response(body=encode(ConnectionPage([connection_out(connected, known=details(connected)) for connected in listed])))
 
 
 async def connect(call: Call) -> Response:
     """Handle `POST` of a new connection."""
     client, api = await _changeable_client(call), call.api
-    given = await call.body(ConnectionRequest, lambda partly: _check_new(call, partly))
-    _check_new(call, given)
-    made = new_secret() if given.generate_secret else None
-    secrets = [*trim_secrets(given.secrets), *([made] if made else [])]
+    request = await call.body(ConnectionRequest, lambda partly: _check_new(call, partly))
+    _check_new(call, request)
+    secret = new_secret() if request.generate_secret else None
+    secrets = [*trim_secrets(request.secrets), *([secret] if secret else [])]
     now = api.dependencies.clock()
-    new = Connection(client.number, given.channel, given.tool, now, now, secrets, settings_of(given.settings), given.access_token or "")
-    location = api.dependencies.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{given.channel}/{given.tool}")
+    new = Connection(
+        client.number, request.channel, request.tool, now, now, secrets, settings_of(request.settings), request.access_token or ""
+    )
+    location = api.dependencies.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{request.channel}/{request.tool}")
 
     refused = would_refuse(await find_affected_senders(api.dependencies.store, client, new, now - LOOKBACK))
 
     def response(stored: Connection) -> Response:
         # A generated secret is shown once: the response stored for retries leaves it out.
-        hidden = encode(connection_out(stored, refused=refused)) if made else None
-        return Response(201, encode(connection_out(stored, made, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
+        hidden = encode(connection_out(stored, refused=refused)) if secret else None
+        return Response(201, encode(connection_out(stored, secret, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
 
     return await call.write_and_respond(lambda writes: api[CONNECTIONS].connect(new, writes), response)
 
 
 async def connection(call: Call) -> Response:
     """Handle `GET` of one connection."""
-    found = await _connection(call)
-    known = await _known(call, found.client)
-    return Response(body=encode(connection_out(found, known=known(found))))
+    connected = await _connection(call)
+    details = await _known(call, connected.client)
+    return Response(body=encode(connection_out(connected, known=details(connected))))
 
 
 async def change(call: Call) -> Response:
     """Handle `PATCH` of one connection."""
     client = await _changeable_client(call)
-    known = await _connection(call)
-    given = await call.body(ConnectionChange, lambda partly: _changed(call, known, partly))
-    made = new_secret() if given.generate_secret else None
-    token = None if given.access_token is UNSET else given.access_token or ""
-    changed = await call.api[CONNECTIONS].change(known, lambda now: (*_changed(call, now, given, made), token))
-    more = await _known(call, known.client)
+    present = await _connection(call)
+    request = await call.body(ConnectionChange, lambda partly: _changed(call, present, partly))
+    secret = new_secret() if request.generate_secret else None
+    token = None if request.access_token is UNSET else request.access_token or ""
+    changed = await call.api[CONNECTIONS].change(present, lambda now: (*_changed(call, now, request, secret), token))
+    more = await _known(call, present.client)
     refused = []
-    if given.secrets is not UNSET or made:
-        since = max(call.api.dependencies.clock() - LOOKBACK, known.guarded_us or 0)
+    if request.secrets is not UNSET or secret:
+        since = max(call.api.dependencies.clock() - LOOKBACK, present.guarded_us or 0)
         refused = would_refuse(await find_affected_senders(call.api.dependencies.store, client, changed, since))
-    return Response(body=encode(connection_out(changed, made, more(changed), refused)))
+    return Response(body=encode(connection_out(changed, secret, more(changed), refused)))
 
 
 async def silences(call: Call) -> Response:
     """Handle `GET` of the silences of one connection."""
-    one = await _connection(call)
+    connected = await _connection(call)
     call.parameters().done()
-    found = await call.api.dependencies.store.read(list_silences(one.client, one.channel, one.tool))
-    return Response(body=encode(SilencePage([silence_out(each) for each in found])))
+    listed = await call.api.dependencies.store.read(list_silences(connected.client, connected.channel, connected.tool))
+    return Response(body=encode(SilencePage([silence_out(silence) for silence in listed])))
 
 
 async def disconnect(call: Call) -> Response:
@@ -144,10 +146,10 @@ def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | Unset
     """Return the settings with these changes; null restores a default."""
     if changes is None:
         return ConnectionSettings()
-    given = {} if changes is UNSET else msgspec.structs.asdict(changes)
+    changed = {} if changes is UNSET else msgspec.structs.asdict(changes)
     usual = msgspec.structs.asdict(ConnectionSettingsBody())
     now = {name: getattr(known, name) for name in usual}
-    now |= {name: usual[name] if value is None else value for name, value in given.items() if value is not UNSET}
+    now |= {name: usual[name] if value is None else value for name, value in changed.items() if value is not UNSET}
     return ConnectionSettings(**now)
 
 

@@ -138,7 +138,7 @@ example(
 def checked(body: SettingsBody) -> ClientSettings:
     """Return validated settings; raise `Invalid` for contradictions."""
     faults: list[Fault] = []
-    made = ClientSettings(
+    settings = ClientSettings(
         on_duplicate=body.on_duplicate,
         contact_statuses=_statuses(body.contact_statuses, "/settings/contact_statuses", faults),
         company_statuses=_statuses(body.company_statuses, "/settings/company_statuses", faults),
@@ -157,7 +157,7 @@ def checked(body: SettingsBody) -> ClientSettings:
     )
     if faults:
         raise Invalid(faults)
-    return made
+    return settings
 
 
 def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> StatusSet | None:

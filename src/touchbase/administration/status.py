@@ -51,8 +51,8 @@ async def status(call: Call) -> Response:
 async def _spool(spool: Spool | None) -> SpoolOut | None:
     if spool is None:
         return None
-    found = await spool.counts()
-    return SpoolOut(found.webhooks, found.bytes, None if found.oldest_us is None else to_text(found.oldest_us), found.set_aside)
+    counts = await spool.counts()
+    return SpoolOut(counts.webhooks, counts.bytes, None if counts.oldest_us is None else to_text(counts.oldest_us), counts.set_aside)
 
 
 async def _why_not_ready(store: Store) -> str | None:
@@ -107,17 +107,17 @@ async def cells(call: Call) -> Response:
     if await call.administrator() is not None:
         raise Forbidden("this key belongs to one client; the cells need a key without a client")
     call.parameters().done()
-    found = await list_cells(call.api.dependencies.store)
-    return Response(body=encode(cell_page(found)))
+    listed = await list_cells(call.api.dependencies.store)
+    return Response(body=encode(cell_page(listed)))
 
 
-def cell_page(found: Sequence[ListedCell]) -> CellPage:
+def cell_page(listed: Sequence[ListedCell]) -> CellPage:
     """Show cells without their addresses."""
-    return CellPage([_out(each) for each in found])
+    return CellPage([_out(cell) for cell in listed])
 
 
-def _out(one: ListedCell) -> CellOut:
-    return CellOut(one.cell.name, one.cell.number, one.cell.state, one.cell.clients, one.reason is None, one.reason)
+def _out(listed: ListedCell) -> CellOut:
+    return CellOut(listed.cell.name, listed.cell.number, listed.cell.state, listed.cell.clients, listed.reason is None, listed.reason)
 
 
 ROUTES = [

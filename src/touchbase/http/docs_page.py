@@ -38,10 +38,10 @@ async def api_page(call: Call) -> Response:
 
 async def file(call: Call) -> Response:
     """Handle `GET` of a file of the page."""
-    known = FILES.get(call.path("name"))
-    if known is None:
+    entry = FILES.get(call.path("name"))
+    if entry is None:
         raise NotFound("there is no such file")
-    path, kind = known
+    path, kind = entry
     return Response(200, _read(path), kind, [*SAFE, (b"cache-control", b"public, max-age=3600")])
 
 
@@ -84,10 +84,10 @@ async def page_or_file(call: Call) -> Response:
 
 
 def _page(path: str) -> Response:
-    found = pages().get(path)
-    if found is None:
+    page = pages().get(path)
+    if page is None:
         raise NotFound("there is no such page; /llms.txt lists all pages")
-    return Response(200, found.read_bytes(), PICTURE.get(path.rpartition(".")[2], MARKDOWN), [*SAFE, CACHED])
+    return Response(200, page.read_bytes(), PICTURE.get(path.rpartition(".")[2], MARKDOWN), [*SAFE, CACHED])
 
 
 def folder() -> Traversable:

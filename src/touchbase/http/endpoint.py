@@ -158,13 +158,13 @@ async def _not_built(scope: Scope, receive: Receive, send: Send) -> None:
 
 def key_from_headers(headers: Headers) -> bytes | None:
     """Return the request's API key, from a bearer token or `X-Api-Key`; else the session of the console, in its place."""
-    given = headers.get(b"authorization")
-    if given is not None:
-        scheme, _, token = given.partition(b" ")
+    header = headers.get(b"authorization")
+    if header is not None:
+        scheme, _, token = header.partition(b" ")
         if scheme.lower() == b"bearer":
             return token.strip()
-    given = headers.get(b"x-api-key")
-    return given if given is not None else session_from_headers(headers)
+    header = headers.get(b"x-api-key")
+    return header if header is not None else session_from_headers(headers)
 
 
 def author_of(scope: Scope) -> Author:
@@ -215,18 +215,18 @@ class Call:
     def id(self, one: str) -> int:
         """Return the id in the path; raises `NotFound`, with `one` as the object's name, for an invalid id."""
         text = self.path("id")
-        found = record_id(text)
-        if found is None:
+        number = record_id(text)
+        if number is None:
             raise NotFound(f"there is no {one} with id {text[:40]!r}")
-        return found
+        return number
 
     async def client_in_path(self) -> Client:
         """Authenticate an administrator and return the client in the path; raises `NotFound` also for a key of another client."""
         limited = await self.administrator()
-        found = await self.api.clients.get(self.client_id())
-        if limited is not None and found.number != limited:
+        client = await self.api.clients.get(self.client_id())
+        if limited is not None and client.number != limited:
             raise NotFound(f"there is no client {self.client_id()!r}")
-        return found
+        return client
 
     def client_id(self) -> str:
         """Return the client id in the path; raises `NotFound` for a text that can be none."""
@@ -237,13 +237,13 @@ class Call:
 
     async def client_number(self, client_id: str, limited: int | None, pointer: str) -> int:
         """Return the number of the client in a filter. Raises `Forbidden` if this administrator's key is for another client."""
-        found = await self.api.clients.find(client_id)
-        if limited is not None and (found is None or found.number != limited):
+        client = await self.api.clients.find(client_id)
+        if limited is not None and (client is None or client.number != limited):
             # The same response for an unknown client: client ids are secret and must not be guessable.
             raise Forbidden("this key belongs to another client")
-        if found is None:
+        if client is None:
             raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
-        return found.number
+        return client.number
 
     def parameters(self) -> Parameters:
         """Return the query parameters that the route declares; the caller must call `done`."""

@@ -32,20 +32,20 @@ RATE_LIMIT_HEADERS = "touchbase.standing"
 
 def preferences(scope: Scope) -> Mapping[str, str]:
     """Return the preferences of a request by name in lower case; of a repeated name the first value counts."""
-    given = [value for name, value in scope["headers"] if name == _PREFER]
-    if not given:
+    values = [value for name, value in scope["headers"] if name == _PREFER]
+    if not values:
         return _NONE
-    found: dict[str, str] = {}
-    for each in b",".join(given).decode("latin-1").split(",", MOST_PREFERENCES)[:MOST_PREFERENCES]:
+    by_name: dict[str, str] = {}
+    for each in b",".join(values).decode("latin-1").split(",", MOST_PREFERENCES)[:MOST_PREFERENCES]:
         name, _, value = each.partition(";")[0].partition("=")
-        found.setdefault(name.strip().lower(), value.strip().strip('"'))
-    return found
+        by_name.setdefault(name.strip().lower(), value.strip().strip('"'))
+    return by_name
 
 
 def is_strict(scope: Scope) -> bool:
     """Return whether the caller asks for `handling=strict`."""
-    given = preferences(scope)
-    return bool(given) and given.get(HANDLING, "").lower() == STRICT
+    preferred = preferences(scope)
+    return bool(preferred) and preferred.get(HANDLING, "").lower() == STRICT
 
 
 def applied(*preferences: str) -> list[tuple[bytes, bytes]]:

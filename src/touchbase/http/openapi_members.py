@@ -334,8 +334,8 @@ def members(schemas: Json) -> Iterator[tuple[str, str, Json]]:
 
 def _own(schema: Json) -> str:
     """Return a member's description; that of the value's type for a member that may be null."""
-    found = schema.get("description") or next((each["description"] for each in schema.get("anyOf", ()) if "description" in each), "")
-    return str(found)
+    text = schema.get("description") or next((each["description"] for each in schema.get("anyOf", ()) if "description" in each), "")
+    return str(text)
 
 
 def _meaning(schemas: Json, name: str, member: str) -> str:

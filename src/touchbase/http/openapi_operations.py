@@ -110,22 +110,22 @@ def path_items(routes: Sequence[Route]) -> Json:
 
 def _path_parameters(path: str) -> list[Json]:
     segments = path.split("/")
-    found: list[Json] = []
+    parameters: list[Json] = []
     for place, segment in enumerate(segments):
         if segment.startswith("{"):
             name = segment[1:-1]
-            made = {"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]}
+            parameter = {"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]}
             if name == "id":
-                made["description"] = f"The id of the {NOUNS[segments[place - 1]]}."
-            found.append({**made, **(NAMES[segments[place - 2]] if name == "name" else {})})
-    return found
+                parameter["description"] = f"The id of the {NOUNS[segments[place - 1]]}."
+            parameters.append({**parameter, **(NAMES[segments[place - 2]] if name == "name" else {})})
+    return parameters
 
 
 def operation(route: Route) -> Json:
     """Return the operation of one route."""
     assert route.tag is not None
     scope = f" Needs the scope `{route.scope}`." if route.scope else ""
-    made: Json = {
+    described: Json = {
         "tags": [route.tag.name],
         "operationId": route.operation_id,
         "summary": route.summary,
@@ -135,14 +135,14 @@ def operation(route: Route) -> Json:
     }
     if isinstance(route.body, type):
         types = (MERGE_PATCH, "application/json") if route.method == "PATCH" else ("application/json",)
-        made["requestBody"] = {"required": True, "content": {kind: {"schema": _ref(route.body)} for kind in types}}
+        described["requestBody"] = {"required": True, "content": {kind: {"schema": _ref(route.body)} for kind in types}}
     elif route.body is not None:
-        made["requestBody"] = route.body
+        described["requestBody"] = route.body
     if not route.scope:
-        made["security"] = []
+        described["security"] = []
     if route.deprecated:
-        made["deprecated"] = True
-    return made
+        described["deprecated"] = True
+    return described
 
 
 def _parameters(route: Route) -> list[Json]:
@@ -150,19 +150,19 @@ def _parameters(route: Route) -> list[Json]:
     return [*map(_query_parameter, route.query), *route.headers, *client, *key]
 
 
-def _query_parameter(each: Parameter[Any]) -> Json:
+def _query_parameter(parameter: Parameter[Any]) -> Json:
     """Describe a parameter; its default in words, because generated clients and the page at `/docs` would always send it."""
-    schema = {name: value for name, value in each.schema.items() if name != "default"}
-    default = f"Default: `{each.schema['default']}`." if "default" in each.schema else ""
-    about = f"{each.description} {default}".strip()
-    made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": schema}
-    return {**made, "description": about, **each.more}
+    schema = {name: value for name, value in parameter.schema.items() if name != "default"}
+    default = f"Default: `{parameter.schema['default']}`." if "default" in parameter.schema else ""
+    about = f"{parameter.description} {default}".strip()
+    described: Json = {"name": parameter.name, "in": "query", "required": parameter.required, "schema": schema}
+    return {**described, "description": about, **parameter.more}
 
 
 def _responses(route: Route) -> Json:
-    found = {str(each.status): _success(route, each) for each in route.success}
+    responses = {str(each.status): _success(route, each) for each in route.success}
     statuses = [*route.problem_statuses, *([RATE_LIMITED] if route.scope else [])]
-    return {**found, **{str(status): {"$ref": f"#/components/responses/{problem_name(status)}"} for status in statuses}}
+    return {**responses, **{str(status): {"$ref": f"#/components/responses/{problem_name(status)}"} for status in statuses}}
 
 
 def _success(route: Route, success: Success) -> Json:
@@ -171,14 +171,14 @@ def _success(route: Route, success: Success) -> Json:
         headers["Idempotency-Replayed"] = REPLAYED
     if route.scope:
         headers |= {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS if name != "Retry-After"}
-    made: Json = {"description": success.description}
+    response: Json = {"description": success.description}
     if success.bodies:
         refs = [_ref(body) for body in success.bodies]
         schema: Json = refs[0] if len(refs) == 1 else {"anyOf": refs}
-        made["content"] = {"application/json": {"schema": {"type": "array", "items": schema} if success.is_list else schema}}
+        response["content"] = {"application/json": {"schema": {"type": "array", "items": schema} if success.is_list else schema}}
     if success.media:
-        made["content"] = made.get("content", {}) | {media: {"schema": {"type": "string"}} for media in success.media}
-    return {**made, "headers": headers} if headers else made
+        response["content"] = response.get("content", {}) | {media: {"schema": {"type": "string"}} for media in success.media}
+    return {**response, "headers": headers} if headers else response
 
 
 def header_ref(name: str) -> Json:
@@ -238,5 +238,5 @@ def problem_example(status: int) -> dict[str, Any]:
     code, detail, more = _PROBLEMS[str(status)]
     number = STATUS[code]
     title = TITLES.get(number) or HTTPStatus(number).phrase
-    known = {"type": "about:blank", "title": title, "status": number, "detail": detail, "code": code}
-    return {**known, "request_id": "6f1c0b7a52d3e9840000002a", **more}
+    usual = {"type": "about:blank", "title": title, "status": number, "detail": detail, "code": code}
+    return {**usual, "request_id": "6f1c0b7a52d3e9840000002a", **more}

@@ -125,9 +125,9 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
 
 def with_request_id(body: bytes, request_id: str) -> bytes:
     """Return the problem body with another request id."""
-    found = _decode(body)
-    found.request_id = request_id
-    return _encode(found)
+    problem_body = _decode(body)
+    problem_body.request_id = request_id
+    return _encode(problem_body)
 
 
 def _summary(error: Invalid) -> str:

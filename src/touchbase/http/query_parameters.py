@@ -103,9 +103,9 @@ class Parameters:
         value = self.given_cursor()
         if value is None:
             return None
-        found = cursor_value(value, listing, kind)
-        if found is not None:
-            return found
+        position = cursor_value(value, listing, kind)
+        if position is not None:
+            return position
         self.fault("cursor", "cursor", "is not a cursor of this listing; begin again without it")
         return None
 
@@ -210,11 +210,11 @@ def cursor_value(text: str, listing: str, kind: type[Any]) -> Any:
     """Decode the position that `cursor_text` encoded for the same listing; None for any other text."""
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-        found = msgspec.json.decode(raw, type=tuple[str, kind])  # type: ignore[valid-type]
+        decoded = msgspec.json.decode(raw, type=tuple[str, kind])  # type: ignore[valid-type]
     except (ValueError, msgspec.DecodeError, RecursionError):
         return None
-    is_ours = found[0] == listing and _is_storable(found[1]) and cursor_text(listing, found[1]) == text
-    return found[1] if is_ours else None
+    is_ours = decoded[0] == listing and _is_storable(decoded[1]) and cursor_text(listing, decoded[1]) == text
+    return decoded[1] if is_ours else None
 
 
 def _is_storable(position: Any) -> bool:

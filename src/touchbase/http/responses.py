@@ -36,9 +36,9 @@ class Response:
 
 def request_id_of(headers: Headers) -> bytes:
     """Return the HTTP client's `X-Request-Id` if it is valid, else a new one."""
-    given = headers.get(HEADER)
-    if given is not None and is_valid_request_id(given):
-        return given
+    request_id = headers.get(HEADER)
+    if request_id is not None and is_valid_request_id(request_id):
+        return request_id
     process, number = _serials.next()
     return f"{process}{number:08x}".encode()
 

@@ -109,22 +109,22 @@ class Route:
     @property
     def problem_statuses(self) -> list[int]:
         """The statuses of all documented problems, except 429."""
-        found = {*self.problems}
+        statuses = {*self.problems}
         if self.scope:
-            found |= {401, 403, UNAVAILABLE}
+            statuses |= {401, 403, UNAVAILABLE}
         if self.scope and "{" in self.path:
-            found.add(404)
+            statuses.add(404)
         if self.of_client:
-            found |= {404, 422}
+            statuses |= {404, 422}
         if self.query:
-            found.add(422)
+            statuses.add(422)
         if isinstance(self.body, type) or self.takes_key:
-            found |= {400, 408, 413, 415, 422}
+            statuses |= {400, 408, 413, 415, 422}
         if self.takes_key:
-            found.add(409)
+            statuses.add(409)
         if self.is_file:
-            found |= {400, 408, 413, 415, 422}
-        return sorted(found)
+            statuses |= {400, 408, 413, 415, 422}
+        return sorted(statuses)
 
     def operation(self) -> Operation | None:
         """Return the operation with what the table says: its body arrives before it runs, and a `POST` honours idempotency keys."""
@@ -161,12 +161,12 @@ class _Node:
         """Return the resource of a path, and its parameters; a literal segment comes before a parameter."""
         if not segments:
             return None if self.resource is None else (self.resource, values)
-        first, rest = segments[0], segments[1:]
+        first, others = segments[0], segments[1:]
         literal = self.literals.get(first)
-        found = None if literal is None else literal.find(rest, values)
-        if found is None and self.parameter is not None and first:
-            return self.parameter.find(rest, (*values, first))
-        return found
+        match = None if literal is None else literal.find(others, values)
+        if match is None and self.parameter is not None and first:
+            return self.parameter.find(others, (*values, first))
+        return match
 
 
 class Router:
@@ -196,10 +196,10 @@ class Router:
         path: str = scope["path"]
         resource = self._exact.get(path)
         if resource is None:
-            found = self._root.find(path.split("/"))
-            if found is None:
+            match = self._root.find(path.split("/"))
+            if match is None:
                 return run_handler(self._api, scope, receive, send, self._default)
-            resource, values = found
+            resource, values = match
             scope["path_params"] = dict(zip(resource.parameters, values, strict=True))
         return resource(scope, receive, send)
 
