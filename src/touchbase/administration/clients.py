@@ -211,7 +211,7 @@ async def create(call: Call) -> Response:
     request = await call.body(NewClient, _checked)
     at, settings, client_id = call.api.dependencies.clock(), _checked(request), request.client_id or new_client_id()
     command = create_client(client_id, request.name.strip(), at, settings, request.cell)
-    location = call.api.dependencies.reached_at(f"/admin/v1/clients/{client_id}")
+    location = call.reached_at(f"/admin/v1/clients/{client_id}")
     return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes),
         lambda client: Response(201, encode(detail_of(client, ())), headers=[(b"location", location)]),

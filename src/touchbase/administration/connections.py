@@ -92,7 +92,7 @@ async def connect(call: Call) -> Response:
     new = Connection(
         client.number, request.channel, request.tool, now, now, secrets, settings_of(request.settings), request.access_token or ""
     )
-    location = api.dependencies.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{request.channel}/{request.tool}")
+    location = call.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{request.channel}/{request.tool}")
 
     refused = would_refuse(await find_affected_senders(api.dependencies.store, client, new, now - LOOKBACK))
 

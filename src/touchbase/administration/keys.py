@@ -165,7 +165,7 @@ def described(api_key: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
 def _shown(call: Call, new_key: ApiKey, client_id: str | None, at: Micros, text: str) -> Response:
     """Return the response with a key's text; the response stored for repeats leaves it out."""
     plain = described(new_key, client_id, at)
-    headers = [(b"location", call.api.dependencies.reached_at(f"/admin/v1/keys/{new_key.key_id}")), (b"cache-control", b"no-store")]
+    headers = [(b"location", call.reached_at(f"/admin/v1/keys/{new_key.key_id}")), (b"cache-control", b"no-store")]
     return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, stored_body=encode(plain))
 
 

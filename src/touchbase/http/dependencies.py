@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
-from urllib.parse import urlsplit
 
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.last_used import KeyUsage
@@ -109,7 +108,3 @@ class HttpDependencies:
     """Where webhooks are stored while their store cannot be used; None: they are refused."""
     tracing: Tracing | None = None
     """Makes spans; None: off."""
-
-    def reached_at(self, path: str) -> bytes:
-        """Return a path with the prefix of `public_url`, under which a proxy may serve the application."""
-        return (urlsplit(self.public_url).path + path).encode()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -73,6 +74,8 @@ class Api:
         self.limiter = dependencies.limiter
         self.application: App = _not_built
         """The whole web application, for requests that make requests; `build_app` sets it."""
+        self.prefix = urlsplit(dependencies.public_url).path
+        """The path under which a proxy serves the application."""
         self._open = dependencies.auth == "none"
         self._tracing = dependencies.tracing
 
@@ -204,6 +207,10 @@ class Call:
         """The most bytes that the body may have."""
         limits = self.api.dependencies.limits
         return limits.batch_body_bytes if self.large else limits.api_body_bytes
+
+    def reached_at(self, path: str) -> bytes:
+        """Return a path as HTTP clients see it: with the prefix of the server's public address."""
+        return (self.api.prefix + path).encode()
 
     def path(self, name: str) -> str:
         """Return a parameter of the path; raises `NotFound` for a text that no store can contain."""

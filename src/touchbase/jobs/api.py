@@ -70,14 +70,14 @@ STATE = query.choice("state", STATES, "Jobs in this state.", member="state")
 
 def job_response(call: Call, job: Job, sizes: Mapping[str, int], status: int = 200) -> Response:
     """Return the response that shows a job."""
-    headers = [(b"location", call.api.dependencies.reached_at(f"{PATH}/{job.id}"))] if status in (201, 202) else []
+    headers = [(b"location", call.reached_at(f"{PATH}/{job.id}"))] if status in (201, 202) else []
     return Response(status, encode(job_out(call, job, sizes)), headers=headers)
 
 
 def job_out(call: Call, job: Job, sizes: Mapping[str, int]) -> JobOut:
     """Return a job as responses show it."""
     progress = {name: value for name, value in job.progress.items() if name != "preview"}
-    files = {name: call.api.dependencies.reached_at(f"{PATH}/{job.id}/{end}").decode() for name, end in FILES.items() if name in sizes}
+    files = {name: call.reached_at(f"{PATH}/{job.id}/{end}").decode() for name, end in FILES.items() if name in sizes}
     return JobOut(
         job.id, job.kind, job.state, to_text(job.created_us), to_text(job.updated_us), _time(job.started_us), _time(job.finished_us),
         job.settings, progress, job.error, files, _time(job.files_until_us), job.progress.get("preview", UNSET),

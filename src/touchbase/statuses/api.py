@@ -155,7 +155,7 @@ class StatusResource:
         name = _name(asked.name, "/name")
         command = define_status(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call))
         made = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
-        made.headers.append((b"location", call.api.dependencies.reached_at(self.path)))
+        made.headers.append((b"location", call.reached_at(self.path)))
         call.api.dependencies.on_job()
         return made
 

@@ -123,7 +123,7 @@ class SuppressionResource:
             made = Response(201 if any(each.outcome == CREATED for each in saved) else 200, encode(saved_out(results, now)))
             made.stored_body = encode(saved_out(results, now, stored=True))
             if asked.entries is None:
-                made.headers.append((b"location", call.api.dependencies.reached_at(f"{self.path}/{saved[0].entry.id}")))
+                made.headers.append((b"location", call.reached_at(f"{self.path}/{saved[0].entry.id}")))
             return made
 
         return await call.write_and_respond(lambda writes: writes.write(command), respond)

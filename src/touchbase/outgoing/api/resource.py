@@ -99,7 +99,7 @@ async def add_endpoint(call: Call) -> Response:
     new.secrets = new.secrets if secret is None else [Secret(secret)]
 
     def respond(made: Endpoint) -> Response:
-        location = parts.reached_at(f"{PATH}/{made.id}")
+        location = call.reached_at(f"{PATH}/{made.id}")
         # The secret is shown once: the response stored for retries leaves it out.
         hidden = encode(endpoint_out(made))
         return Response(201, encode(endpoint_out(made, secret=secret)), headers=[(b"location", location)], stored_body=hidden)

@@ -75,7 +75,7 @@ class RecordResource(Generic[A, C, R]):
             created = result if isinstance(result, Created) else Created(result, is_new=False)
             made = kind.respond(created.record, options.flat, client.settings)
             made.status, made.record = 201 if created.is_new else 200, (kind.type.kind, created.record.id)
-            made.headers += [(b"location", parts.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
+            made.headers += [(b"location", call.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
             return made
 
         command, by = create_command(kind.type, asked, client, at, options.on_duplicate), author_of(call.scope)

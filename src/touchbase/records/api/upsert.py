@@ -122,7 +122,7 @@ class UpsertResource(Generic[A, C, R]):
         def response(result: Created[R]) -> Response:
             made = kind.respond(result.record, flat, client.settings)
             made.status, made.record = 201 if result.is_new else 200, (kind.type.kind, result.record.id)
-            made.headers += [(b"location", parts.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
+            made.headers += [(b"location", call.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
             return made
 
         if is_dry_run:

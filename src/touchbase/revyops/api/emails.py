@@ -91,7 +91,7 @@ async def create_email(call: Call) -> Response:
 
     def respond(message: Message) -> Response:
         response = Response(201, encode(email_out(message)), record=(CONTACT, message.contact_id))
-        response.headers.append((b"location", parts.reached_at(f"{PATH}/{message.id}")))
+        response.headers.append((b"location", call.reached_at(f"{PATH}/{message.id}")))
         return response
 
     command = create_message(client.number, made, author_of(call.scope))
