@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
 import msgspec
 
-from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
+from touchbase.adapters.interface import ProtocolResponse
+from touchbase.adapters.registry import Adapters
 from touchbase.auth.auth_throttle import WebhookThrottle
 from touchbase.common.asgi import App, Receive, Scope, Send
-from touchbase.common.timestamps import Micros
 from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.connections.api import CONNECTIONS, FETCH_ALLOWED, TOOLS
-from touchbase.connections.models import SECRETS, Arrival, Connection, ConnectionSettings
 from touchbase.connections.service import Connections
-from touchbase.connections.tools import Fetcher, Tools
+from touchbase.connections.tools import Tools
 from touchbase.deliveries.work import ProcessingStore
-from touchbase.errors import NotFound, UnrecognisedPayload
+from touchbase.errors import NotFound
 from touchbase.event_log.feed import Feed
-from touchbase.history.events import Translation
 from touchbase.http.dependencies import AppKey, HttpDependencies
 from touchbase.http.endpoint import Api, Call
 from touchbase.http.responses import Response
@@ -45,66 +43,8 @@ from touchbase.spool.models import SpooledWebhook
 NO_APPS: Mapping[str, App] = {}
 
 
-class NoTools:
-    """An empty set of tools: none can be connected, and none verifies a webhook."""
-
-    def tools(self, channel: str) -> Sequence[str]:
-        """Return no tools."""
-        return ()
-
-    def verify_signature_quickly(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Return False."""
-        return False
-
-    def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
-        """Return None: no tool has records."""
-        return None
-
-    def verify_signature(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Return False."""
-        return False
-
-    def is_test_webhook(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Return False: no tool sends test webhooks."""
-        return False
-
-    def guess_tool(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
-        """Recognise no tool."""
-        return None, False
-
-    def secrets_of(self, connection: Connection) -> Sequence[str]:
-        """Return the connection's secrets unchanged."""
-        return connection.secrets
-
-    def most_secrets(self, channel: str, tool: str) -> int:
-        """Return the limit of any connection."""
-        return SECRETS
-
-    def why_not_secret(self, channel: str, tool: str, secret: str) -> str | None:
-        """Accept any secret."""
-        return None
-
-    def is_public(self, channel: str, tool: str, secret: str) -> bool:
-        """Return False: no secret is a public key."""
-        return False
-
-    def has_window(self, channel: str, tool: str) -> bool:
-        """Return False: no tool signs webhooks."""
-        return False
-
-    def fetcher(self, channel: str, tool: str) -> Fetcher | None:
-        """Return None: no tool has an API."""
-        return None
-
-
-def no_adapter(request: WebhookRequest) -> Translation:
-    """Raise `UnrecognisedPayload`: there are no adapters."""
-    raise UnrecognisedPayload("there is no adapter for it")
-
-
-def no_answer(body: bytes) -> ProtocolResponse | None:
-    """Return None: no tool requires a response body."""
-    return None
+NO_ADAPTERS = Adapters(())
+"""An empty set of tools: none can be connected, none verifies a webhook, and no webhook is understood."""
 
 
 async def no_sender(url: str, headers: dict[str, str], body: bytes) -> Answer:
@@ -123,14 +63,14 @@ class Dependencies(HttpDependencies):
     store: ProcessingStore
     previews: Previews = field(default_factory=Previews)
     """Reads uploaded files."""
-    read: Read = no_adapter
+    read: Read = NO_ADAPTERS.translate
     """Translates a webhook with the adapters, for dry runs and erasure."""
-    senders: Tools = field(default_factory=NoTools)
+    senders: Tools = NO_ADAPTERS
     connections: Connections | None = None
     """Shared with the inbox worker, so that it sees a change at once; None: the application creates its own."""
     fetch_allowed: Collection[str] = ()
     """Origins from which records may be fetched although they are not public or not https."""
-    protocol_answer: Callable[[bytes], ProtocolResponse | None] = no_answer
+    protocol_answer: Callable[[bytes], ProtocolResponse | None] = NO_ADAPTERS.protocol_answer
     """The response body that a CRM's protocol requires, or None. Must be quick, and must not raise."""
     send_webhook: Callable[[str, dict[str, str], bytes], Awaitable[Answer]] = no_sender
     """Sends a request to an endpoint, for tests of endpoints."""

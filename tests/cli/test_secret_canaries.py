@@ -29,7 +29,7 @@ from touchbase.server.limits import ServerLimits
 from touchbase.server.logs import JsonFormatter
 from touchbase.server.metrics import ProcessMetrics
 from touchbase.server.server import listen, make_server
-from touchbase.web import Dependencies, build_app, no_adapter
+from touchbase.web import NO_ADAPTERS, Dependencies, build_app
 
 __all__ = ["serve"]
 
@@ -231,7 +231,7 @@ async def test_crashing_store__leaks_no_secret_in_responses_or_logs(kind: type[E
     listener = listen("127.0.0.1", 0)
     server = make_server(app, limits, shutdown_timeout=1)
     serving = asyncio.create_task(server.serve([listener]))
-    worker = InboxWorker(store, no_adapter, lambda: 1, connections=store.read)
+    worker = InboxWorker(store, NO_ADAPTERS.translate, lambda: 1, connections=store.read)
     worker.wake(1)
     working = asyncio.create_task(worker.run())
 
