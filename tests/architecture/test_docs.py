@@ -27,9 +27,9 @@ from touchbase.history import status
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
 from touchbase.history.problems import SENTENCES
 from touchbase.http.dependencies import Limits
-from touchbase.routes import TAGS, description
 from touchbase.http.problems import STATUS
 from touchbase.inbox.refused import CAUSES
+from touchbase.routes import TAGS, description
 from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse
 
