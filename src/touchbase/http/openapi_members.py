@@ -156,7 +156,6 @@ ONLY = {
 """What a member means in one type: `Type.member`."""
 
 COMMON = {
-    **{field.name: field.meaning for field in (*fields.CONTACT, *fields.COMPANY) if field.meaning},
     "computed_since": "Only for a record with a long history: values were computed from the events since then.",
     "affected": "Number of records that would be affected.",
     "after": "Custom fields after the change.",

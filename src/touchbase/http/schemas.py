@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.common import field_limits as limits
 from touchbase.history.problems import described
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ def example(of: type[Struct], value: dict[str, Any]) -> None:
     EXAMPLES[of.__name__] = value
 
 
+RecordId = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 Time = Annotated[str, Meta(description="RFC 3339, UTC.", examples=["2026-11-20T09:30:00Z"], extra_json_schema={"format": "date-time"})]
 MaybeTime = Time | None
 

@@ -29,8 +29,7 @@ from touchbase.do_not_contact.models import (
 )
 from touchbase.errors import Fault
 from touchbase.http.query_parameters import parse_time
-from touchbase.http.schemas import MaybeTime, PageOf, Time, example, named_enum
-from touchbase.records.fields import RecordId
+from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, example, named_enum
 
 MAX_LENGTH = 2_000
 """Characters of an address as it is sent."""

@@ -20,12 +20,11 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CLIENT, LIMIT, cursor_text, cursor_value, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.http.schemas import RecordId, Time, encode, example, named_enum
 from touchbase.inbox import replay as service
 from touchbase.inbox.api.deliveries import CHANNEL, INBOX, PROCESSING, READ, TOOL, DeliveryStateOut, checked_client, no_such_tool
 from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.service import GROUPED, DeliveryFilter, get_delivery, group_deliveries
-from touchbase.records.fields import RecordId
 from touchbase.records.validation import raise_if_any
 
 MAX_AT_ONCE = 1_000

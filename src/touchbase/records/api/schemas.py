@@ -11,14 +11,16 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
+from touchbase.http.openapi_members import COMMON
 from touchbase.http.schemas import PageOf, ProblemOut, Time, example
-from touchbase.records import validation
+from touchbase.records import fields, validation
 from touchbase.records.fields import BLANK, CUSTOM, NULL, NUMBER, TEXT, TIME, Field, shown
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 
 S = TypeVar("S", bound=Struct)
 _Member = tuple[str, Any] | tuple[str, Any, Any]
 """Name, type and default of a member."""
+COMMON.update({field.name: field.meaning for field in (*fields.CONTACT, *fields.COMPANY) if field.meaning})
 
 
 Value = Annotated[str, Meta(max_length=limits.VALUE)]

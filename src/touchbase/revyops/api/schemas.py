@@ -10,10 +10,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid
-from touchbase.http.schemas import EXAMPLES, MaybeTime, Time, example, named_enum
+from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, Time, example, named_enum
 from touchbase.messages.api.schemas import Long, NewMessage, Short, Text
 from touchbase.messages.models import MOST_CUSTOM_FIELDS, RECEIVED, SENT, Message
-from touchbase.records.fields import RecordId
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldInput, CustomFieldOut, FieldName, Value
 from touchbase.search.api.all_clients import CompanyOfClient, ContactOfClient
 
