@@ -8,12 +8,12 @@ from statistics import median
 from typing import Any
 
 from bench.plan import Plan
-from touchbase.app import clock
 from touchbase.auth.service import WRITE, add_key
 from touchbase.clients.commands import EnsureClient
-from touchbase.http.dependencies import Dependencies
+from touchbase.common.timestamps import clock
 from touchbase.http.endpoint import Api, key_from_headers
 from touchbase.storage import open_store
+from touchbase.web import Dependencies
 
 MOST_US = 10.0
 TIMES, CALLS = 9, 5_000

@@ -14,9 +14,9 @@ import msgspec
 import uvloop
 
 from bench.plan import Plan
-from touchbase.app import clock
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
+from touchbase.common.timestamps import clock
 from touchbase.exports.job import ExportSettings, Position, pages
 from touchbase.exports.writer import ExportFormat
 from touchbase.imports.file_tasks import RowSource, preview_file

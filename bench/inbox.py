@@ -17,8 +17,8 @@ from bench.report import spread
 from bench.server_process import CannotMeasure, ServerProcess, server
 from bench.throughput import NAMES
 from touchbase.clients.commands import EnsureClient
-from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.storage import open_store
 

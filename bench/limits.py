@@ -9,7 +9,7 @@ from time import thread_time
 from bench.plan import Plan
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.config import Settings
-from touchbase.http.rate_limit_headers import rate_limit_headers
+from touchbase.http.headers import rate_limit_headers
 from touchbase.rate_limit.rate_limiter import RateLimiter, limiter
 
 MOST_US = 3.0

@@ -13,8 +13,8 @@ import touchbase.adapters.registry
 from bench.plan import Plan
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters, load_adapters
-from touchbase.connections.models import CHANNELS
 from touchbase.errors import TouchbaseError
+from touchbase.history.events import CHANNELS
 
 TYPICAL_US = 50.0
 ITEM_US = 200.0

@@ -22,20 +22,20 @@ import msgspec
 import touchbase
 import touchbase_client
 from touchbase.adapters.catalogue import MARKS, CatalogueTool, catalogue
+from touchbase.administration.settings_body import SettingsBody
 from touchbase.cli import cli
-from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.config import Settings, environment_name
-from touchbase.connections.api.schemas import ConnectionSettingsBody
-from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.connections.api import ConnectionSettingsBody
 from touchbase.errors import meaning, response_errors
 from touchbase.event_log.models import EVENT_TYPES, ORIGINS
-from touchbase.http.openapi import DESCRIBED, description
+from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.http.query_parameters import Parameter
 from touchbase.mcp.conversation import WHOAMI
 from touchbase.mcp.tools import TOOLS
 from touchbase.metrics import METRICS, Counter, Histogram
 from touchbase.records.record_type import RECORD_TYPES
+from touchbase.routes import DESCRIBED, description
 from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, SEARCH_KEYS, FieldKind, SearchField
 from touchbase.search.parse import TEXT_OPS
 from touchbase.search.sql.candidates import SORTED_KEYS

@@ -23,9 +23,10 @@ from urllib.parse import quote_from_bytes
 import touchbase.adapters.registry
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.models import CHANNELS, Arrival, Connection
+from touchbase.connections.models import Arrival, Connection
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.limits import seconds_for
+from touchbase.history.events import CHANNELS
 from touchbase.inbox.worker import translator
 from touchbase.projection.inbox_batch import read_delivery
 from touchbase.sandbox.pool import MEMORY

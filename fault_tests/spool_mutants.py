@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace as replaced
 from typing import Any
 
-from touchbase.app import clock
+from touchbase.common.timestamps import clock
 from touchbase.spool import spool
 from touchbase.spool.files import SpoolFiles
 from touchbase.spool.models import from_bytes

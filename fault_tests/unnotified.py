@@ -9,8 +9,8 @@ import time
 from fault_tests.journal import Journal
 from fault_tests.writers import body_of
 from touchbase.clients.commands import EnsureClient
-from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.storage import open_store
 

@@ -12,10 +12,10 @@ from tests.files import FILES
 
 from touchbase.common.asgi import path_of
 from touchbase.common.timestamps import SECOND, from_text, to_text
-from touchbase.http.app import Dependencies, build_app
 from touchbase.imports.preview import Previews
 from touchbase.metrics import Counter, Labels, NoMetrics
 from touchbase.sql.store import Store
+from touchbase.web import Dependencies, build_app
 
 START = from_text("2026-11-20T09:30:00Z")
 

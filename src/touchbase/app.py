@@ -10,7 +10,6 @@ import logging
 import os
 import socket
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,16 +20,14 @@ from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import add_first_key
 from touchbase.auth.sql import any_key
 from touchbase.cells.models import HOME
+from touchbase.common.asgi import App
 from touchbase.common.threads import close_threads
-from touchbase.common.timestamps import Clock
+from touchbase.common.timestamps import Clock, clock
 from touchbase.config import Settings
 from touchbase.connections.silence import CallCounts
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.fleet import Fleet, Shared, sharing, start_cell, web_parts
-from touchbase.http.app import build_app
-from touchbase.http.asgi_types import App
-from touchbase.http.dependencies import Dependencies
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.worker import InboxWorker
@@ -38,25 +35,20 @@ from touchbase.metrics import NoMetrics
 from touchbase.presence import facts_of, present
 from touchbase.routing.router import CellRouter
 from touchbase.server.access_log import AccessLog, client_log_name
-from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
 from touchbase.server.limits import BodyMemory, ServerLimits
 from touchbase.server.logs import LineWriter, is_text
-from touchbase.server.metrics import ProcessMetrics
+from touchbase.server.metrics import ProcessMetrics, SharedMetrics
 from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
 from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.sql.worker import Worker
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
+from touchbase.web import Dependencies, build_app
 from touchbase.workers import run_all, running
 
 LOG = logging.getLogger("touchbase")
-
-
-def clock() -> int:
-    """Return the current time in microseconds."""
-    return time.time_ns() // 1000
 
 
 async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> CellRouter:

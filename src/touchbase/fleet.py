@@ -26,7 +26,7 @@ from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, count_fetch
 from touchbase.erasure.service import Eraser
 from touchbase.event_log.feed import Feed
-from touchbase.http.dependencies import AuthMode, Dependencies, Limits, new_sandbox
+from touchbase.http.dependencies import AuthMode, Limits, new_sandbox
 from touchbase.idempotency.service import ResponseCleanup
 from touchbase.imports.preview import Previews, new_file_sandbox
 from touchbase.inbox.cleanup import DedupeCleanup
@@ -35,7 +35,7 @@ from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.inbox.worker import InboxWorker, PeriodicTask, add_report, count_report
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.mail_client import SenderByScheme
 from touchbase.outgoing.models import Installation
@@ -50,6 +50,7 @@ from touchbase.sql.worker import Worker
 from touchbase.storage import keys_of
 from touchbase.tracing.interface import Tracing
 from touchbase.tracing.setup import open_tracing
+from touchbase.web import Dependencies
 from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, outgoing_parts, run_all, running
 
 

@@ -13,7 +13,7 @@ import pytest
 import touchbase.adapters.registry
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters, load_adapters
-from touchbase.connections.models import CHANNELS
+from touchbase.history.events import CHANNELS
 
 HOME = Path(touchbase.adapters.registry.__file__).parent
 

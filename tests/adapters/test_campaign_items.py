@@ -12,8 +12,7 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.declarative import TableAdapter
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import from_text
-from touchbase.connections.models import EMAIL_CAMPAIGN
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import EMAIL_CAMPAIGN, Event, Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

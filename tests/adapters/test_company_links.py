@@ -9,8 +9,7 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CRM
-from touchbase.history.events import Event
+from touchbase.history.events import CRM, Event
 
 ADAPTERS = load_adapters()
 MAIL = "ann@example.com"

@@ -10,10 +10,10 @@ import pytest
 
 from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.registry import Adapters, load_adapters
-from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection, ConnectionSettings
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import event_key
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN, Event, Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

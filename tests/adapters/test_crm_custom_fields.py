@@ -12,8 +12,8 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import from_text
-from touchbase.connections.models import CRM, Connection, ConnectionSettings
-from touchbase.history.events import Event
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.history.events import CRM, Event
 
 ADAPTERS = load_adapters()
 LINK = "https://www.linkedin.com/in/noor-example"

@@ -9,8 +9,9 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters
-from touchbase.connections.models import CRM, Connection, ConnectionSettings
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import CRM
 
 PERSON = {"id": "c1", "email": "contact@example.com", "first_name": "Ada"}
 

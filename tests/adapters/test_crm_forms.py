@@ -9,8 +9,7 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CRM
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import CRM, Event, Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

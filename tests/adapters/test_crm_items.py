@@ -17,8 +17,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_S
 from touchbase.adapters.kit.crm_values import as_text, email_address, host, status_text
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.registry import Adapters
-from touchbase.connections.models import CRM
-from touchbase.history.events import Event
+from touchbase.history.events import CRM, Event
 
 PERSON = RecordShape(
     CONTACT, email=("mail",), first_name=("first",), last_name=("last",), full_name=("name",), linkedin=("li",), domain=("site",),

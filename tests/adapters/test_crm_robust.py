@@ -16,8 +16,7 @@ from touchbase.adapters import crm
 from touchbase.adapters.interface import Adapter, ParsedWebhook, WebhookRequest
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CRM
-from touchbase.history.events import CRM_EVENTS
+from touchbase.history.events import CRM, CRM_EVENTS
 
 FOLDER = Path(crm.__file__).parent
 JUNK: list[Any] = [

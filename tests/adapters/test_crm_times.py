@@ -10,7 +10,7 @@ import pytest
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.describe import describe
 from touchbase.adapters.registry import Adapters
-from touchbase.connections.models import CRM
+from touchbase.history.events import CRM
 
 NONE = "0000-00-00 00:00:00"
 THEN = "2026-11-20T09:30:00Z"

@@ -9,9 +9,9 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CRM, Connection, ConnectionSettings
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import Event
+from touchbase.history.events import CRM, Event
 
 ADAPTERS = load_adapters([CRM])
 NORA, SAM = "nora@example.com", "sam@example.net"

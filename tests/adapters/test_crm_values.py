@@ -9,8 +9,8 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters
-from touchbase.connections.models import CRM, Connection, ConnectionSettings
-from touchbase.history.events import Event
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.history.events import CRM, Event
 
 
 def told(adapters: Adapters, body: object, query: str = "", **settings: Any) -> list[Event]:

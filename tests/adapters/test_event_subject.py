@@ -8,9 +8,8 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters
-from touchbase.connections.models import CRM, EMAIL_CAMPAIGN
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import Event
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN, Event
 
 OURS = "una@example.net"
 NORA = "nora@example.com"

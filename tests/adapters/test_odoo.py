@@ -9,8 +9,8 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CRM, Connection, ConnectionSettings
-from touchbase.history.events import Event
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.history.events import CRM, Event
 
 ADAPTERS = load_adapters()
 OPPORTUNITY: dict[str, Any] = {

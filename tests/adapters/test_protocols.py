@@ -14,7 +14,7 @@ from touchbase.adapters.crm.salesforce.outbound import MOST_SESSIONS
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CRM
+from touchbase.history.events import CRM
 
 ADAPTERS = load_adapters()
 SESSION = "00D000000000001!AQ4AQNot.A.Real.Session"

@@ -14,9 +14,8 @@ from tests.examples import examples
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.describe import describe
 from touchbase.adapters.registry import Adapters, load_adapters
-from touchbase.connections.models import CHANNELS
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import CHANNELS, Event, Translation
 
 ADAPTERS = load_adapters()
 JUNK: list[Any] = [None, "", " ", "junk\0", 0, -1, 1e300, 10**30, True, [], {}, [None], [[]], {"a": None}, [{"id": []}], "@", "1969"]

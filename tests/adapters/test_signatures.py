@@ -23,7 +23,8 @@ from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.kit.signatures import WINDOW
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.models import CHANNELS, CRM, EMAIL_CAMPAIGN, Arrival, Connection, ConnectionSettings
+from touchbase.connections.models import Arrival, Connection, ConnectionSettings
+from touchbase.history.events import CHANNELS, CRM, EMAIL_CAMPAIGN
 
 ADAPTERS = load_adapters()
 NOON = 1_790_000_000 * SECOND

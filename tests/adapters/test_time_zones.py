@@ -9,8 +9,8 @@ import pytest
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import to_text
-from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection, ConnectionSettings
-from touchbase.history.events import Event
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN, Event
 
 ADAPTERS = load_adapters()
 

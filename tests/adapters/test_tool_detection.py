@@ -9,9 +9,9 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection
+from touchbase.connections.models import Connection
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import Translation
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN, Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

@@ -18,18 +18,18 @@ from docs import build
 import touchbase
 from touchbase.adapters import catalogue
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.api.settings_body import SettingsBody
+from touchbase.administration.settings_body import SettingsBody
 from touchbase.common import field_limits
 from touchbase.config import Settings
-from touchbase.connections.api.schemas import ConnectionSettingsBody
+from touchbase.connections.api import ConnectionSettingsBody
 from touchbase.connections.models import CAMPAIGN_FIELDS, MAPPABLE_FIELDS, ConnectionSettings
 from touchbase.history import status
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
 from touchbase.history.problems import SENTENCES
 from touchbase.http.dependencies import Limits
-from touchbase.http.openapi import TAGS, description
 from touchbase.http.problems import STATUS
 from touchbase.inbox.refused import CAUSES
+from touchbase.routes import TAGS, description
 from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse
 

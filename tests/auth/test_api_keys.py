@@ -16,9 +16,9 @@ from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.auth.service import add_key
 from touchbase.auth.sql import revoke_key
 from touchbase.clients.commands import EnsureClient
-from touchbase.http.app import Dependencies
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.web import Dependencies
 
 CONTACTS = "/public/v2/contacts"
 KEYS = "/admin/v1/keys"

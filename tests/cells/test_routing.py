@@ -11,7 +11,6 @@ from tests.operations import all_commands, all_queries
 
 from touchbase.cells.models import DRAINING, HOME, ClientPlace
 from touchbase.cells.sql import find_place, reserve_place, set_cell_state
-from touchbase.cells.unanswered import collecting
 from touchbase.clients.sql.queries import deleting_clients, find_client
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
@@ -23,6 +22,7 @@ from touchbase.maintenance import Maintenance
 from touchbase.routing.names import READS, WRITES
 from touchbase.routing.router import CellRouter
 from touchbase.sql.scope import NO_CLIENT
+from touchbase.sql.unanswered import collecting
 
 SENT = {"kind": "email_sent", "at": 1, "identities": []}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.cli.records_bin import SURVIVORSHIPS
+from touchbase.cli.records import SURVIVORSHIPS
 from touchbase.clients.commands import EnsureClient
 from touchbase.merging.models import SURVIVORSHIPS as POLICIES
 from touchbase.records.commands import CreateCompany, CreateContact

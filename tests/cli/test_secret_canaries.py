@@ -21,15 +21,15 @@ from tests.conftest import ENCRYPTION_KEYS
 
 from touchbase import __version__
 from touchbase.auth.authentication import make_key
-from touchbase.http.app import build_app
-from touchbase.http.dependencies import AuthMode, Dependencies, no_adapter
-from touchbase.http.openapi import description
+from touchbase.http.dependencies import AuthMode
 from touchbase.inbox.worker import InboxWorker
+from touchbase.routes import description
 from touchbase.server.health import Operations
 from touchbase.server.limits import ServerLimits
 from touchbase.server.logs import JsonFormatter
 from touchbase.server.metrics import ProcessMetrics
 from touchbase.server.server import listen, make_server
+from touchbase.web import NO_ADAPTERS, Dependencies, build_app
 
 __all__ = ["serve"]
 
@@ -231,7 +231,7 @@ async def test_crashing_store__leaks_no_secret_in_responses_or_logs(kind: type[E
     listener = listen("127.0.0.1", 0)
     server = make_server(app, limits, shutdown_timeout=1)
     serving = asyncio.create_task(server.serve([listener]))
-    worker = InboxWorker(store, no_adapter, lambda: 1, connections=store.read)
+    worker = InboxWorker(store, NO_ADAPTERS.translate, lambda: 1, connections=store.read)
     worker.wake_client(1)
     working = asyncio.create_task(worker.run())
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from docs.build import is_method, methods
 
-from touchbase.http.openapi import METHODS, description
+from touchbase.http.openapi import METHODS
+from touchbase.routes import description
 from touchbase_client import AsyncTouchbase, Touchbase, models, requests
 from touchbase_client.request import NO_BODY, Request, Write
 

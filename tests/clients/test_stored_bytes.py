@@ -14,7 +14,7 @@ from touchbase.doctor import diagnose
 from touchbase.http.dependencies import Limits
 from touchbase.inbox.refused import ListRefusals, RefusedWebhooks, list_refusals
 from touchbase.maintenance import Maintenance
-from touchbase.server.exposition import storage_metrics
+from touchbase.server.metrics import storage_metrics
 from touchbase.sql.store import Store
 
 LIMIT = 1_000

@@ -33,7 +33,7 @@ from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.maintenance import Maintenance
-from touchbase.server.exposition import store_metrics
+from touchbase.server.metrics import store_metrics
 from touchbase.sql.store import Store
 
 LAST = START - START % HOUR

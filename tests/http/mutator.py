@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import touchbase
-from touchbase.http.openapi import description
+from touchbase.routes import description
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "get", "")
 TEXTS = (

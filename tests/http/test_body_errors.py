@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.clients.api.settings_body import ClientRequest
+from touchbase.administration.settings_body import ClientRequest
 from touchbase.errors import Invalid, MalformedBody
 from touchbase.http.body_errors import decode_leniently, parse_json
 from touchbase.http.request_body import check_structure, read_struct

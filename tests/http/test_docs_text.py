@@ -11,9 +11,9 @@ import pytest
 from docs import build
 from tests.asgi_client import ApiClient
 
-from touchbase.http import docs_text
+from touchbase.http import docs_page
 
-FOLDER = docs_text.folder
+FOLDER = docs_page.folder
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def built(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(autouse=True)
 def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Serve the built pages, whatever this tree has in build/docs."""
-    monkeypatch.setattr(docs_text, "folder", lambda: folder)
-    caches = (docs_text.pages, docs_text._index_for_agents)
+    monkeypatch.setattr(docs_page, "folder", lambda: folder)
+    caches = (docs_page.pages, docs_page._index_for_agents)
     for cache in caches:
         cache.cache_clear()
     yield
@@ -86,7 +86,7 @@ async def test_other_addresses__are_not_found(sqlite_call: ApiClient, path: str)
 
 
 def test_folder_of_a_source_tree__is_what_make_docs_built_else_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docs_text, "__file__", str(tmp_path / "src" / "touchbase" / "http" / "docs_text.py"))
+    monkeypatch.setattr(docs_page, "__file__", str(tmp_path / "src" / "touchbase" / "http" / "docs_page.py"))
     assert FOLDER() == tmp_path / "docs"
 
     (tmp_path / "build" / "docs").mkdir(parents=True)

@@ -9,7 +9,7 @@ from tests.asgi_client import ApiClient, MakeClient, scope_of
 
 from touchbase.auth.authentication import READ, SCOPES
 from touchbase.auth.service import add_key
-from touchbase.http.routes import ROUTES
+from touchbase.routes import ROUTES
 from touchbase.sql.store import Store
 
 # Webhooks are for senders without a key of ours. Signing in has its key in the body, and a limit of its own (test_sessions.py).

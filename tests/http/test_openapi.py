@@ -11,7 +11,7 @@ from tests.asgi_client import ApiClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.http.docs_page import FILES
-from touchbase.http.openapi import description
+from touchbase.routes import description
 
 ADAPTERS = load_adapters()
 

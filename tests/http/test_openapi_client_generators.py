@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from touchbase.clients.models import KEEP_BODIES_DAYS
-from touchbase.http.openapi import DESCRIBED, ENUMS, TAGS, TYPES, description, operations
+from touchbase.http.openapi import operations
+from touchbase.http.schemas import ENUMS
+from touchbase.routes import DESCRIBED, TAGS, TYPES, description
 
 Json = dict[str, Any]
 OPEN, GUARDED = description("1", keys_needed=False), description("1", keys_needed=True)

@@ -9,15 +9,16 @@ from typing import Any
 from jsonschema_rs import Draft202012Validator
 from tests.http.test_openapi_client_generators import parts
 
-from touchbase.http.member_meanings import COMMON, LIKE, ONLY
-from touchbase.http.openapi import ENUMS, description, operations
-from touchbase.http.openapi_members import FORMS, members
+from touchbase.http.openapi import operations
+from touchbase.http.openapi_members import COMMON, FORMS, LIKE, ONLY, members
 from touchbase.http.openapi_operations import MERGE_PATCH, NAMES, NOUNS, PATH_PARAMETERS, RESPONSE_HEADERS
+from touchbase.http.schemas import ENUMS
+from touchbase.routes import description
 
 Json = dict[str, Any]
 DOCUMENT = description("1", keys_needed=True)
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
-ADD = "describe it at its type with Meta(description=...), or in http/member_meanings.py"
+ADD = "describe it at its type with Meta(description=...), or in http/openapi_members.py"
 
 
 def path_parameters() -> Iterator[tuple[str, Json]]:

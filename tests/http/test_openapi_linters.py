@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.http.node_tools import node_modules, run
 
-from touchbase.http.openapi import description
+from touchbase.routes import description
 
 pytestmark = pytest.mark.weekly
 

@@ -9,7 +9,7 @@ from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
 from touchbase.clients.commands import EnsureClient
-from touchbase.http.openapi import DESCRIBED
+from touchbase.routes import DESCRIBED
 from touchbase.sql.store import Store
 
 GUARDED = [route for route in DESCRIBED if route.scope]

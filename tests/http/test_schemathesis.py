@@ -18,9 +18,10 @@ from touchbase.auth.authentication import ADMIN, DEFAULT_CLIENT, make_key
 from touchbase.auth.commands import StoreKey
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import from_text
-from touchbase.http.app import AuthMode, Dependencies, build_app
-from touchbase.http.openapi import description
+from touchbase.http.dependencies import AuthMode
+from touchbase.routes import description
 from touchbase.storage import open_store
+from touchbase.web import Dependencies, build_app
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
-from touchbase.http.openapi import description
+from touchbase.routes import description
 from touchbase.sql.store import Store
 
 DOCUMENT = description("1", keys_needed=True)

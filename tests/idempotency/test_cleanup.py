@@ -9,7 +9,6 @@ from tests.conftest import ExecuteSql
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
-from touchbase.http.dependencies import no_adapter
 from touchbase.idempotency import service as idempotency_service
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
@@ -18,6 +17,7 @@ from touchbase.idempotency.sql import expired_responses
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.web import NO_ADAPTERS
 
 NOW = 1_790_000_000_000_000
 
@@ -69,7 +69,7 @@ async def test_response_cleanup__does_not_pause_when_the_clock_goes_back(store: 
 async def test_response_cleanup__runs_in_a_drain_of_the_inbox(store: Store, execute_sql: ExecuteSql) -> None:
     await keep(store, "a")
 
-    await InboxWorker(store, no_adapter, lambda: NOW + LIFETIME, tasks=[ResponseCleanup(store)]).drain()
+    await InboxWorker(store, NO_ADAPTERS.translate, lambda: NOW + LIFETIME, tasks=[ResponseCleanup(store)]).drain()
 
     assert await execute_sql("SELECT key FROM idempotency_key") == []
 
@@ -84,7 +84,7 @@ async def test_periodic_task__is_retried_after_an_error_and_the_worker_continues
         raise ZeroDivisionError
 
     ticks = iter(range(NOW, NOW + 10_000 * 2_000_000, 2_000_000))
-    worker = InboxWorker(store, no_adapter, lambda: next(ticks), tasks=[breaks])
+    worker = InboxWorker(store, NO_ADAPTERS.translate, lambda: next(ticks), tasks=[breaks])
     async with asyncio.timeout(30):
         worker.wake_client(1)
         await worker.run()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
-from touchbase.http.openapi import description
+from touchbase.routes import description
 from touchbase.sql.store import Store
 
 PATHS = description("1", keys_needed=False)["paths"]

@@ -11,10 +11,10 @@ import pytest
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.models import EMAIL_CAMPAIGN, Connection
+from touchbase.connections.models import Connection
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
-from touchbase.history.events import Translation
+from touchbase.history.events import EMAIL_CAMPAIGN, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
 from touchbase.inbox.queries import CountDeliveries

@@ -6,10 +6,9 @@ import pickle
 
 import pytest
 
-from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import ReadResult
-from touchbase.history.events import CONTACT, Change, Event
+from touchbase.history.events import CONTACT, EMAIL_CAMPAIGN, Change, Event
 from touchbase.identity.event_subject import EventSubject
 from touchbase.projection.normalization import NormalizedDelivery
 

@@ -14,11 +14,12 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection
+from touchbase.connections.models import Connection
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.inbox.sql.queries import get_delivery

@@ -20,8 +20,8 @@ from tests.console.seed import sender
 
 from touchbase.encryption.keys import encode_key, new_key
 from touchbase.event_log.models import EVENT_TYPES
-from touchbase.http.openapi import description
 from touchbase.outgoing.signatures import signature_headers
+from touchbase.routes import description
 
 NODE = Path(__file__).parents[2] / "integrations" / "n8n-nodes-touchbase"
 SOURCES = {path.name: path.read_text(encoding="utf-8") for path in NODE.rglob("*.ts") if not {"node_modules", "dist"} & {*path.parts}}

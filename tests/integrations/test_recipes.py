@@ -14,7 +14,7 @@ import pytest
 from tests.house import House
 
 from touchbase.event_log.models import EVENT_TYPES
-from touchbase.http.openapi import description
+from touchbase.routes import description
 
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "integrations" / "recipes"

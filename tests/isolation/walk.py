@@ -16,8 +16,9 @@ from tests.inbox.refused import DIGEST
 from tests.isolation import world as w
 from tests.isolation.world import Request, Side, World
 
-from touchbase.http.openapi import ENUMS, description
-from touchbase.revyops.api.email_schemas import field_id
+from touchbase.http.schemas import ENUMS
+from touchbase.revyops.api.schemas import field_id
+from touchbase.routes import description
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (

@@ -26,7 +26,6 @@ from touchbase.company_links.worker import CompanyLinker
 from touchbase.connections.commands import FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.connections.sql.fetching import claim_fetch
-from touchbase.http.dependencies import Dependencies
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
@@ -38,6 +37,7 @@ from touchbase.reports.queries import CountedPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
+from touchbase.web import Dependencies
 
 ADAPTERS = load_adapters()
 ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]

@@ -11,7 +11,7 @@ import pytest
 from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.house import House
 
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.mail_client import SenderByScheme

@@ -20,7 +20,7 @@ from touchbase.connections.sql.commands import list_connections
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
 from touchbase.inbox.worker import InboxWorker
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient

@@ -14,7 +14,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.endpoints import list_endpoints
-from touchbase.server.exposition import store_metrics
+from touchbase.server.metrics import store_metrics
 from touchbase.storage import copy_store, open_store
 
 

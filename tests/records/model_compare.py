@@ -14,8 +14,8 @@ from tests.records.model import CUSTOM, NOON, Record, Refused, text
 from tests.records.model_fold import Values
 from tests.records.model_more import WholeModel
 
-from touchbase.http.app import Dependencies
 from touchbase.storage import open_store
+from touchbase.web import Dependencies
 
 
 class World:

@@ -13,11 +13,11 @@ from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.conftest import ExecuteSql
 from tests.examples import examples
 
-from touchbase.http.app import Dependencies
 from touchbase.http.dependencies import Limits
 from touchbase.records.write_batch import MAX_COMMANDS
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.web import Dependencies
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 TABLES = ("contact", "company", "custom_field", "event", "link", "idempotency_key", "id_block")
@@ -209,7 +209,7 @@ async def test_batch__that_is_no_batch_is_refused(sqlite_call: ApiClient, body: 
 
 
 async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.records.api.batch_commands.MOST_FIELDS", 4)
+    monkeypatch.setattr("touchbase.merging.api.batch_commands.MOST_FIELDS", 4)
     fields = [{"field_name": name, "field_value": "x"} for name in "ab"]
     commands = [create(email=f"{n}@example.com", contact_custom_fields_input=fields) for n in range(2)]
     more = upsert(email="2@example.com", contact_custom_fields_input=fields[:1])
@@ -223,7 +223,7 @@ async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call:
 
 
 async def test_batch__counts_the_custom_fields_of_invalid_commands(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.records.api.batch_commands.MOST_FIELDS", 5)
+    monkeypatch.setattr("touchbase.merging.api.batch_commands.MOST_FIELDS", 5)
     twice = create(contact_custom_fields_input=[{"field_name": "a", "field_value": "x"}] * 2)
 
     few, many = await batch(sqlite_call, twice, twice), await batch(sqlite_call, twice, twice, twice)
@@ -235,7 +235,7 @@ async def test_batch__counts_the_custom_fields_of_invalid_commands(sqlite_call: 
 async def test_batch__lists_one_fault_of_each_command_after_many_invalid_ones(
     sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touchbase.records.api.batch_commands.REFUSED_BYTES", 300)
+    monkeypatch.setattr("touchbase.merging.api.batch_commands.REFUSED_BYTES", 300)
     twice = create(contact_custom_fields_input=[{"field_name": "a", "field_value": "x"}] * 4)
     unknown = create(colour="red", height=3)
 

@@ -52,7 +52,7 @@ async def test_bulk__is_refused_when_more_would_be_hit(call: ApiClient, execute_
 
 
 async def test_bulk__has_a_limit_without_a_preference(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.records.api.bulk.MAX_AFFECTED", 2)
+    monkeypatch.setattr("touchbase.search.api.bulk.MAX_AFFECTED", 2)
     await some(call, 3, contact_status="new")
 
     for headers in ({}, {"prefer": "max-affected=99999"}):

@@ -15,9 +15,9 @@ from tests.house import House
 from tests.records.test_batch import COMMANDS, DELETIONS, SINGLE, alone, create, upsert
 
 from touchbase.auth.authentication import READ
-from touchbase.http.app import Dependencies
-from touchbase.http.routes import ROUTES
+from touchbase.routes import ROUTES
 from touchbase.storage import open_store
+from touchbase.web import Dependencies
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 SEATS = [{"field_name": "Seats", "field_value": "4"}]

@@ -168,8 +168,8 @@ def test_any_puts_at_once__give_what_they_give_one_after_the_other_by_identity(p
     """No 500 and no two records with one address, whatever is sent at once."""
     import tempfile
 
-    from touchbase.http.app import Dependencies
     from touchbase.storage import open_store
+    from touchbase.web import Dependencies
 
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:

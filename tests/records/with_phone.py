@@ -43,8 +43,8 @@ async def places(file: Path) -> dict[str, Any]:
     """Return what each part of the application says about the field."""
     from tests.asgi_client import ApiClient, Clock
     from tests.house import House
-
     from touchbase.http.app import Dependencies
+
     from touchbase.imports.guessing import guess
     from touchbase.storage import open_store
 

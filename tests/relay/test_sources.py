@@ -12,8 +12,8 @@ from tests.house import House
 from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import DAY
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
-from touchbase.event_log.api.objects import envelopes
 from touchbase.event_log.sql.queries import trim_log
+from touchbase.outgoing.api.event_objects import envelopes
 from touchbase.relay.models import EventLogSource, RelayStopped, SourceFailed
 from touchbase.relay.sources import ServerSource, StoreSource
 

@@ -15,12 +15,13 @@ from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
 from touchbase.clients.sql.queries import list_clients
 from touchbase.clients.sql.statements import set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.connections.models import CRM, Connection
+from touchbase.connections.models import Connection
 from touchbase.deliveries.sql.body_retention import prune_bodies
 from touchbase.erasure.commands import AddErasures
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import list_erasures, open_erasures
 from touchbase.errors import Overloaded
+from touchbase.history.events import CRM
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.retention import service as retention

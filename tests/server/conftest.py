@@ -71,7 +71,7 @@ class Running:
 
 
 def dispatched(operations: Operations, app: Any = None) -> Any:
-    """An application that serves the paths of operations, and other paths with `app`, as `touchbase.http.app` does."""
+    """An application that serves the paths of operations, and other paths with `app`, as `touchbase.web` does."""
 
     async def dispatch(scope: Any, receive: Any, send: Any) -> None:
         await operations.by_path.get(scope.get("path"), app or echo)(scope, receive, send)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start
 
-from touchbase.server import flow_control
+from touchbase.server import limits
 from touchbase.server.error_responses import TOO_MANY_REQUESTS, ErrorResponse
 from touchbase.server.proxy_headers import TrustedProxies
 
@@ -30,7 +30,7 @@ class Once:
 
 
 async def test_backpressure__resumes_reading_a_refused_connection_after_the_pause(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0.01)
     caller = await (await start(Once())).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -42,7 +42,7 @@ async def test_backpressure__resumes_reading_a_refused_connection_after_the_paus
 
 
 async def test_backpressure__during_the_pause_serves_other_connections_only(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(limits, "PAUSE_SECONDS", 3600)
     app = Once()
     running = await start(app)
     refused, other = await running.call(), await running.call()
@@ -61,7 +61,7 @@ async def test_backpressure__during_the_pause_serves_other_connections_only(star
 async def test_backpressure__pauses_neither_proxies_nor_connections_after_other_errors(
     start: Start, monkeypatch: pytest.MonkeyPatch, refusal: ErrorResponse, proxies: TrustedProxies | None
 ) -> None:
-    monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(limits, "PAUSE_SECONDS", 3600)
     caller = await (await start(Once(refusal), proxies=proxies)).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")

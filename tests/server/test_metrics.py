@@ -21,8 +21,7 @@ from touchbase.metrics import (
     Counter,
     Histogram,
 )
-from touchbase.server.exposition import Exposition, SharedMetrics
-from touchbase.server.metrics import ProcessMetrics
+from touchbase.server.metrics import Exposition, ProcessMetrics, SharedMetrics
 
 NOW = 1_800_000_000_000_000
 REQUEST = {"route": "/public/v2/contacts", "method": "POST", "status": "201"}

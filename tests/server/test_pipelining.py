@@ -17,7 +17,7 @@ from tests.server.conftest import Gate, Running, Start
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from touchbase.server import server as server_server
-from touchbase.server.flow_control import PORTION, portions
+from touchbase.server.limits import PORTION, portions
 from touchbase.server.protocol import ServerConnection
 from touchbase.server.server import MAX_CLOSED_PER_PASS, TCP_NOTSENT_LOWAT_BYTES
 

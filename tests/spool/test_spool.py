@@ -20,7 +20,7 @@ from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import ListRefusals, RefusedWebhooks
 from touchbase.metrics import SPOOLED
 from touchbase.routing.router import CellRouter
-from touchbase.server.exposition import spool_metrics
+from touchbase.server.metrics import spool_metrics
 from touchbase.spool.counting import SpoolCounts
 from touchbase.spool.models import SpooledWebhook, from_bytes, to_bytes
 from touchbase.spool.spool import Spool

@@ -15,8 +15,8 @@ import pytest
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import find_client, list_clients
-from touchbase.connections.models import CRM
 from touchbase.errors import Overloaded
+from touchbase.history.events import CRM
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.storage import open_store
 from touchbase.storage.sqlite import wal, writer

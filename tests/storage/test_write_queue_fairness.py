@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.errors import Overloaded
+from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.records.commands import CreateCompany, CreateContact

@@ -21,7 +21,7 @@ from touchbase.deliveries.work import WorkReport
 from touchbase.history.events import Translation
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.worker import InboxWorker
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer
 from touchbase.sql.store import Store

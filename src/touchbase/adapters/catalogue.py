@@ -14,7 +14,7 @@ from pathlib import Path
 from touchbase.adapters.interface import Adapter
 from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.models import CHANNELS, EMAIL_CAMPAIGN
+from touchbase.history.events import CHANNELS, EMAIL_CAMPAIGN
 
 MARKS = {
     "V": "documented by the vendor",

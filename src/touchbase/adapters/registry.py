@@ -27,10 +27,10 @@ from touchbase.adapters.kit.signature_schemes import GENERIC, HIGH_CONFIDENCE, M
 from touchbase.adapters.kit.sns import is_set_up
 from touchbase.adapters.kit.times import Unzoned, in_zone
 from touchbase.connections.fetch_state import FETCHED
-from touchbase.connections.models import CHANNELS, NO_SETTINGS, ConnectionSettings
+from touchbase.connections.models import NO_SETTINGS, ConnectionSettings
 from touchbase.connections.tools import Fetcher
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import CHANNELS, Event, Translation
 
 _MAX_CACHED_BODY = 16 * 1024
 _MAX_CACHE_ENTRIES = 500

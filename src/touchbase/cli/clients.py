@@ -16,7 +16,7 @@ from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.failures import STOPPED
 from touchbase.cli.options import Group, json_option, keep_old_option, with_client_argument
-from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_list, print_values
 from touchbase.cli.store import find_client, now_us, read_file
 from touchbase.cli.through_api import PAGE, here, page_of, through_api
 from touchbase.clients.models import CLIENT_STATES, DELETING
@@ -49,13 +49,9 @@ def list_(tb: Touchbase, state: Any, name: str | None, limit: int, after: str | 
     listed: Any = tb.admin.clients.iterate(state=state, name=name, limit=min(limit + 1, PAGE))
     page, more = page_of(listed, limit, after, name="client_id")
     found = [values_of(each) for each in page]
-    if as_json:
-        print_json(found)
-        return
     names = ("client_id", "name", "state", "created_time", "log_name", "made_by")
-    print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="there is no client: `touchbase clients add` adds one")
-    if more:
-        click.echo(f"there are more: --after {page[-1]['client_id']}", err=True)
+    more_text = f"there are more: --after {page[-1]['client_id']}" if more else ""
+    print_list(found, COLUMNS, names, as_json=as_json, empty="there is no client: `touchbase clients add` adds one", more=more_text)
 
 
 @clients.command()
@@ -84,10 +80,7 @@ def add(tb: Touchbase, client_id: str | None, name: str, cell: str, as_json: boo
 def show(tb: Touchbase, client_id: str, as_json: bool) -> None:
     """Show a client with its settings, and its former ids that are still honoured."""
     found = values_of(tb.admin.clients.get(client_id), detail=True)
-    if as_json:
-        print_json(found)
-    else:
-        print_record(found)
+    print_values(found, as_json=as_json)
 
 
 @clients.command()
@@ -104,10 +97,7 @@ def configure(tb: Touchbase, client_id: str, file: Path, as_json: bool) -> None:
     echo '{"on_duplicate": "update"}' | touchbase clients configure acme -
     """
     changed = _configure(tb, client_id, file)
-    if as_json:
-        print_json(changed)
-    else:
-        print_record(changed)
+    print_values(changed, as_json=as_json)
 
 
 Values = dict[str, object]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import Group, connection_options, find_channel, json_option
-from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.output import SPARE, Column, print_json, print_table, print_values
 from touchbase.cli.store import read_text
 from touchbase.cli.through_api import PAGE, address, here, through_api
 
@@ -74,10 +74,7 @@ def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json:
     one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
     if one is None:
         raise click.ClickException(f"client {client_id} has no connection of {tool} on {channel}: `touchbase connections list` shows all")
-    if as_json:
-        print_json(one)
-    else:
-        print_record(one)
+    print_values(one, as_json=as_json)
 
 
 @connections.command()
@@ -224,7 +221,7 @@ def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Chang
     """Return the client's present id (the given one may be a former one), the connection, and its secrets; older ones are not shown."""
     import msgspec
 
-    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+    from touchbase.connections.api import ConnectionSettingsBody, settings_of
     from touchbase.connections.models import NO_SETTINGS
     from touchbase_client import Problem
 
@@ -264,7 +261,7 @@ def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> Connec
     """Return the known settings, changed by the ones given as NAME=VALUE or NAME.KEY=VALUE."""
     import msgspec
 
-    from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+    from touchbase.connections.api import ConnectionSettingsBody, settings_of
     from touchbase.http.body_errors import decode_leniently
 
     defaults = msgspec.to_builtins(ConnectionSettingsBody())

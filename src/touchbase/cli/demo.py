@@ -77,7 +77,7 @@ async def _is_filled(database: str) -> bool:
 async def _make(settings: Settings, contacts: int) -> Filled:
     from touchbase.app import assembled
     from touchbase.demo.replay import DemoClock, MadeUpReceiver, RecordingReplay
-    from touchbase.outgoing.api.objects import AS_IN_API
+    from touchbase.outgoing.api.event_objects import AS_IN_API
     from touchbase.outgoing.dispatcher import Dispatcher
     from touchbase.outgoing.models import Installation
     from touchbase.workers import job_worker

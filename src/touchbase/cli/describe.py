@@ -13,7 +13,7 @@ import touchbase
 from touchbase.cli.options import ALWAYS_JSON, find_channel, json_option, read_settings, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_table
 from touchbase.cli.store import find_client, opened, read_file, run
-from touchbase.connections.models import CHANNELS
+from touchbase.history.events import CHANNELS
 
 if TYPE_CHECKING:
     from touchbase.connections.models import Connection
@@ -94,7 +94,7 @@ def openapi(as_json: bool, **options: object) -> None:
 
     It is the document of a server with these options.
     """
-    from touchbase.http.openapi import description
+    from touchbase.routes import description
 
     settings = read_settings(**options)
     print_json(description(touchbase.__version__, keys_needed=not settings.open_mode, public_url=settings.public_url.rstrip("/")))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import ID, Group, json_option, point_in_time
-from touchbase.cli.output import SPARE, Column, echo, escape_controls, print_json, print_record, print_table
+from touchbase.cli.output import SPARE, Column, echo, escape_controls, print_json, print_record, print_table, print_values
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, now_us
 from touchbase.cli.through_api import PAGE, here, page_of, through_api, with_client_id
@@ -130,10 +130,7 @@ def add(
     del body["format_"]
     needed: Any = {"rate_limit": rate, **{name: value for name, value in body.items() if value}}
     made = with_client_id(tb.webhook_endpoints.add(needed))
-    if as_json:
-        print_json(made)
-    else:
-        print_record(made)
+    print_values(made, as_json=as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -186,7 +183,7 @@ async def _preview(store: CellRouter, client_id: str, endpoint_id: int, event: s
 
     from touchbase.cli.options import read_settings
     from touchbase.outgoing.api.endpoint_bodies import sequence_of_id
-    from touchbase.outgoing.api.objects import AS_IN_API
+    from touchbase.outgoing.api.event_objects import AS_IN_API
     from touchbase.outgoing.api.preview import preview_out
     from touchbase.outgoing.attempts import Outbox
     from touchbase.outgoing.sql.endpoints import get_endpoint

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import Group, json_option
-from touchbase.cli.output import NOTE, Column, print_json, print_table
+from touchbase.cli.output import NOTE, Column, print_list
 from touchbase.cli.through_api import through_api
 
 if TYPE_CHECKING:
@@ -45,10 +45,7 @@ def follow(tb: Touchbase, after: str, types: str | None) -> None:
 
 
 def _print(found: Sequence[Mapping[str, Any]], cursor: str, has_more: bool, after: str | None, *, as_json: bool) -> None:
-    if as_json:
-        print_json(found)
-    else:
-        print_table(COLUMNS, map(_row, found), empty="no event matches")
+    print_list(found, COLUMNS, _row, as_json=as_json, empty="no event matches")
     if has_more or after is not None:
         click.echo(f"{'there are more' if has_more else 'this is the end'}: --after {cursor}", err=True)
 

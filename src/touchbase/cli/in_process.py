@@ -23,9 +23,9 @@ from touchbase.common.asgi import path_of
 if TYPE_CHECKING:
     from touchbase.adapters.interface import ProtocolResponse
     from touchbase.adapters.registry import Adapters
+    from touchbase.common.asgi import App, Message, Scope
     from touchbase.config import Settings
     from touchbase.fleet import Shared
-    from touchbase.http.asgi_types import App, Message, Scope
     from touchbase.routing.router import CellRouter
     from touchbase_client.core import Wire
 
@@ -174,10 +174,10 @@ async def application(store: CellRouter, given: Mapping[str, Any]) -> AsyncItera
     """Build the web application on an open store: for the operator, without workers, spool and limits."""
     from touchbase.auth.last_used import KeyUsage
     from touchbase.fleet import Fleet, sharing, web_parts
-    from touchbase.http.app import build_app
     from touchbase.inbox.refused import RefusedWebhooks
     from touchbase.metrics import NoMetrics
     from touchbase.rate_limit.rate_limiter import RateLimiter
+    from touchbase.web import build_app
 
     settings = replace(read_settings(**given), spool="", tracing=False, max_import_bytes=UNLIMITED)
     async with sharing(settings, store, now_us, NoMetrics(), str, lambda: cast("Adapters", _LazyAdapters())) as shared:
@@ -244,7 +244,7 @@ async def _begin(app: App, scope: Scope, content: bytes | os.PathLike[str] | Non
 
 def _scope(wire: Wire) -> Scope:
     """Return a request as the server gives it to the application."""
-    from touchbase.http.inner_request import FROM_HERE
+    from touchbase.common.asgi import FROM_HERE
 
     url = urlsplit(wire.url)
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in wire.headers if name.lower() not in NOT_SENT]

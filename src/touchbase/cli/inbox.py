@@ -9,10 +9,10 @@ import click
 from touchbase.cli.inbox_replay import filter_options, replay, since_option
 from touchbase.cli.inbox_search import is_search, read_deliveries, report, search_options, split_options, until_option
 from touchbase.cli.options import ID, Group, json_option
-from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_list, print_record, print_table
 from touchbase.cli.through_api import PAGE, page_of, through_api
-from touchbase.connections.models import CHANNELS
 from touchbase.deliveries.delivery import REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
+from touchbase.history.events import CHANNELS
 from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:
@@ -107,10 +107,7 @@ def list_(tb: Touchbase, limit: int, before: int | None, group: bool, as_json: b
             raise click.UsageError("--before goes with a list; a search goes on with --cursor, as it prints at its end")
         sought["cursor"] = _cursor_before(before)
     result = read_deliveries(tb, limit, sought, filters)
-    if as_json:
-        print_json(result.rows)
-    else:
-        print_table(COLUMNS, map(_row, result.rows), empty="no delivery matches")
+    print_list(result.rows, COLUMNS, _row, as_json=as_json, empty="no delivery matches")
     if searches:
         report(result)
     elif result.cursor is not None and not as_json:
@@ -238,10 +235,7 @@ def list_refusals(
     """
     asked: Any = {"client": client_id, "channel": channel, "tool": tool, "cause": cause}
     found, _ = page_of(tb.deliveries.iterate_refusals(limit=min(limit, PAGE), **asked), limit)
-    if as_json:
-        print_json(found)
-        return
-    print_table(REFUSAL_COLUMNS, map(_refusal_row, found), empty="no refused webhook matches")
+    print_list(found, REFUSAL_COLUMNS, _refusal_row, as_json=as_json, empty="no refused webhook matches")
 
 
 inbox.former = {"refused": list_refusals}

@@ -17,8 +17,8 @@ from touchbase.cli.store import explain_not_found, find_client
 from touchbase.cli.through_api import here, through_api
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.connections.models import CHANNELS
 from touchbase.deliveries.delivery import STATES
+from touchbase.history.events import CHANNELS
 
 if TYPE_CHECKING:
     from touchbase.deliveries.work import DryRunResult, ProcessingStore
@@ -165,7 +165,7 @@ async def _delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> D
 
 
 async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
-    from touchbase.app import clock
+    from touchbase.common.timestamps import clock
     from touchbase.deliveries.work import DryRunResult
     from touchbase.inbox.replay import DryRunner, add_result, count, pages, replay_page
     from touchbase.inbox.translator_pool import TranslatorPool

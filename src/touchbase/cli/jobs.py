@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import ID, Group, json_option
-from touchbase.cli.output import NOTE, Column, print_json, print_record, print_table
+from touchbase.cli.output import NOTE, Column, print_json, print_list, print_values
 from touchbase.cli.through_api import PAGE, here, through_api
 from touchbase.jobs.models import STATES
 
@@ -44,12 +44,8 @@ def list_(tb: Touchbase, client_id: str | None, kind: str | None, state: Any, li
     found = merge(*(jobs_of(*owner) for owner in _owners(tb, client_id)), key=lambda job: -job["id"])
     later = dropwhile(lambda job: before is not None and job["id"] >= before, found)
     page = [*islice(later, limit)]
-    if as_json:
-        print_json(page)
-        return
-    print_table(COLUMNS, map(_row, page), empty="no job matches")
-    if len(page) == limit:
-        click.echo(f"there may be more: --before {page[-1]['id']}", err=True)
+    more = f"there may be more: --before {page[-1]['id']}" if len(page) == limit else ""
+    print_list(page, COLUMNS, _row, as_json=as_json, empty="no job matches", more=more)
 
 
 @jobs.command()
@@ -60,10 +56,7 @@ def list_(tb: Touchbase, client_id: str | None, kind: str | None, state: Any, li
 def show(tb: Touchbase, client_id: str | None, job_id: int, as_json: bool) -> None:
     """Show one job with its settings and counts."""
     _, job = _find(tb, client_id, job_id)
-    if as_json:
-        print_json(job)
-    else:
-        print_record(job)
+    print_values(job, as_json=as_json)
 
 
 @jobs.command()

@@ -8,7 +8,7 @@ import click
 
 from touchbase.auth.api_key import KEY_STATES
 from touchbase.cli.options import Group, duration, json_option, keep_old_option
-from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_list, print_values
 from touchbase.cli.store import now_us
 from touchbase.cli.through_api import PAGE, page_of, through_api
 from touchbase.common.timestamps import SECOND, Micros, to_text
@@ -81,13 +81,9 @@ def list_(tb: Touchbase, client_id: str | None, state: Any, limit: int, before: 
     """List keys, newest first, each with the beginning of its text."""
     listed = tb.admin.keys.iterate(client=client_id, state=state, limit=min(limit + 1, PAGE))
     found, more = page_of(listed, limit, before, "--before", "key_id")
-    if as_json:
-        print_json(found)
-        return
     names = ("key_id", "name", "client_id", "state", "expires_time", "scopes", "last_used_time", "prefix")
-    print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="no key matches: `touchbase keys create` makes one")
-    if more:
-        click.echo(f"there are more: --before {found[-1]['key_id']}", err=True)
+    more_text = f"there are more: --before {found[-1]['key_id']}" if more else ""
+    print_list(found, COLUMNS, names, as_json=as_json, empty="no key matches: `touchbase keys create` makes one", more=more_text)
 
 
 @keys.command()
@@ -97,10 +93,7 @@ def list_(tb: Touchbase, client_id: str | None, state: Any, limit: int, before: 
 def show(tb: Touchbase, key_id: str, as_json: bool) -> None:
     """Show a key, without its text."""
     found = tb.admin.keys.get(key_id)
-    if as_json:
-        print_json(found)
-    else:
-        print_record(found)
+    print_values(found, as_json=as_json)
 
 
 @keys.command()

@@ -154,7 +154,7 @@ def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: b
 
 async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> list[tuple[str, int, int | None]]:
     """Return each client's id, the number of bodies that were or would be removed, and for how many days it stores them."""
-    from touchbase.app import clock
+    from touchbase.common.timestamps import clock
     from touchbase.retention.service import count_due, prune
 
     found = []
@@ -198,8 +198,8 @@ def vacuum(database: str | None, as_json: bool) -> None:
 
 async def _vacuum(database: str | None) -> dict[str, str | None]:
     """Vacuum the home store and all cells; return why one was not, by the name of the cell."""
-    from touchbase.app import clock
     from touchbase.cells.models import HOME_NAME
+    from touchbase.common.timestamps import clock
     from touchbase.erasure.service import Eraser
     from touchbase.erasure.sql.queries import open_erasures
     from touchbase.inbox.translator_pool import TranslatorPool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import ID, Group, json_option, point_in_time
-from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
+from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_list
 from touchbase.cli.through_api import PAGE, page_of, through_api
 from touchbase.common.timestamps import to_text
 
@@ -55,10 +55,7 @@ def list_(
         at = filters.pop(f"{name}_us")
         filters[name] = None if at is None else to_text(at)
     found, has_more = page_of(tb.messages.iterate(contact_email=email, limit=min(limit, PAGE), **filters), limit, after)
-    if as_json:
-        print_json(found)
-    else:
-        print_table(COLUMNS, map(_row, found), empty="no message matches")
+    print_list(found, COLUMNS, _row, as_json=as_json, empty="no message matches")
     if has_more:
         click.echo(f"there are more: --after {found[-1]['id']}", err=True)
 

@@ -15,8 +15,8 @@ from touchbase.cli.server_options import ON_THE_HOST, url_given
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import DAY, SECOND, Micros, from_text
 from touchbase.config import RENAMED_AUTH, Settings, environment_name
-from touchbase.connections.models import CHANNELS
 from touchbase.errors import Invalid
+from touchbase.history.events import CHANNELS
 
 if TYPE_CHECKING:
     from touchbase.history.identity_links import Ref

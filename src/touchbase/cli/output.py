@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +101,29 @@ def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]
         echo(line(cells))
         if below is not None and cells[below[0]] != "-":
             echo(INDENT + cut(cells[below[0]], below[1]))
+
+
+def print_list(
+    items: Sequence[Any],
+    columns: Sequence[Column | str],
+    row: Sequence[str] | Callable[[Any], Sequence[object]],
+    *,
+    as_json: bool,
+    empty: str = "nothing to list",
+    more: str = "",
+) -> None:
+    """Print items as JSON or in columns; `row`: the members of an item that are shown, or what returns its cells; `more`: how to go on."""
+    if as_json:
+        print_json(items)
+        return
+    print_table(columns, map(row, items) if callable(row) else ([item[name] for name in row] for item in items), empty=empty)
+    if more:
+        click.echo(more, err=True)
+
+
+def print_values(values: Mapping[str, object], *, as_json: bool) -> None:
+    """Print an object as JSON, or as names and values."""
+    print_json(values) if as_json else print_record(values)
 
 
 def print_record(values: Mapping[str, object], indent: str = "") -> None:

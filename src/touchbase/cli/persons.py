@@ -183,7 +183,7 @@ async def _lift(store: CellRouter, client_id: str, refs: list[Ref]) -> int:
 
 
 def _eraser(store: ProcessingStore) -> Eraser:
-    from touchbase.app import clock
+    from touchbase.common.timestamps import clock
     from touchbase.connections.service import Connections
     from touchbase.erasure.service import Eraser
     from touchbase.inbox.translator_pool import TranslatorPool

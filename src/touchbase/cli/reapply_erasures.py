@@ -69,7 +69,7 @@ def refuse_unless_store(option: str, address: str) -> None:
 
 async def erase_again(restored: ProcessingStore, sources: Sequence[str]) -> int:
     """Erase the people erased in these stores; return how many identities were new to the store."""
-    from touchbase.app import clock
+    from touchbase.common.timestamps import clock
     from touchbase.connections.service import Connections
     from touchbase.erasure.reapply import finish_erasures
     from touchbase.erasure.service import Eraser
@@ -84,7 +84,7 @@ async def erase_again(restored: ProcessingStore, sources: Sequence[str]) -> int:
 
 async def _copy_erasures(restored: ProcessingStore, address: str) -> int:
     """Copy the erasures of another store, which is not changed: its version may differ, and its encryption key may be lost."""
-    from touchbase.app import clock
+    from touchbase.common.timestamps import clock
     from touchbase.erasure.reapply import reapply_erasures
     from touchbase.storage import open_store
 

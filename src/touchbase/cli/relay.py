@@ -153,7 +153,7 @@ def _sink(given: _Given) -> Sink:
 
 async def _source(given: _Given, stack: AsyncExitStack) -> EventLogSource:
     from touchbase.enrichment.http_client import HttpClient
-    from touchbase.event_log.api.objects import envelopes
+    from touchbase.outgoing.api.event_objects import envelopes
     from touchbase.relay.sources import ServerSource, StoreSource
 
     if given.url is not None:

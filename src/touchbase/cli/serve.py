@@ -19,7 +19,7 @@ from touchbase.config import RENAMED, BadSettings, Settings
 from touchbase.tracing.setup import check_tracing
 
 if TYPE_CHECKING:
-    from touchbase.server.exposition import SharedMetrics
+    from touchbase.server.metrics import SharedMetrics
 
 _EXAMPLE = """-H 'Content-Type: application/json' -d '{"email":"contact@example.com"}'"""
 
@@ -73,7 +73,7 @@ async def _serve_one(settings: Settings, listener: socket.socket) -> None:
 
 def _serve_processes(settings: Settings, listener: socket.socket) -> int:
     from touchbase import app
-    from touchbase.server.exposition import SharedMetrics
+    from touchbase.server.metrics import SharedMetrics
     from touchbase.server.supervisor import Supervisor
 
     key = asyncio.run(app.prepare(settings))

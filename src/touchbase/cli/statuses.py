@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import Group, json_option
-from touchbase.cli.output import NOTE, Column, print_json, print_record, print_table
+from touchbase.cli.output import NOTE, Column, print_json, print_list, print_record
 from touchbase.cli.through_api import end_of, here, through_api, with_client_id
 
 if TYPE_CHECKING:
@@ -45,10 +45,7 @@ def statuses() -> None:
 def list_(tb: Touchbase, many: str, as_json: bool) -> None:
     """List the declared statuses, the used ones, and the words that Touchbase sets."""
     found = [*_group(tb, many).iterate()]
-    if as_json:
-        print_json(found)
-        return
-    print_table(COLUMNS, map(_row, found))
+    print_list(found, COLUMNS, _row, as_json=as_json)
 
 
 @statuses.command()

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import ID, Group, json_option
-from touchbase.cli.output import NOTE, SHORT, SPARE, Column, output_file, print_json, print_table
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, output_file, print_json, print_list
 from touchbase.cli.store import now_us
 from touchbase.cli.through_api import PAGE, here, page_of, through_api
 from touchbase.common.timestamps import Micros, from_text, to_text
@@ -72,13 +72,9 @@ def list_(
     filters = {"reason": reason, "source": source, "active": active}
     entries = _list_of(tb, client_id, installation).iterate(kind=kind, value=value, limit=min(limit + 1, PAGE), **filters)
     page, more = page_of(entries, limit, after)
-    if as_json:
-        print_json(page)
-        return
-    rows = ([*(each[name] for name in ("id", "kind", "value", "reason", "source", "since", "until", "tool", "note"))] for each in page)
-    print_table(COLUMNS, rows, empty="no entry matches: `touchbase suppressions add` makes one")
-    if more:
-        click.echo(f"there are more: --after {page[-1]['id']}", err=True)
+    names = ("id", "kind", "value", "reason", "source", "since", "until", "tool", "note")
+    more_text = f"there are more: --after {page[-1]['id']}" if more else ""
+    print_list(page, COLUMNS, names, as_json=as_json, empty="no entry matches: `touchbase suppressions add` makes one", more=more_text)
 
 
 @suppressions.command()

@@ -1,14 +1,20 @@
-"""ASGI: helpers of application and server about requests: peer address and request id."""
+"""ASGI 3: types, what the application and the server share about requests, and requests from within this process."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = dict[bytes, bytes]
 LOCAL_PEER = ""
 """The peer of a request that came over no network, such as a Unix socket."""
 STREAMED = "touchbase.streamed"
@@ -58,3 +64,30 @@ def path_of(raw: str) -> str:
     if "%" not in raw:
         return raw
     return "%2F".join(urllib.parse.unquote(part) for part in _SLASH.split(raw))
+
+
+FROM_HERE: Mapping[str, Any] = {
+    "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": "", "client": None, "server": None,
+}  # fmt: skip
+"""The scope of a request that no connection has brought."""
+
+
+async def send_inner(
+    app: App, method: str, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]], body: bytes, like: Mapping[str, Any] = FROM_HERE
+) -> tuple[int, bytes]:
+    """Send a request; return status and body of the response. `like`: the scope of the request that it is made for."""
+    scope: Scope = {
+        **{name: like.get(name) for name in FROM_HERE}, "method": method, "path": path, "raw_path": path.encode(), "query_string": query,
+        "headers": [*headers, (b"content-length", b"%d" % len(body))],
+    }  # fmt: skip
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+    async def collect(message: Message) -> None:
+        sent.append(message)
+
+    await app(scope, receive, collect)
+    return sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:])

@@ -7,6 +7,7 @@ and events carry it instead of `datetime`.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -66,3 +67,8 @@ def has_passed(span: Micros, since: Micros, now: Micros) -> bool:
 
 Clock = Callable[[], Micros]
 """Returns the present time in microseconds."""
+
+
+def clock() -> int:
+    """Return the current time in microseconds."""
+    return time.time_ns() // 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from touchbase.common.timestamps import SECOND, Micros
 
@@ -183,6 +183,5 @@ def _lookup(table: Mapping[str, str | None], labels: Iterable[str | None]) -> st
     return next((known[folded(label)] for label in labels if label is not None and folded(label) in known), None)
 
 
-EMAIL_CAMPAIGN = "email_campaign"
-CRM = "crm"
-CHANNELS = (EMAIL_CAMPAIGN, CRM)
+UnverifiedReason = Literal["must_prove", "not_recognised", "verification_required"]
+"""Why a webhook that does not prove its sender is refused."""

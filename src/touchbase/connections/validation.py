@@ -11,9 +11,7 @@ from touchbase.connections.models import (
     CAMPAIGN_FIELDS,
     COMPANY,
     CONTACT,
-    CRM,
     DECLARED_EVENTS,
-    EMAIL_CAMPAIGN,
     IGNORE,
     MAPPABLE_FIELDS,
     Connection,
@@ -22,6 +20,7 @@ from touchbase.connections.models import (
 from touchbase.connections.oauth import FORMAT, PREFIX, grant_of
 from touchbase.connections.tools import Fetcher, Tools
 from touchbase.errors import Fault
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN
 
 _EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
 _ONLY_CRM = (

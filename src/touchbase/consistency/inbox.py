@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.connections.fetch_state import FETCHED
-from touchbase.connections.models import CRM
 from touchbase.deliveries.delivery import APPLIED, FAILED, IGNORED, PARKED, RECEIVED, STATES, UNRECOGNISED
 from touchbase.history.dedupe_keys import EVENT_ENDINGS, body_key
+from touchbase.history.events import CRM
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def _with_cookie(call: Call, response: Response, text: str, seconds: int) -> Res
     """Return the response with the session's cookie: no script reads it, and no other site's page sends it."""
     https = call.scope.get("scheme") == "https" or call.api.dependencies.public_url.startswith("https://")
     # The prefix __Host- asks for Secure and the path /, also behind a proxy that serves the console below a prefix.
-    name, path = (HOST_COOKIE, b"/") if https else (COOKIE, call.api.dependencies.reached_at("") or b"/")
+    name, path = (HOST_COOKIE, b"/") if https else (COOKIE, call.reached_at("") or b"/")
     cookie = b"%s%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Strict" % (name, text.encode(), path, seconds)
     response.headers.append((b"set-cookie", cookie + (b"; Secure" if https else b"")))
     return response

@@ -12,13 +12,12 @@ from operator import attrgetter
 from random import Random
 from typing import Any, Protocol
 
+from touchbase.common.asgi import App, send_inner
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.connections.silence import CallCounts
 from touchbase.connections.silence_check import SilenceCheck
 from touchbase.demo.recording import SILENT, WEEKS, RecordedCall, accounts, calls_of, people_of, setup_calls
 from touchbase.errors import TouchbaseError
-from touchbase.http.asgi_types import App
-from touchbase.http.inner_request import send_inner
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import TIMEOUT
 from touchbase.sql.store import Store

@@ -20,7 +20,7 @@ from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.commands import FinishFetch
 from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
-from touchbase.connections.models import CRM, Connection
+from touchbase.connections.models import Connection
 from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.fetching import claim_fetch, due_fetches
 from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
@@ -29,6 +29,7 @@ from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
 from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import CRM
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.redaction import redact_secrets
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics

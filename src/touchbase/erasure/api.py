@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -11,24 +11,28 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros, to_text
+from touchbase.connections.api import CONNECTIONS, ChannelOut
 from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
 from touchbase.erasure.commands import Erasure
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person, exported_contact
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import list_requests
+from touchbase.errors import Fault, Invalid
 from touchbase.history.events import CONTACT
 from touchbase.history.last_writer_wins import EffectiveTime
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, MaybeTime, Time, encode, example, fitting
-from touchbase.inbox.api.deliveries import RawBody, raw_body
+from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting
+from touchbase.inbox.api.deliveries import PROCESSING, READ, DeliveryStateOut, RawBody, raw_body
 from touchbase.inbox.worker import translator
+from touchbase.merging.api.bin import CONTACT_BIN, DELETE_CONTACT
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import messages_of_contact
+from touchbase.records.api.if_match import if_updated_us
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
 from touchbase.records.api.serializers import contact_out
@@ -166,12 +170,25 @@ async def erase_contact(call: Call) -> Response:
     client = await call.client()
     call.parameters().done()
     api = call.api
-    eraser = Eraser(api.dependencies.store, api.dependencies.read, api.dependencies.clock, api.connections.of)
+    eraser = Eraser(api[PROCESSING], api[READ], api.dependencies.clock, api[CONNECTIONS].of)
     erasure = await eraser.erase(client.number, call.id("contact"))
     api.clients.forget(client.client_id)
     api.dependencies.on_stored(client.number)  # queued deliveries that name the person are checked when they are applied
     erasure = await eraser.search(erasure, api.dependencies.clock() + SEARCH_SECONDS)
     return Response(body=encode(ErasureOut(erasure.id, erasure.removed, erasure.searched_us is not None)))
+
+
+async def delete_contact(call: Call) -> Response:
+    """Handle `DELETE` of one contact: move it into the bin, or with `erase` erase the person."""
+    asked = call.parameters()
+    if not asked[ERASE]:
+        return await CONTACT_BIN.delete(call)
+    call.needed = ADMIN
+    client = await call.client()
+    if asked[DRY_RUN]:
+        raise Invalid([Fault("?dry_run", "contradiction", "is not possible with erase=true; GET .../export shows what is stored")])
+    await if_updated_us(call, lambda: CONTACT_BIN.get(call, client, call.id("contact")))
+    return await erase_contact(call)
 
 
 async def list_erasures(call: Call) -> Response:
@@ -200,7 +217,7 @@ async def export_contact(call: Call) -> Response:
     place: Place | None = asked.cursor(listing, PLACE)
     asked.done()
     api, parts = call.api, call.api.dependencies
-    translate = translator(parts.read, await api.connections.of(client.number))
+    translate = translator(api[READ], await api[CONNECTIONS].of(client.number))
     pages = PersonPages(parts.store, translate, client, number, asked[LIMIT], parts.limits.page_bytes, parts.clock)
     made, following = await pages.page(place)
     made.next_cursor = None if following is None else cursor_text(listing, following)
@@ -304,7 +321,13 @@ def _delivery(found: ContactDelivery) -> ExportedDelivery:
     )  # fmt: skip
 
 
+_deleted = DELETE_CONTACT.success[0]
 ROUTES = [
+    replace(
+        DELETE_CONTACT, handler=delete_contact, query=(*DELETE_CONTACT.query, ERASE),
+        description=f"{DELETE_CONTACT.description} With `erase=true` the person is erased for good instead; that needs the scope `admin`.",
+        success=(replace(_deleted, body=(*_deleted.bodies, ErasureOut)),),
+    ),
     Route(
         "GET", "/public/v2/contacts/{id}/export", export_contact, scope=ADMIN, operation_id="export_contact", tag=CONTACT_TAG,
         summary="Export everything that is stored about one person",

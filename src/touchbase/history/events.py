@@ -15,6 +15,10 @@ from touchbase.history.last_writer_wins import EffectiveTime, effective_time
 from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
 from touchbase.history.status_words import BOUNCED, CONTACTED, DO_NOT_CONTACT, REPLIED
 
+EMAIL_CAMPAIGN = "email_campaign"
+CRM = "crm"
+CHANNELS = (EMAIL_CAMPAIGN, CRM)
+
 
 class Author(NamedTuple):
     """API key and request of one API write, as stored in the record's history."""

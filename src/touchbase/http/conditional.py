@@ -31,8 +31,8 @@ def unless_known(call: Call, response: Response) -> Response:
     """Return 304 in place of a response whose ETag the request names; weak tags match too."""
     if _IF_NONE_MATCH not in call.headers:
         return response
-    given = b",".join(value for name, value in call.scope["headers"] if name == _IF_NONE_MATCH)
+    wanted = b",".join(value for name, value in call.scope["headers"] if name == _IF_NONE_MATCH)
     tags = [value for name, value in response.headers if name == ETAG]
-    if given.strip() == b"*" or set(_TAG.findall(given)) & set(tags):
+    if wanted.strip() == b"*" or set(_TAG.findall(wanted)) & set(tags):
         return Response(304, headers=[(ETAG, tag) for tag in tags])
     return response

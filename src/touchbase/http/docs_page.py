@@ -1,9 +1,15 @@
-"""The interactive documentation page, from files in the package; it loads nothing from other sites."""
+"""The documentation: an interactive page of the API, and for agents and people without the repository `/llms.txt` and Markdown pages.
+
+All from files in the package; the interactive page loads nothing from other sites.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from touchbase.errors import NotFound
 from touchbase.http.endpoint import Call
@@ -25,17 +31,17 @@ POLICY = (
 SAFE = [(b"content-security-policy", POLICY)]
 
 
-async def page(call: Call) -> Response:
-    """Handle `GET` of the page."""
+async def api_page(call: Call) -> Response:
+    """Handle `GET` of the page that shows the API."""
     return Response(200, _read("static/docs.html"), b"text/html; charset=utf-8", SAFE)
 
 
 async def file(call: Call) -> Response:
     """Handle `GET` of a file of the page."""
-    known = FILES.get(call.path("name"))
-    if known is None:
+    entry = FILES.get(call.path("name"))
+    if entry is None:
         raise NotFound("there is no such file")
-    path, kind = known
+    path, kind = entry
     return Response(200, _read(path), kind, [*SAFE, (b"cache-control", b"public, max-age=3600")])
 
 
@@ -44,4 +50,83 @@ def _read(path: str) -> bytes:
     return resources.files("touchbase.http").joinpath(path).read_bytes()
 
 
-ROUTES = [Route("GET", "/docs", page, scope="")]
+MARKDOWN = b"text/markdown; charset=utf-8"
+PICTURE = {"png": b"image/png", "svg": b"image/svg+xml"}
+CACHED = (b"cache-control", b"public, max-age=3600")
+INDEX = "README.md"
+SUMMARY = """# Touchbase
+
+> A self-hosted data service for revenue operations: contacts and companies of many clients, the webhooks of their campaign tools and
+> CRMs, and each record's status, mails, replies and history, the same in any order of arrival. HTTP API, Python client, console, agents.
+
+- API: `/openapi.json` (OpenAPI 3.1). Keys as `Authorization: Bearer tb_...`; a key of all clients names one in `X-Client-Id`.
+- Agents: the Model Context Protocol at `/mcp`; call `whoami` first.
+- Errors are problem bodies (RFC 9457) whose `detail` says what to send instead.
+- Pages below are Markdown, and their links lead to further pages.
+"""
+_LINK = re.compile(r"\]\(((?:[\w-]+/)?[\w-]+\.md)\)")
+
+
+async def llms(call: Call) -> Response:
+    """`GET /llms.txt`: what this is, and a line for each page."""
+    return Response(200, _index_for_agents(), b"text/plain; charset=utf-8", [CACHED])
+
+
+async def page(call: Call) -> Response:
+    """`GET` of a page or a picture of the documentation."""
+    return _page(f"{call.path('kind')}/{call.path('name')}")
+
+
+async def page_or_file(call: Call) -> Response:
+    """`GET` of a page that belongs to no kind, such as the index, or of a file of the page that shows the API."""
+    name = call.path("name")
+    return _page(name) if name.endswith(".md") else await file(call)
+
+
+def _page(path: str) -> Response:
+    page = pages().get(path)
+    if page is None:
+        raise NotFound("there is no such page; /llms.txt lists all pages")
+    return Response(200, page.read_bytes(), PICTURE.get(path.rpartition(".")[2], MARKDOWN), [*SAFE, CACHED])
+
+
+def folder() -> Traversable:
+    """Return the folder of the documentation: in the package if it was installed, else what `make docs` built, else its sources."""
+    tree = Path(__file__).parents[3]
+    folders = (resources.files("touchbase") / "docs", tree / "build" / "docs", tree / "docs")
+    return next((each for each in folders if each.is_dir()), folders[-1])
+
+
+@cache
+def pages() -> dict[str, Traversable]:
+    """Return the files of the documentation by their path below it; none if it is not installed."""
+    root = folder()
+    if not root.is_dir():
+        return {}
+    entries = {entry.name: entry for entry in root.iterdir() if entry.is_file()}
+    for kind in root.iterdir():
+        if kind.is_dir():
+            entries |= {f"{kind.name}/{entry.name}": entry for entry in kind.iterdir()}
+    return {path: entry for path, entry in entries.items() if path.rpartition(".")[2] in ("md", *PICTURE)}
+
+
+@cache
+def _index_for_agents() -> bytes:
+    """Return the index, with its links as they are below the server's address."""
+    index = pages().get(INDEX)
+    if index is None:
+        return f"{SUMMARY}\nThe documentation is not installed here.\n".encode()
+    return f"{SUMMARY}\n{''.join(map(_line, index.read_text(encoding='utf-8').splitlines()))}".encode()
+
+
+def _line(line: str) -> str:
+    """Return a line of the index with its links below the server's address; the title goes."""
+    return "" if line.startswith("# ") else _LINK.sub(r"](docs/\1)", line) + "\n"
+
+
+ROUTES = [
+    Route("GET", "/docs", api_page, scope=""),
+    Route("GET", "/llms.txt", llms, scope=""),
+    Route("GET", "/docs/{name}", page_or_file, scope=""),
+    Route("GET", "/docs/{kind}/{name}", page, scope=""),
+]

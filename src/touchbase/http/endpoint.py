@@ -4,44 +4,41 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
 from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, Authenticator, Principal, key_id_of
 from touchbase.auth.sessions import session_from_headers
-from touchbase.cells.unanswered import collecting
 from touchbase.clients.models import ACTIVE, Client
-from touchbase.clients.service import Clients
+from touchbase.clients.service import Clients, is_client_id
 from touchbase.clients.stored_bytes import check_space
-from touchbase.common.asgi import peer_of
+from touchbase.common.asgi import App, Headers, Receive, Scope, Send, peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
-from touchbase.connections.service import Connections
-from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
-from touchbase.event_log.feed import Feed
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
-from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
-from touchbase.http.dependencies import Dependencies
+from touchbase.http.dependencies import AppKey, HttpDependencies
+from touchbase.http.headers import RATE_LIMIT_HEADERS, rate_limit_headers
 from touchbase.http.problems import InternalError, MethodNotAllowed
 from touchbase.http.query_parameters import Parameter, Parameters, record_id
-from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_headers
 from touchbase.http.request_body import ClientDisconnected, read_json, read_struct, stream_body
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
 from touchbase.idempotency.service import InFlightKeys
-from touchbase.inbox.refused import RefusedWebhooks
-from touchbase.inbox.signature_check import SenderChecks
-from touchbase.revyops.numbered_pages import PagesRead
 from touchbase.sql.store import Writes
+from touchbase.sql.unanswered import collecting
 
 UNANSWERED = b"touchbase-unanswered-cells"
 """The response header that names cells whose rows are missing in a response about all clients."""
 log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
+T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 IN_PROGRESS = "touchbase.in_progress"
@@ -51,17 +48,18 @@ KEY_ID = "touchbase.key_id"
 """Key in a request's scope: the id of its API key, after authentication."""
 
 CLIENT_ID = CLIENT_HEADER.lower().encode()
+IDEMPOTENCY_KEY = b"idempotency-key"
 OPERATOR = 0
 """The number under which requests of administrators of all clients count as in progress; no client has it."""
 
 
 class Api:
-    """The state of the web application: authentication, clients, connections, limits, places in numbered pages."""
+    """The state of the web application: authentication, clients, limits, and the parts of single rooms."""
 
-    def __init__(self, dependencies: Dependencies) -> None:
+    def __init__(self, dependencies: HttpDependencies, services: Mapping[AppKey[Any], Any] = MappingProxyType({})) -> None:
         self.dependencies = dependencies
+        self._services = services
         self.clients = Clients(dependencies.store, dependencies.clock)
-        self.connections = dependencies.connections or Connections(dependencies.store, dependencies.clock)
         self.in_flight = InFlightKeys()
         self.authenticator = Authenticator(
             dependencies.store,
@@ -74,14 +72,17 @@ class Api:
             sessions=dependencies.sessions,
         )
         self.limiter = dependencies.limiter
-        self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics)
-        self.checks = SenderChecks(dependencies.senders)
-        self.pages = PagesRead(dependencies.clock)
-        self.feed = dependencies.feed or Feed(dependencies.store)
         self.application: App = _not_built
         """The whole web application, for requests that make requests; `build_app` sets it."""
+        self.prefix = urlsplit(dependencies.public_url).path
+        """The path under which a proxy serves the application."""
         self._open = dependencies.auth == "none"
         self._tracing = dependencies.tracing
+
+    def __getitem__(self, key: AppKey[T]) -> T:
+        """Return a part that only some rooms use."""
+        part: T = self._services[key]
+        return part
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
         """Authenticate a request for records, count it against the rate limits, and return its client.
@@ -160,13 +161,13 @@ async def _not_built(scope: Scope, receive: Receive, send: Send) -> None:
 
 def key_from_headers(headers: Headers) -> bytes | None:
     """Return the request's API key, from a bearer token or `X-Api-Key`; else the session of the console, in its place."""
-    given = headers.get(b"authorization")
-    if given is not None:
-        scheme, _, token = given.partition(b" ")
+    header = headers.get(b"authorization")
+    if header is not None:
+        scheme, _, token = header.partition(b" ")
         if scheme.lower() == b"bearer":
             return token.strip()
-    given = headers.get(b"x-api-key")
-    return given if given is not None else session_from_headers(headers)
+    header = headers.get(b"x-api-key")
+    return header if header is not None else session_from_headers(headers)
 
 
 def author_of(scope: Scope) -> Author:
@@ -207,6 +208,10 @@ class Call:
         limits = self.api.dependencies.limits
         return limits.batch_body_bytes if self.large else limits.api_body_bytes
 
+    def reached_at(self, path: str) -> bytes:
+        """Return a path as HTTP clients see it: with the prefix of the server's public address."""
+        return (self.api.prefix + path).encode()
+
     def path(self, name: str) -> str:
         """Return a parameter of the path; raises `NotFound` for a text that no store can contain."""
         text = str(self.scope["path_params"][name])
@@ -217,10 +222,35 @@ class Call:
     def id(self, one: str) -> int:
         """Return the id in the path; raises `NotFound`, with `one` as the object's name, for an invalid id."""
         text = self.path("id")
-        found = record_id(text)
-        if found is None:
+        number = record_id(text)
+        if number is None:
             raise NotFound(f"there is no {one} with id {text[:40]!r}")
-        return found
+        return number
+
+    async def client_in_path(self) -> Client:
+        """Authenticate an administrator and return the client in the path; raises `NotFound` also for a key of another client."""
+        limited = await self.administrator()
+        client = await self.api.clients.get(self.client_id())
+        if limited is not None and client.number != limited:
+            raise NotFound(f"there is no client {self.client_id()!r}")
+        return client
+
+    def client_id(self) -> str:
+        """Return the client id in the path; raises `NotFound` for a text that can be none."""
+        client_id = self.path("client_id")
+        if not is_client_id(client_id):
+            raise NotFound(f"there can be no client {client_id[:100]!r}: an id is 1 to 100 letters, digits and . _ ~ -")
+        return client_id
+
+    async def client_number(self, client_id: str, limited: int | None, pointer: str) -> int:
+        """Return the number of the client in a filter. Raises `Forbidden` if this administrator's key is for another client."""
+        client = await self.api.clients.find(client_id)
+        if limited is not None and (client is None or client.number != limited):
+            # The same response for an unknown client: client ids are secret and must not be guessable.
+            raise Forbidden("this key belongs to another client")
+        if client is None:
+            raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
+        return client.number
 
     def parameters(self) -> Parameters:
         """Return the query parameters that the route declares; the caller must call `done`."""
@@ -286,13 +316,17 @@ def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of a resource: its name in logs, the scope it needs, and its handler and query parameters."""
+    """One method of a resource: its handler, its name in logs, and what the route table says of it."""
 
-    name: str
-    needed: str
     handler: Handler
-    declared: tuple[Parameter[Any], ...]
-    large: bool
+    name: str = ""
+    needed: str = ""
+    """The scope that the key needs."""
+    declared: tuple[Parameter[Any], ...] = ()
+    """The query parameters."""
+    large: bool = False
+    with_key: Handler | None = None
+    """The handler of a request with an idempotency key."""
 
 
 class Resource:
@@ -305,44 +339,36 @@ class Resource:
         """Names of the parameters in the path."""
         self._operations: dict[str, Operation] = {}
         self._allowed: list[str] = []
+        self._refusal = Operation(self._method_not_allowed)
 
-    def add(self, method: str, handler: Handler | None, name: str, needed: str, declared: tuple[Parameter[Any], ...], large: bool) -> None:
-        """Add an operation; None as handler: the method is handled before routing."""
+    def add(self, method: str, operation: Operation | None) -> None:
+        """Add an operation; None: the method is handled before routing."""
         methods = [method, "HEAD"] if method == "GET" else [method]
         self._allowed = sorted([*self._allowed, *methods])
-        if handler is not None:
-            self._operations |= dict.fromkeys(methods, Operation(name, needed, handler, declared, large))
+        if operation is not None:
+            self._operations |= dict.fromkeys(methods, operation)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Handle one request; a plain function, as `Router` is."""
         operation = self._operations.get(scope["method"])
         scope["touchbase.template"] = self._template
         if operation is None:
-            return run_handler(self._api, scope, receive, send, self._method_not_allowed)
+            return run_handler(self._api, scope, receive, send, self._refusal)
         scope["touchbase.route"] = operation.name
-        return run_handler(self._api, scope, receive, send, operation.handler, operation.needed, operation.declared, large=operation.large)
+        return run_handler(self._api, scope, receive, send, operation)
 
     async def _method_not_allowed(self, call: Call) -> Response:
         raise MethodNotAllowed(call.scope["method"], self._allowed)
 
 
-async def run_handler(
-    api: Api,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
-    handler: Handler,
-    needed: str = "",
-    declared: tuple[Parameter[Any], ...] = (),
-    *,
-    large: bool = False,
-) -> None:
-    """Run a handler and send its response, or the problem that it raised."""
+async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, operation: Operation) -> None:
+    """Run an operation's handler and send its response, or the problem that it raised."""
     headers: Headers = dict(scope["headers"])
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
+    handler = operation.handler if operation.with_key is None or IDEMPOTENCY_KEY not in headers else operation.with_key
     try:
-        response = await handler(Call(api, scope, receive, headers, needed, declared, large))
+        response = await handler(Call(api, scope, receive, headers, operation.needed, operation.declared, operation.large))
     except ClientDisconnected:
         return
     except Exception as error:

@@ -1,42 +1,79 @@
-"""`Idempotency-Key`: a retried `POST` gets the stored response and is not executed again.
+"""Bodies that arrive before their handler runs, and `Idempotency-Key`: a retried `POST` gets the stored response.
 
-The router wraps every `POST` that needs a key (`http/routing.py`), so that retries get the first response. A handler
-that writes uses `call.settle`, which stores the response in the write's own transaction.
+A body may arrive slowly. A key, client or connection that was valid at the first byte may be revoked by the last one, so the handler
+checks it after the body.
+
+The router wraps every `POST` that needs a key (`http/routing.py`). A handler that writes uses `call.write_and_respond`, which stores the
+response in the write's own transaction.
 Source: the draft "The Idempotency-Key HTTP Header Field" (draft-ietf-httpapi-idempotency-key-header).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from hashlib import blake2b
 
+from touchbase.common.asgi import Message, Receive
 from touchbase.errors import Fault, Invalid
-from touchbase.http.buffer_body import Owner, of_administrator, read_whole_body
-from touchbase.http.endpoint import Call, Handler
-from touchbase.http.request_body import unpack
+from touchbase.http.endpoint import IDEMPOTENCY_KEY, Call, Handler
+from touchbase.http.request_body import read_body, unpack
 from touchbase.http.response_recorder import ResponseRecorder, replayed
 from touchbase.http.responses import Response
 from touchbase.idempotency.models import MAX_KEY_LENGTH, RequestKey
 from touchbase.idempotency.service import ReplayedResponse, find_response
 
 HEADER = "Idempotency-Key"
-IDEMPOTENCY_KEY = b"idempotency-key"
 # A bare token, or a quoted string of structured fields (RFC 8941): both of visible ASCII.
 _BARE = re.compile(rb"[!#-~][!-~]*")
 _QUOTED = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])+)"')
 _ESCAPED = re.compile(rb"\\(.)")
+Owner = Callable[[Call], Awaitable[int]]
+"""Authorizes a request; returns the number of its client."""
+
+
+async def of_administrator(call: Call) -> int:
+    """Authorize an administrator; return the number of the client that the key is limited to, or 0."""
+    return await call.administrator() or 0
+
+
+async def of_client(call: Call) -> int:
+    """Authorize a request for records; return the number of its client."""
+    return (await call.client()).number
+
+
+def buffer_body(handler: Handler, owner: Owner = of_administrator) -> Handler:
+    """Run the handler after the body has arrived; `owner` authorizes the request before its body is read, the handler again after."""
+
+    async def with_body(call: Call) -> Response:
+        await read_whole_body(call, owner)
+        return await handler(call)
+
+    return with_body
+
+
+async def read_whole_body(call: Call, owner: Owner) -> bytes:
+    """Authorize the request and read its body; later reads get the same body again."""
+    await owner(call)
+    limits = call.api.dependencies.limits
+    body = await read_body(call.receive, call.headers, call.body_bytes, limits)
+    call.receive = _receive_buffered(body)
+    return body
+
+
+def _receive_buffered(body: bytes) -> Receive:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
 
 
 def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
-    """Wrap the handler so that it runs once for each idempotency key; a request without the header is not changed.
+    """Wrap the handler of requests with an idempotency key so that it runs once for each key.
 
     `owner` authorizes the request and returns the number under which responses are stored, so that a stored
     response is only sent to its owner.
     """
-
-    def either(call: Call) -> Awaitable[Response]:
-        return with_key(call) if IDEMPOTENCY_KEY in call.headers else handler(call)
 
     async def with_key(call: Call) -> Response:
         request = await _request(call, owner)
@@ -53,7 +90,7 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
         except ReplayedResponse as repeated:
             return replayed(repeated.response, call.scope["touchbase.request_id"])
 
-    return either
+    return with_key
 
 
 async def _request(call: Call, owner: Owner) -> RequestKey:

@@ -3,47 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from touchbase.http.openapi_members import add_meanings
-from touchbase.http.openapi_operations import RATE_LIMIT_HEADERS, RATE_LIMITED, SCHEMAS, header_ref, path_items, problem_name
-from touchbase.http.openapi_problems import problem_example, problem_meaning
+from touchbase.http.openapi_operations import (
+    RATE_LIMIT_HEADERS,
+    RATE_LIMITED,
+    SCHEMAS,
+    header_ref,
+    path_items,
+    problem_example,
+    problem_meaning,
+    problem_name,
+)
 from touchbase.http.problems import Problem
-from touchbase.http.routes import ROUTES
-from touchbase.http.routing import Json
+from touchbase.http.routing import Json, Route
 from touchbase.http.schemas import ENUMS, EXAMPLES
 
-DESCRIBED = tuple(route for route in ROUTES if route.operation_id)
-"""The routes of the document."""
-TAGS = {route.tag.name: route.tag.description for route in DESCRIBED if route.tag is not None}
-_BODIES = [
-    body
-    for route in DESCRIBED
-    for body in (route.body, *(body for each in route.success for body in each.bodies))
-    if isinstance(body, type)
-]
-TYPES: tuple[type[msgspec.Struct], ...] = tuple(dict.fromkeys([*_BODIES, Problem]))
-"""The request and response bodies."""
-STATUSES = sorted({RATE_LIMITED, *(status for route in DESCRIBED for status in route.problem_statuses)})
-"""The statuses of problem responses."""
 METHODS = ("get", "put", "post", "patch", "delete")
 LICENSE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
 OPERATOR = {"name": "The operator of this server"}
-_ENUM_NAMES = {frozenset(values): name for name, (_, values) in ENUMS.items()}
 
 
-def description(version: str, *, keys_needed: bool, public_url: str = "") -> Json:
-    """Return the whole document; without a `public_url` its paths are relative to the server that responds."""
-    _, schemas = msgspec.json.schema_components(TYPES, ref_template=SCHEMAS + "{name}")
+def described(routes: Sequence[Route]) -> tuple[Route, ...]:
+    """Return the routes of the document."""
+    return tuple(route for route in routes if route.operation_id)
+
+
+def tags(routes: Sequence[Route]) -> dict[str, str]:
+    """Return the groups of operations with their descriptions."""
+    return {route.tag.name: route.tag.description for route in routes if route.tag is not None}
+
+
+def body_types(routes: Sequence[Route]) -> tuple[type[msgspec.Struct], ...]:
+    """Return the types of request and response bodies."""
+    bodies = [body for route in routes for body in (route.body, *(body for each in route.success for body in each.bodies))]
+    return tuple(dict.fromkeys([*(body for body in bodies if isinstance(body, type)), Problem]))
+
+
+def description(routes: Sequence[Route], version: str, *, keys_needed: bool, public_url: str = "") -> Json:
+    """Return the document of these routes; without a `public_url` its paths are relative to the server that responds."""
+    routes = described(routes)
+    statuses = sorted({RATE_LIMITED, *(status for route in routes for status in route.problem_statuses)})
+    _, schemas = msgspec.json.schema_components(body_types(routes), ref_template=SCHEMAS + "{name}")
     add_meanings(schemas)
     for name, example in EXAMPLES.items():
         schemas[name]["examples"] = [example]
     components: Json = {
         "schemas": schemas,
-        "responses": {problem_name(status): _problem(status) for status in STATUSES},
+        "responses": {problem_name(status): _problem(status) for status in statuses},
         "headers": {name: {"description": text, "schema": {"type": schema}} for name, text, schema in RATE_LIMIT_HEADERS},
     }
     document: Json = {
@@ -56,8 +67,8 @@ def description(version: str, *, keys_needed: bool, public_url: str = "") -> Jso
             "contact": OPERATOR,
         },
         "servers": [{"url": public_url or "/", "description": "This server."}],
-        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
-        "paths": path_items(DESCRIBED),
+        "tags": [{"name": name, "description": text} for name, text in tags(routes).items()],
+        "paths": path_items(routes),
         "components": components,
         "security": [],
     }
@@ -120,21 +131,21 @@ def _referenced(node: Any, schemas: Json) -> set[str]:
 
 def _with_named_enums(document: Json) -> Json:
     """Replace each named set of values by a reference to its component."""
-    made: Json = _named(document)
+    made: Json = _named(document, {frozenset(values): name for name, (_, values) in ENUMS.items()})
     made["components"]["schemas"] |= {
         name: {"title": name, "description": text, "type": "string", "enum": list(values)} for name, (text, values) in ENUMS.items()
     }
     return made
 
 
-def _named(node: Any) -> Any:
+def _named(node: Any, names: Mapping[frozenset[str], str]) -> Any:
     if isinstance(node, list):
-        return [_named(each) for each in node]
+        return [_named(item, names) for item in node]
     if not isinstance(node, dict):
         return node
     values = node.get("enum")
-    name = _ENUM_NAMES.get(frozenset(values)) if isinstance(values, list) else None
+    name = names.get(frozenset(values)) if isinstance(values, list) else None
     if name is None:
-        return {key: _named(each) for key, each in node.items()}
-    others = {key: each for key, each in node.items() if key not in ("enum", "type")}
+        return {key: _named(value, names) for key, value in node.items()}
+    others = {key: value for key, value in node.items() if key not in ("enum", "type")}
     return {**others, "$ref": f"{SCHEMAS}{name}"}

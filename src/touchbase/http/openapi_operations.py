@@ -1,14 +1,17 @@
-"""The operations of the OpenAPI document, made from the route table."""
+"""The operations of the OpenAPI document, made from the route table, and the problems that they respond with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
 from touchbase.auth.authentication import CLIENT_HEADER
 from touchbase.common import field_limits as limits
-from touchbase.connections.models import CHANNELS
+from touchbase.errors import meaning, response_errors
+from touchbase.history.events import CHANNELS
 from touchbase.http.idempotency import HEADER
+from touchbase.http.problems import STATUS, TITLES
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Json, Route, Success
 from touchbase.idempotency.models import LIFETIME_HOURS, MAX_KEY_LENGTH
@@ -107,22 +110,22 @@ def path_items(routes: Sequence[Route]) -> Json:
 
 def _path_parameters(path: str) -> list[Json]:
     segments = path.split("/")
-    found: list[Json] = []
+    parameters: list[Json] = []
     for place, segment in enumerate(segments):
         if segment.startswith("{"):
             name = segment[1:-1]
-            made = {"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]}
+            parameter = {"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]}
             if name == "id":
-                made["description"] = f"The id of the {NOUNS[segments[place - 1]]}."
-            found.append({**made, **(NAMES[segments[place - 2]] if name == "name" else {})})
-    return found
+                parameter["description"] = f"The id of the {NOUNS[segments[place - 1]]}."
+            parameters.append({**parameter, **(NAMES[segments[place - 2]] if name == "name" else {})})
+    return parameters
 
 
 def operation(route: Route) -> Json:
     """Return the operation of one route."""
     assert route.tag is not None
     scope = f" Needs the scope `{route.scope}`." if route.scope else ""
-    made: Json = {
+    described: Json = {
         "tags": [route.tag.name],
         "operationId": route.operation_id,
         "summary": route.summary,
@@ -132,14 +135,14 @@ def operation(route: Route) -> Json:
     }
     if isinstance(route.body, type):
         types = (MERGE_PATCH, "application/json") if route.method == "PATCH" else ("application/json",)
-        made["requestBody"] = {"required": True, "content": {kind: {"schema": _ref(route.body)} for kind in types}}
+        described["requestBody"] = {"required": True, "content": {kind: {"schema": _ref(route.body)} for kind in types}}
     elif route.body is not None:
-        made["requestBody"] = route.body
+        described["requestBody"] = route.body
     if not route.scope:
-        made["security"] = []
+        described["security"] = []
     if route.deprecated:
-        made["deprecated"] = True
-    return made
+        described["deprecated"] = True
+    return described
 
 
 def _parameters(route: Route) -> list[Json]:
@@ -147,19 +150,19 @@ def _parameters(route: Route) -> list[Json]:
     return [*map(_query_parameter, route.query), *route.headers, *client, *key]
 
 
-def _query_parameter(each: Parameter[Any]) -> Json:
+def _query_parameter(parameter: Parameter[Any]) -> Json:
     """Describe a parameter; its default in words, because generated clients and the page at `/docs` would always send it."""
-    schema = {name: value for name, value in each.schema.items() if name != "default"}
-    default = f"Default: `{each.schema['default']}`." if "default" in each.schema else ""
-    about = f"{each.description} {default}".strip()
-    made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": schema}
-    return {**made, "description": about, **each.more}
+    schema = {name: value for name, value in parameter.schema.items() if name != "default"}
+    default = f"Default: `{parameter.schema['default']}`." if "default" in parameter.schema else ""
+    about = f"{parameter.description} {default}".strip()
+    described: Json = {"name": parameter.name, "in": "query", "required": parameter.required, "schema": schema}
+    return {**described, "description": about, **parameter.more}
 
 
 def _responses(route: Route) -> Json:
-    found = {str(each.status): _success(route, each) for each in route.success}
+    responses = {str(each.status): _success(route, each) for each in route.success}
     statuses = [*route.problem_statuses, *([RATE_LIMITED] if route.scope else [])]
-    return {**found, **{str(status): {"$ref": f"#/components/responses/{problem_name(status)}"} for status in statuses}}
+    return {**responses, **{str(status): {"$ref": f"#/components/responses/{problem_name(status)}"} for status in statuses}}
 
 
 def _success(route: Route, success: Success) -> Json:
@@ -168,14 +171,14 @@ def _success(route: Route, success: Success) -> Json:
         headers["Idempotency-Replayed"] = REPLAYED
     if route.scope:
         headers |= {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS if name != "Retry-After"}
-    made: Json = {"description": success.description}
+    response: Json = {"description": success.description}
     if success.bodies:
         refs = [_ref(body) for body in success.bodies]
         schema: Json = refs[0] if len(refs) == 1 else {"anyOf": refs}
-        made["content"] = {"application/json": {"schema": {"type": "array", "items": schema} if success.is_list else schema}}
+        response["content"] = {"application/json": {"schema": {"type": "array", "items": schema} if success.is_list else schema}}
     if success.media:
-        made["content"] = made.get("content", {}) | {media: {"schema": {"type": "string"}} for media in success.media}
-    return {**made, "headers": headers} if headers else made
+        response["content"] = response.get("content", {}) | {media: {"schema": {"type": "string"}} for media in success.media}
+    return {**response, "headers": headers} if headers else response
 
 
 def header_ref(name: str) -> Json:
@@ -190,3 +193,50 @@ def problem_name(status: int) -> str:
 
 def _ref(of: type) -> Json:
     return {"$ref": f"{SCHEMAS}{of.__name__}"}
+
+
+_NO_EMAIL = "is not an e-mail address: An email address must have an @-sign."
+_INSTEAD = "send on_duplicate=return to get it or on_duplicate=update to merge into it"
+_RATE = "at most 50000 a second, or 500000 at once after a pause"
+_PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "400": ("malformed_body", "the body is not JSON: Expecting value: line 1 column 10 (char 9)", {}),
+    "401": ("unauthorized", "this request needs a key: send it as Authorization: Bearer tb_...", {}),
+    "403": ("insufficient_scope", "this key lacks the scope records:write; use one that has it", {}),
+    "404": ("not_found", "there is no contact with id 1042", {}),
+    "408": ("body_too_slow", "the body must arrive within 10 seconds, and no pause in it may last 5", {}),
+    "409": ("duplicate", f"this contact exists already, with id 1; {_INSTEAD}", {"existing_id": 1}),
+    "410": (
+        "cursor_expired",
+        "events before evt_4711 are not stored any more; list the records again, then read on from the oldest event, without `after`",
+        {"valid_cursor": "evt_4710"},
+    ),
+    "412": ("precondition_failed", "the record has changed since you read it; read it again and repeat the change", {}),
+    "413": ("too_large", "the body may have at most 1048576 bytes", {}),
+    "415": ("unsupported_media_type", "Content-Type 'text/plain' is not supported; send application/json", {}),
+    "422": ("invalid", f"/email {_NO_EMAIL}", {"errors": [{"pointer": "/email", "code": "email", "detail": _NO_EMAIL}]}),
+    "429": ("rate_limited", f"too many requests with this key: {_RATE}; try again in 1 s", {}),
+    "507": (
+        "storage_full",
+        "this client stores 1073750000 bytes and may store 1073741824; delete records, messages or imports, shorten `keep_bodies_days` in "
+        "the client's settings, or ask an administrator to raise `max_stored_bytes`; bytes are counted again within 5 minutes",
+        {},
+    ),
+    "503": ("overloaded", "too many writes are waiting; send this again in a moment", {}),
+}
+"""For each status an error code, its detail and its other members."""
+
+
+def problem_meaning(status: int) -> str:
+    """Return what problems with this status mean and what to do, with their codes if there are several."""
+    errors = [response_error for response_error in response_errors() if response_error.status == status]
+    texts = [f"{meaning(error)} {error.remedy}" for error in errors]
+    return texts[0] if len(errors) == 1 else " ".join(f"`{each.code}`: {text}" for each, text in zip(errors, texts, strict=True))
+
+
+def problem_example(status: int) -> dict[str, Any]:
+    """Return an example of a problem with this status."""
+    code, detail, more = _PROBLEMS[str(status)]
+    number = STATUS[code]
+    title = TITLES.get(number) or HTTPStatus(number).phrase
+    usual = {"type": "about:blank", "title": title, "status": number, "detail": detail, "code": code}
+    return {**usual, "request_id": "6f1c0b7a52d3e9840000002a", **more}

@@ -20,7 +20,7 @@ from touchbase.errors import (
     Unauthorized,
     response_errors,
 )
-from touchbase.http.rate_limit_headers import refusal_headers
+from touchbase.http.headers import refusal_headers
 
 # As RFC 9110 names them; Python's own names differ between its versions.
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -125,9 +125,9 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
 
 def with_request_id(body: bytes, request_id: str) -> bytes:
     """Return the problem body with another request id."""
-    found = _decode(body)
-    found.request_id = request_id
-    return _encode(found)
+    problem_body = _decode(body)
+    problem_body.request_id = request_id
+    return _encode(problem_body)
 
 
 def _summary(error: Invalid) -> str:

@@ -103,9 +103,9 @@ class Parameters:
         value = self.given_cursor()
         if value is None:
             return None
-        found = cursor_value(value, listing, kind)
-        if found is not None:
-            return found
+        position = cursor_value(value, listing, kind)
+        if position is not None:
+            return position
         self.fault("cursor", "cursor", "is not a cursor of this listing; begin again without it")
         return None
 
@@ -178,17 +178,21 @@ def time(name: str, description: str = "", *, member: str = "") -> Parameter[Mic
     return Parameter(name, Parameters.time, {"type": "string", "format": "date-time"}, description, member)
 
 
-LIMIT: Parameter[int] = Parameter(
-    "limit",
-    lambda given, name: given.integer(name, 1, LARGEST_PAGE) or DEFAULT_PAGE,
-    {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": DEFAULT_PAGE},
-    "Maximum number of items in a page.",
-)
+def integer_or(name: str, default: int, most: int, description: str, *, is_old: bool = False) -> Parameter[int]:
+    """Define a parameter that is an integer from 1, with a default."""
+    schema = {"type": "integer", "minimum": 1, "maximum": most, "default": default}
+    more: Json = {"deprecated": True} if is_old else {}
+    return Parameter(name, lambda given, name: given.integer(name, 1, most) or default, schema, description, more=more)
+
+
+LIMIT = integer_or("limit", DEFAULT_PAGE, LARGEST_PAGE, "Maximum number of items in a page.")
 CURSOR: Parameter[None] = Parameter(
     "cursor", lambda given, name: None, {"type": "string"}, "`next_cursor` of the previous page; blank or left out: the first page."
 )
 """`Parameters.cursor` reads its value, because it depends on the listing."""
 PAGE = (LIMIT, CURSOR)
+CLIENT = text("client", "Only of this client.")
+DRY_RUN = flag("dry_run", "Store nothing; respond what would change, field by field.")
 
 
 def parse_time(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None:
@@ -206,11 +210,11 @@ def cursor_value(text: str, listing: str, kind: type[Any]) -> Any:
     """Decode the position that `cursor_text` encoded for the same listing; None for any other text."""
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-        found = msgspec.json.decode(raw, type=tuple[str, kind])  # type: ignore[valid-type]
+        decoded = msgspec.json.decode(raw, type=tuple[str, kind])  # type: ignore[valid-type]
     except (ValueError, msgspec.DecodeError, RecursionError):
         return None
-    is_ours = found[0] == listing and _is_storable(found[1]) and cursor_text(listing, found[1]) == text
-    return found[1] if is_ours else None
+    is_ours = decoded[0] == listing and _is_storable(decoded[1]) and cursor_text(listing, decoded[1]) == text
+    return decoded[1] if is_ours else None
 
 
 def _is_storable(position: Any) -> bool:

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from touchbase.common.asgi import STREAMED
+from touchbase.common.asgi import STREAMED, Headers, Message, Receive, Scope
 from touchbase.errors import Fault, Invalid, MalformedBody
-from touchbase.http.asgi_types import Headers, Message, Receive, Scope
 from touchbase.http.body_errors import THOROUGH_BYTES, decode_leniently, first_fault, parse_json, with_rules
 from touchbase.http.dependencies import Limits
 from touchbase.http.problems import BodyTooSlow, TooLarge, UnsupportedMediaType

@@ -6,12 +6,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from touchbase.common.asgi import HEADER, is_valid_request_id
+from touchbase.common.asgi import HEADER, Headers, Scope, Send, is_valid_request_id
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import TouchbaseError
-from touchbase.http.asgi_types import Headers, Scope, Send
+from touchbase.http.headers import RATE_LIMIT_HEADERS
 from touchbase.http.problems import PROBLEM_JSON, problem
-from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS
 from touchbase.metrics import HTTP_PROBLEMS, Metrics
 
 JSON = b"application/json"
@@ -37,9 +36,9 @@ class Response:
 
 def request_id_of(headers: Headers) -> bytes:
     """Return the HTTP client's `X-Request-Id` if it is valid, else a new one."""
-    given = headers.get(HEADER)
-    if given is not None and is_valid_request_id(given):
-        return given
+    request_id = headers.get(HEADER)
+    if request_id is not None and is_valid_request_id(request_id):
+        return request_id
     process, number = _serials.next()
     return f"{process}{number:08x}".encode()
 

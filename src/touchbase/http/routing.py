@@ -1,6 +1,6 @@
 """The route table: the router, the OpenAPI document and the tables of routes in the documentation are made from it.
 
-A capability declares its routes in `ROUTES` of its `api` module, next to their handlers; `http/routes.py` lists these
+A capability declares its routes in `ROUTES` of its `api` module, next to their handlers; `routes.py` lists these
 modules. To add a route: a handler, and a `Route` next to it.
 """
 
@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
-from touchbase.http.asgi_types import App, Receive, Scope, Send
-from touchbase.http.buffer_body import buffer_body, of_administrator, of_client
-from touchbase.http.endpoint import Api, Handler, Resource, naming_unanswered, run_handler
-from touchbase.http.idempotency import idempotent
+from touchbase.common.asgi import App, Receive, Scope, Send
+from touchbase.http.endpoint import Api, Handler, Operation, Resource, naming_unanswered, run_handler
+from touchbase.http.idempotency import buffer_body, idempotent, of_administrator, of_client
 from touchbase.http.query_parameters import Parameter
 
 Json = dict[str, Any]
@@ -110,32 +109,34 @@ class Route:
     @property
     def problem_statuses(self) -> list[int]:
         """The statuses of all documented problems, except 429."""
-        found = {*self.problems}
+        statuses = {*self.problems}
         if self.scope:
-            found |= {401, 403, UNAVAILABLE}
+            statuses |= {401, 403, UNAVAILABLE}
         if self.scope and "{" in self.path:
-            found.add(404)
+            statuses.add(404)
         if self.of_client:
-            found |= {404, 422}
+            statuses |= {404, 422}
         if self.query:
-            found.add(422)
+            statuses.add(422)
         if isinstance(self.body, type) or self.takes_key:
-            found |= {400, 408, 413, 415, 422}
+            statuses |= {400, 408, 413, 415, 422}
         if self.takes_key:
-            found.add(409)
+            statuses.add(409)
         if self.is_file:
-            found |= {400, 408, 413, 415, 422}
-        return sorted(found)
+            statuses |= {400, 408, 413, 415, 422}
+        return sorted(statuses)
 
-    def wrapped(self) -> Handler:
-        """Return the handler with what the table says: a body arrives before it runs, and a `POST` honours idempotency keys."""
-        assert self.handler is not None
+    def operation(self) -> Operation | None:
+        """Return the operation with what the table says: its body arrives before it runs, and a `POST` honours idempotency keys."""
+        if self.handler is None:
+            return None
         handler, owner = self.handler, of_client if self.of_client else of_administrator
         if not self.of_client:
             handler = naming_unanswered(handler)
         if self.buffered and isinstance(self.body, type):
             handler = buffer_body(handler, owner)
-        return idempotent(handler, owner) if self.takes_key else handler
+        with_key = idempotent(handler, owner) if self.takes_key else None
+        return Operation(handler, self.operation_id, self.scope, self.query, self.large, with_key)
 
 
 class _Node:
@@ -160,12 +161,12 @@ class _Node:
         """Return the resource of a path, and its parameters; a literal segment comes before a parameter."""
         if not segments:
             return None if self.resource is None else (self.resource, values)
-        first, rest = segments[0], segments[1:]
+        first, others = segments[0], segments[1:]
         literal = self.literals.get(first)
-        found = None if literal is None else literal.find(rest, values)
-        if found is None and self.parameter is not None and first:
-            return self.parameter.find(rest, (*values, first))
-        return found
+        match = None if literal is None else literal.find(others, values)
+        if match is None and self.parameter is not None and first:
+            return self.parameter.find(others, (*values, first))
+        return match
 
 
 class Router:
@@ -173,14 +174,13 @@ class Router:
 
     def __init__(self, api: Api, routes: Sequence[Route], default: Handler) -> None:
         self._api = api
-        self._default = default
+        self._default = Operation(default)
         self._exact: dict[str, Resource] = {}
         self._root = _Node()
         resources: dict[str, Resource] = {}
         for route in routes:
             resource = resources.setdefault(route.path, Resource(api, route.path))
-            handler = None if route.handler is None else route.wrapped()
-            resource.add(route.method, handler, route.operation_id, route.scope, route.query, route.large)
+            resource.add(route.method, route.operation())
         for path, resource in resources.items():
             node = self._root
             for segment in path.split("/"):
@@ -196,10 +196,10 @@ class Router:
         path: str = scope["path"]
         resource = self._exact.get(path)
         if resource is None:
-            found = self._root.find(path.split("/"))
-            if found is None:
+            match = self._root.find(path.split("/"))
+            if match is None:
                 return run_handler(self._api, scope, receive, send, self._default)
-            resource, values = found
+            resource, values = match
             scope["path_params"] = dict(zip(resource.parameters, values, strict=True))
         return resource(scope, receive, send)
 

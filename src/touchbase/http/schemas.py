@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.connections.models import CHANNELS
-from touchbase.deliveries.delivery import STATES
+from touchbase.common import field_limits as limits
 from touchbase.history.problems import described
 
+T = TypeVar("T")
 ENUMS: dict[str, tuple[str, Sequence[str]]] = {}
 """Named sets of values: name -> meaning, values. Each is one component of the OpenAPI document, so that generated clients have one type
 for each. No two have the same values, because a schema is matched to its name by them."""
@@ -32,10 +32,16 @@ def example(of: type[Struct], value: dict[str, Any]) -> None:
     EXAMPLES[of.__name__] = value
 
 
+RecordId = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 Time = Annotated[str, Meta(description="RFC 3339, UTC.", examples=["2026-11-20T09:30:00Z"], extra_json_schema={"format": "date-time"})]
 MaybeTime = Time | None
-ChannelOut = Annotated[str, Meta(extra_json_schema=named_enum("Channel", "The kind of tool.", CHANNELS))]
-DeliveryStateOut = Annotated[str, Meta(extra_json_schema=named_enum("DeliveryState", "The state of a received webhook.", STATES))]
+
+
+class PageOf(Struct, Generic[T]):
+    """A page of a list."""
+
+    data: list[T]
+    next_cursor: str | None
 
 
 class ProblemOut(Struct):

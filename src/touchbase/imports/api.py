@@ -17,6 +17,7 @@ from touchbase.common.field_limits import NAME, why_not_storable
 from touchbase.common.timestamps import DAY
 from touchbase.errors import Fault, Invalid, NotFound, Overloaded, TouchbaseError, WrongState
 from touchbase.http import query_parameters as query
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
@@ -26,7 +27,7 @@ from touchbase.imports import sql as imports_sql
 from touchbase.imports.columns import MATCHES, Mapping, resolve
 from touchbase.imports.commands import MODES, Mode, StoredMapping
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.preview import Preview
+from touchbase.imports.preview import Preview, Previews
 from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
@@ -37,6 +38,8 @@ from touchbase.jobs.sql import append_to_file, change_job
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 
 LOG = logging.getLogger("touchbase.imports")
+PREVIEWS: AppKey[Previews] = AppKey()
+"""Reads uploaded files."""
 RecordName = Literal["contact", "company"]
 MEMORY = 4 * 1024 * 1024
 """Bytes of an upload that stay in memory while it arrives; a longer one is on disk until the response."""
@@ -141,7 +144,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
             given or Mapping(record), cast("Mode", asked[MODE] or "upsert"), match, asked[DRY_RUN],
             _delimiter(asked[DELIMITER] or ""), asked[ENCODING] or "", asked[SHEET] or "",
         )  # fmt: skip
-        with parts.previews.uploading(client.number):
+        with call.api[PREVIEWS].uploading(client.number):
             at = parts.clock()
             job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
             job.made_by = call.scope.get("touchbase.key_id")
@@ -167,7 +170,7 @@ async def _read_upload(call: Call, client: Client, job: Job, record: RecordName,
         with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
             await _receive(call, client, job, copied)
             client = await call.client()  # the key may have ended while the file arrived
-            return await call.api.dependencies.previews.read(
+            return await call.api[PREVIEWS].read(
                 client.number, copied, record, delimiter=settings.delimiter, encoding=settings.encoding, sheet=settings.sheet
             )
     except OSError as error:

@@ -10,14 +10,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from touchbase.clients.models import Client
 from touchbase.clients.sql.queries import find_client
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.models import Connection
+from touchbase.connections.models import Connection, UnverifiedReason
 from touchbase.errors import Overloaded
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused_bodies import (
@@ -112,7 +111,6 @@ _SHOWN_HEADERS = frozenset({"user-agent", "content-type", "content-encoding", "o
 LOOKBACK: Micros = 7 * 86_400 * SECOND
 LOOKBACK_DELIVERIES = 1_000
 """How far back, and in how many deliveries, to search for senders that a new secret would refuse."""
-Reason = Literal["must_prove", "not_recognised", "verification_required"]
 
 _Group = tuple[int, str, str, str | None, str]
 
@@ -280,7 +278,7 @@ class AffectedSender:
     tool: str | None
     calls: int
     last_us: Micros
-    reason: Reason
+    reason: UnverifiedReason
 
 
 async def find_affected_senders(store: Store, client: Client, connection: Connection, since_us: Micros) -> list[AffectedSender]:
@@ -294,6 +292,6 @@ async def find_affected_senders(store: Store, client: Client, connection: Connec
         tool = None if one.tool == "generic" and connection.tool != "generic" else one.tool
         if not one.verified and (required or tool in (None, connection.tool)):
             found.setdefault(tool, []).append(one.received_us)
-    reasons: dict[str | None, Reason] = {connection.tool: "must_prove", None: "not_recognised"}
+    reasons: dict[str | None, UnverifiedReason] = {connection.tool: "must_prove", None: "not_recognised"}
     made = [AffectedSender(tool, len(times), max(times), reasons.get(tool, "verification_required")) for tool, times in found.items()]
     return sorted(made, key=lambda one: (-one.calls, one.tool or ""))

@@ -20,7 +20,7 @@ from touchbase.inbox.queries import CountDeliveries
 from touchbase.inbox.service import DeliveryFilter, list_deliveries
 from touchbase.inbox.sql.commands import replay_deliveries, replay_many
 from touchbase.inbox.worker import Read, translator
-from touchbase.sql.store import Writes
+from touchbase.sql.store import Store, Writes
 
 PAGE = 500
 DRY_RUN_SIZE = 100
@@ -39,7 +39,7 @@ class Page:
     cursor: Cursor | None
 
 
-async def count(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None = None) -> int:
+async def count(store: Store, filters: DeliveryFilter, cursor: Cursor | None = None) -> int:
     """Count the matching deliveries from this cursor on."""
     total = 0
     for client, before in await _clients(store, filters, cursor):
@@ -48,7 +48,7 @@ async def count(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor 
     return total
 
 
-async def pages(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None = None, size: int = PAGE) -> AsyncIterator[Page]:
+async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = None, size: int = PAGE) -> AsyncIterator[Page]:
     """Yield the matching deliveries by client, each client's newest first.
 
     One client at a time keeps a page cheap in a store of any size. Empty pages are skipped.
@@ -65,7 +65,7 @@ async def pages(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor 
                 yield Page(client, found, (client.client_id, before) if more else following)
 
 
-async def replay_page(store: ProcessingStore, page: Page, now: Micros) -> int:
+async def replay_page(store: Store, page: Page, now: Micros) -> int:
     """Set a page's deliveries to be applied again; return how many could be."""
     return await store.write(replay_deliveries(page.client.number, [delivery.id for delivery in page.deliveries], now))
 
@@ -144,7 +144,7 @@ def add_result(total: DryRunResult, more: DryRunResult) -> None:
         total.fields[name] = total.fields.get(name, 0) + records
 
 
-async def _clients(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None) -> list[tuple[Client, int | None]]:
+async def _clients(store: Store, filters: DeliveryFilter, cursor: Cursor | None) -> list[tuple[Client, int | None]]:
     clients = [each for each in await store.read(list_clients()) if filters.client is None or each.number == filters.client]
     if cursor is None:
         return [(client, None) for client in clients]

@@ -9,14 +9,14 @@ from functools import cache
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.common.content_encoding import decoded
-from touchbase.connections.models import CRM, Connection
+from touchbase.connections.models import Connection
 from touchbase.connections.tools import ApiResponse, FetchFailed
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.limits import seconds_for
 from touchbase.deliveries.webhook_request import request_of_delivery
 from touchbase.deliveries.work import ReadResult
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import Translation
+from touchbase.history.events import CRM, Translation
 from touchbase.identity.scan import Identities, add_events, find_addresses
 from touchbase.projection.inbox_batch import pack_result, read_delivery
 from touchbase.sandbox.process import limit_seconds

@@ -15,7 +15,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting, named_enum
+from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, example, fitting, named_enum
 from touchbase.jobs import sql as jobs_sql
 from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
 from touchbase.jobs.runner import pieces_of
@@ -48,11 +48,8 @@ class JobOut(Struct):
     preview: Annotated[dict[str, Any], Meta(description="What an uploaded file looks like, until its import starts.")] | UnsetType = UNSET
 
 
-class JobPage(Struct):
+class JobPage(PageOf[JobOut]):
     """A page of jobs, newest first."""
-
-    data: list[JobOut]
-    next_cursor: str | None
 
 
 example(
@@ -73,14 +70,14 @@ STATE = query.choice("state", STATES, "Jobs in this state.", member="state")
 
 def job_response(call: Call, job: Job, sizes: Mapping[str, int], status: int = 200) -> Response:
     """Return the response that shows a job."""
-    headers = [(b"location", call.api.dependencies.reached_at(f"{PATH}/{job.id}"))] if status in (201, 202) else []
+    headers = [(b"location", call.reached_at(f"{PATH}/{job.id}"))] if status in (201, 202) else []
     return Response(status, encode(job_out(call, job, sizes)), headers=headers)
 
 
 def job_out(call: Call, job: Job, sizes: Mapping[str, int]) -> JobOut:
     """Return a job as responses show it."""
     progress = {name: value for name, value in job.progress.items() if name != "preview"}
-    files = {name: call.api.dependencies.reached_at(f"{PATH}/{job.id}/{end}").decode() for name, end in FILES.items() if name in sizes}
+    files = {name: call.reached_at(f"{PATH}/{job.id}/{end}").decode() for name, end in FILES.items() if name in sizes}
     return JobOut(
         job.id, job.kind, job.state, to_text(job.created_us), to_text(job.updated_us), _time(job.started_us), _time(job.finished_us),
         job.settings, progress, job.error, files, _time(job.files_until_us), job.progress.get("preview", UNSET),

@@ -8,10 +8,9 @@ from __future__ import annotations
 import msgspec
 
 from touchbase.auth.authentication import SCOPES, key_scopes
-from touchbase.common.asgi import peer_of
+from touchbase.common.asgi import peer_of, send_inner
 from touchbase.errors import Unauthorized
 from touchbase.http.endpoint import CLIENT_ID, Call, key_from_headers
-from touchbase.http.inner_request import send_inner
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 
-from touchbase.connections.models import CRM, Connection
+from touchbase.connections.models import Connection
 from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
+from touchbase.history.events import CRM
 from touchbase.outgoing import hubspot
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import RESPONSE_BYTES, SKIPPED, UNREACHABLE

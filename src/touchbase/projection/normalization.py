@@ -11,13 +11,13 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.html_text import text_of_html
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.connections.models import CRM
 from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
 from touchbase.history.dedupe_keys import event_key, event_time, key_of_person
 from touchbase.history.events import (
     COMPANY,
     CONTACT,
+    CRM,
     EXTERNAL,
     VIA_DOMAIN,
     VIA_EMAIL,

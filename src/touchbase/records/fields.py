@@ -16,10 +16,10 @@ from msgspec import Meta
 from touchbase.common import field_limits as limits
 from touchbase.common import normalize
 from touchbase.errors import Fault
+from touchbase.http.schemas import RecordId
 from touchbase.records import validation
 
 Name = Annotated[str, Meta(max_length=limits.NAME, description="White space around it is removed; blank means unset.")]
-RecordId = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 Email = Annotated[
     str, Meta(max_length=limits.EMAIL, description="Checked for its syntax only; blank means unset.", examples=["jane@example.com"])
 ]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from touchbase.errors import BatchFailed, Fault, Invalid, TouchbaseError
 from touchbase.records.commands import Created
 from touchbase.records.models import Company, Contact, Record
-from touchbase.sql.operation import Command
 
 MAX_COMMANDS = 1_000
 """Commands in one batch: one transaction, for which all other writes wait on SQLite."""
@@ -20,30 +17,6 @@ MOST_READ_FIELDS = 100_000
 """Custom fields of all existing records that one batch changes or returns: each is read in that transaction."""
 MOST_READ_CHARACTERS = 16_777_216
 """Characters of their names and values."""
-
-
-@dataclass(slots=True)
-class Preview:
-    """What a command of a dry run would do: the record before it, None for a new one, and its result or error."""
-
-    before: Record | None
-    outcome: object
-    deletes: bool = False
-    """Whether the record would be gone; `outcome` has it as it was."""
-
-
-@dataclass(slots=True)
-class WriteBatch(Command[list[object]]):
-    """Execute creates, upserts, updates and deletions of one client in their order; the result has a result or an error for each.
-
-    One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
-    In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
-    """
-
-    client: int
-    commands: list[Command[Any]] = field(default_factory=list)
-    atomic: bool = False
-    dry_run: bool = False
 
 
 def record_of(outcome: object) -> Record | None:

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, Cell
 from touchbase.clients.sql.queries import list_clients
-from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Overloaded
 from touchbase.routing.router import CellRouter
-from touchbase.sql.store import check_in_time
+from touchbase.sql.store import Store, check_in_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class ListedCell:
     """Why it does not answer; None: it does."""
 
 
-async def list_cells(store: ProcessingStore, address: str = "") -> list[ListedCell]:
+async def list_cells(store: Store, address: str = "") -> list[ListedCell]:
     """Return the home store, whose address is not in the directory, and the cells by their numbers.
 
     The cells answer as of the last check, a few seconds ago, so that one that is down delays no request.

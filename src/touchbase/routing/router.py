@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, REMOVED
 from touchbase.cells.sql import read_directory
-from touchbase.cells.unanswered import is_missing
 from touchbase.deliveries.work import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import INSTALLATION
@@ -24,6 +23,7 @@ from touchbase.sql.cell_answers import Division, Merge
 from touchbase.sql.operation import Command, Query, is_of_all_clients
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Vacuumed
+from touchbase.sql.unanswered import is_missing
 
 LOG = logging.getLogger("touchbase.cells")
 T = TypeVar("T")

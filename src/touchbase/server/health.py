@@ -20,9 +20,8 @@ from touchbase.inbox.sql.queries import count_inbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
-from touchbase.server.exposition import Exposition, SharedMetrics, spool_metrics, storage_metrics, store_metrics
 from touchbase.server.logs import LineWriter
-from touchbase.server.metrics import ProcessMetrics
+from touchbase.server.metrics import Exposition, ProcessMetrics, SharedMetrics, spool_metrics, storage_metrics, store_metrics
 from touchbase.spool.spool import Spool
 from touchbase.sql.store import Store, check_in_time
 

@@ -18,8 +18,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from touchbase.common.asgi import LOCAL_PEER, peer_at
 from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse, Refused, error_app, request_id_for, request_id_in
-from touchbase.server.flow_control import Flow
-from touchbase.server.limits import CHUNK_BYTES, CHUNK_OVERHEAD, LINGER, NEVER, PART_COST, ServerLimits
+from touchbase.server.limits import CHUNK_BYTES, CHUNK_OVERHEAD, LINGER, NEVER, PART_COST, Flow, ServerLimits
 from touchbase.server.request_cycle import Cycle
 from touchbase.server.request_head import HeadReader, check_version, head_without_upgrade
 

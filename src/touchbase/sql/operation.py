@@ -279,3 +279,27 @@ def plan_of_query(query: Query[T], cipher: Cipher) -> Plan[T]:
     """Return the plan that reads what a query asks for."""
     plan: Plan[T] = query.operation.one(query, NO_IDS, cipher)
     return plan
+
+
+@dataclass(slots=True)
+class Preview:
+    """What a command of a dry run would do: the record before it, None for a new one, and its result or error."""
+
+    before: Any
+    outcome: object
+    deletes: bool = False
+    """Whether the record would be gone; `outcome` has it as it was."""
+
+
+@dataclass(slots=True)
+class WriteBatch(Command[list[object]]):
+    """Execute commands of one client in their order; the result has a result or an error for each.
+
+    One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
+    In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
+    """
+
+    client: int
+    commands: list[Command[Any]] = field(default_factory=list)
+    atomic: bool = False
+    dry_run: bool = False

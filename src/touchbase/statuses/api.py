@@ -18,7 +18,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.sql.operation import Command
 from touchbase.statuses.commands import Changed, PreviewRename, RenameStatus
@@ -84,11 +84,8 @@ class RecordStatus(Struct):
     former_names: list[FormerName]
 
 
-class StatusPage(Struct):
+class StatusPage(PageOf[RecordStatus]):
     """A page of statuses: the declared ones in their order, then the others by name."""
-
-    data: list[RecordStatus]
-    next_cursor: str | None
 
 
 class RenamePreviewOut(Struct):
@@ -158,7 +155,7 @@ class StatusResource:
         name = _name(asked.name, "/name")
         command = define_status(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call))
         made = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
-        made.headers.append((b"location", call.api.dependencies.reached_at(self.path)))
+        made.headers.append((b"location", call.reached_at(self.path)))
         call.api.dependencies.on_job()
         return made
 

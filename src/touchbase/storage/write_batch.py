@@ -23,9 +23,9 @@ from touchbase.merging.commands import DeleteRecord
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql.reads import companies, contacts
-from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, Preview, WriteBatch, batch_failed, record_of
+from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed, record_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, executes
+from touchbase.sql.operation import Command, Preview, WriteBatch, executes
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
 from touchbase.storage.batch import needs_of, plan_of
 

@@ -11,7 +11,7 @@ from touchbase.adapters.email_campaign.generic import spelling
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import from_text
-from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.events import EMAIL_CAMPAIGN
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

@@ -11,7 +11,7 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.fetch_state import FETCHED
-from touchbase.connections.models import CRM, EMAIL_CAMPAIGN
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN
 
 ADAPTERS = load_adapters()
 AT = "2026-11-22T10:00:00Z"

@@ -11,8 +11,7 @@ from touchbase.adapters.kit.declarative import TableAdapter
 from touchbase.adapters.kit.event_types import meaning_of
 from touchbase.adapters.kit.ignored_names import _RULES, reason_to_ignore
 from touchbase.adapters.registry import Adapters
-from touchbase.connections.models import EMAIL_CAMPAIGN
-from touchbase.history.events import NOT_ABOUT_A_RECORD
+from touchbase.history.events import EMAIL_CAMPAIGN, NOT_ABOUT_A_RECORD
 
 CARRYING = frozenset(
     {

@@ -12,7 +12,7 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import from_text
-from touchbase.connections.models import CRM, EMAIL_CAMPAIGN
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

@@ -9,8 +9,8 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import Adapters
-from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import EMAIL_CAMPAIGN
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:mail"
 URL = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=arn:aws:sns:eu-west-1:123456789012:mail&Token=2336412f37"

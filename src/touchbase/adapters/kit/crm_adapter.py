@@ -12,9 +12,9 @@ from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.connections.fetch_state import FETCHED, kind_and_type
-from touchbase.connections.models import CRM, ConnectionSettings
+from touchbase.connections.models import ConnectionSettings
 from touchbase.connections.tools import Fetcher
-from touchbase.history.events import Event
+from touchbase.history.events import CRM, Event
 
 Body = dict[str, object]
 StatusNames = Callable[[str, str | None], tuple[str, ...]]

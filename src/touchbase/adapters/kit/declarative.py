@@ -19,8 +19,7 @@ from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessageP
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections.models import EMAIL_CAMPAIGN
-from touchbase.history.events import Event
+from touchbase.history.events import EMAIL_CAMPAIGN, Event
 
 STEPS = (
     "step step_number stepNumber step_id sequence_number current_sequence_number sequenceStep sequence_step sequence_step_order "

@@ -78,7 +78,7 @@ class FieldResource:
 
         def response(_: None) -> Response:
             made = detail_of(CustomField(name, declared, is_declared=True))
-            place = call.api.dependencies.reached_at(f"{self.path}/{id_of(name)}")
+            place = call.reached_at(f"{self.path}/{id_of(name)}")
             return Response(201, encode(made), headers=[(b"location", place)])
 
         command = define_field(client.number, self._kind, name, declared, is_new=True)

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.clients.api.settings_body import MOST_OPTIONS, FieldTypeBody, FieldTypeName, checked_field
-from touchbase.clients.models import FieldType
+from touchbase.clients.models import FIELD_TYPES, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.custom_fields.service import CustomField, Preview, TypeCheck
 from touchbase.errors import Fault, Invalid
-from touchbase.http.schemas import MaybeTime, example
+from touchbase.http.schemas import MaybeTime, PageOf, example, named_enum
 from touchbase.records.api.schemas import FieldName
 
 MOST_VALUES = 100
 """Values that are replaced at once."""
+MOST_OPTIONS = 500
 Option = Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]
 Options = Annotated[list[Option], Meta(max_length=MOST_OPTIONS, description="The values of a `select`.")]
+
+
+named_enum("CustomFieldType", "The type of a declared custom field.", FIELD_TYPES)
+FieldTypeName = Literal["text", "number", "boolean", "date", "datetime", "email", "url", "select"]
+
+
+class FieldTypeBody(Struct, forbid_unknown_fields=True):
+    """A declared custom field: its type, and the choices of a select."""
+
+    type: FieldTypeName
+    options: Annotated[list[Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]], Meta(max_length=MOST_OPTIONS)] = []
+
+
+def checked_field(field: FieldTypeBody, pointer: str, faults: list[Fault]) -> FieldType:
+    """Return the type of a custom field; `pointer` is that of its options."""
+    if (field.type == "select") != bool(field.options):
+        detail = "a select needs its options" if field.type == "select" else "only a select has options"
+        faults.append(Fault(pointer, "options", detail))
+    check_words(field.options, pointer, faults)
+    return FieldType(field.type, field.options)
+
+
+def check_words(words: Sequence[str], pointer: str, faults: list[Fault]) -> None:
+    """Check words: values are stored without white space around them, so a word with some would never match."""
+    seen: set[str] = set()
+    for index, word in enumerate(words):
+        if word != word.strip() or not word:
+            faults.append(Fault(f"{pointer}/{index}", "blank", "must not be blank or have white space around it"))
+        elif word in seen:
+            faults.append(Fault(f"{pointer}/{index}", "repeated", f"{word!r} is given twice"))
+        seen.add(word)
 
 
 class CustomFieldDefinition(Struct, forbid_unknown_fields=True):
@@ -64,11 +96,8 @@ class CustomFieldDetail(Struct):
     former_names: Annotated[list[str], Meta(description="Names that lead to it, in requests, imports, filters and webhooks.")]
 
 
-class CustomFieldPage(Struct):
+class CustomFieldPage(PageOf[CustomFieldDetail]):
     """A page of custom fields by name; `next_cursor` is null on the last one."""
-
-    data: list[CustomFieldDetail]
-    next_cursor: str | None
 
 
 class FieldChangeSample(Struct):

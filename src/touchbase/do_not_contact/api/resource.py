@@ -35,12 +35,11 @@ from touchbase.do_not_contact.sql.lookup import get_entry
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, Parameters, cursor_text
+from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, YES_OR_NO, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
-from touchbase.records.api.parameters import DRY_RUN
-from touchbase.records.write_batch import Preview, WriteBatch
+from touchbase.sql.operation import Preview, WriteBatch
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"
@@ -124,7 +123,7 @@ class SuppressionResource:
             made = Response(201 if any(each.outcome == CREATED for each in saved) else 200, encode(saved_out(results, now)))
             made.stored_body = encode(saved_out(results, now, stored=True))
             if asked.entries is None:
-                made.headers.append((b"location", call.api.dependencies.reached_at(f"{self.path}/{saved[0].entry.id}")))
+                made.headers.append((b"location", call.reached_at(f"{self.path}/{saved[0].entry.id}")))
             return made
 
         return await call.write_and_respond(lambda writes: writes.write(command), respond)

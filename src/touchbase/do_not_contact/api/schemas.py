@@ -29,8 +29,7 @@ from touchbase.do_not_contact.models import (
 )
 from touchbase.errors import Fault
 from touchbase.http.query_parameters import parse_time
-from touchbase.http.schemas import MaybeTime, Time, example, named_enum
-from touchbase.records.fields import RecordId
+from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, example, named_enum
 
 MAX_LENGTH = 2_000
 """Characters of an address as it is sent."""
@@ -129,11 +128,8 @@ example(
 )
 
 
-class SuppressionPage(Struct):
+class SuppressionPage(PageOf[SuppressionOut]):
     """A page of entries, newest last; `next_cursor` is null on the last one."""
-
-    data: list[SuppressionOut]
-    next_cursor: str | None
 
 
 class SuppressionFault(Struct):

@@ -11,19 +11,26 @@ from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
 from touchbase.common.timestamps import to_text
-from touchbase.connections.models import CHANNELS
+from touchbase.connections.api import TOOLS, ChannelOut
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, STATES, Delivery
-from touchbase.errors import Fault, Forbidden, Invalid
-from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.deliveries.work import ProcessingStore
+from touchbase.errors import Fault, Invalid
+from touchbase.history.events import CHANNELS, COMPANY, CONTACT, StoredEvent
 from touchbase.http import query_parameters as query
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import Parameters
+from touchbase.http.query_parameters import CLIENT, Parameters
 from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, named_enum, problems_out
+from touchbase.http.schemas import ProblemOut, Time, encode, named_enum, problems_out
 from touchbase.inbox.service import MOST_EVENTS, as_replayed, find_delivery, get_delivery, replay_delivery
+from touchbase.inbox.worker import Read
 
+READ: AppKey[Read] = AppKey()
+"""Translates a webhook with the adapters, for dry runs and erasure."""
+PROCESSING: AppKey[ProcessingStore] = AppKey()
+"""The store, which also applies deliveries."""
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 _RECORD_KIND = named_enum("RecordKind", "The kind of record.", tuple(RECORD_KINDS.values()))
 _WHY = named_enum(
@@ -32,6 +39,8 @@ _WHY = named_enum(
     (REMOVED_BY_RETENTION, REMOVED_BY_ERASURE, REMOVED_UNSEARCHABLE),
 )
 named_enum("BodyEncoding", "The encoding of a body: text, or base64 if it is not UTF-8.", ("utf-8", "base64"))
+
+DeliveryStateOut = Annotated[str, Meta(extra_json_schema=named_enum("DeliveryState", "The state of a received webhook.", STATES))]
 
 
 class DeliveryOut(Struct):
@@ -135,7 +144,6 @@ def _removed(delivery: Delivery) -> BodyRemoved | None:
 REPLAYS_ONE = "must be empty: this request takes no options; POST /admin/v1/deliveries/replay has dry_run and filters"
 
 
-CLIENT = query.text("client", "Only of this client.")
 TOOL = query.text("tool", "Only of this tool.", member="tool")
 CHANNEL = query.choice("channel", CHANNELS, "Only on this channel.", member="channel")
 STATE = query.choice("state", STATES, "Deliveries in this state.", member="state")
@@ -146,28 +154,17 @@ async def checked_client(call: Call, asked: Parameters, limited: int | None) -> 
     asked.faults += no_such_tool(call, asked[TOOL], "?tool")
     asked.done()
     client_id = asked[CLIENT]
-    return limited if client_id is None else await client_number(call, client_id, limited, "?client")
+    return limited if client_id is None else await call.client_number(client_id, limited, "?client")
 
 
 def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
     """Return a fault for a filter by an unknown tool: an empty page would suggest that no webhook had been received."""
-    tools = {tool for channel in CHANNELS for tool in call.api.dependencies.senders.tools(channel)}
+    tools = {tool for channel in CHANNELS for tool in call.api[TOOLS].tools(channel)}
     if name is None or not tools or name in tools:
         return []
     return [
         Fault(pointer, "tool_not_found", f"no tool is called {name[:100]!r}; docs/reference/tools.md, or `touchbase tools`, lists them")
     ]
-
-
-async def client_number(call: Call, client_id: str, limited: int | None, pointer: str) -> int:
-    """Return the number of the client in a filter. Raises `Forbidden` if this administrator's key is for another client."""
-    found = await call.api.clients.find(client_id)
-    if limited is not None and (found is None or found.number != limited):
-        # The same response for an unknown client: client ids are secret and must not be guessable.
-        raise Forbidden("this key belongs to another client")
-    if found is None:
-        raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
-    return found.number
 
 
 async def delivery(call: Call) -> Response:

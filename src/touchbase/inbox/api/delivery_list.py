@@ -1,4 +1,4 @@
-"""HTTP resource of the list of deliveries, for administrators: with filters, or searched by person, text and event."""
+"""HTTP resources of lists of deliveries, for administrators: with filters, searched by person, text and event, counted by state."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from touchbase.auth.authentication import ADMIN
 from touchbase.clients.sql.queries import list_client_page
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text
+from touchbase.connections.api import ChannelOut
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import RECORD_EVENTS
 from touchbase.history.identity_links import Ref
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
+from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import Time, encode, example, fitting, named_enum
-from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
+from touchbase.inbox.api.deliveries import CHANNEL, INBOX, STATE, TOOL, DeliveryOut, DeliveryStateOut, checked_client, delivery_out
+from touchbase.inbox.queries import MOST_COUNTED
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
 from touchbase.inbox.search_queries import DeliveryEffects
 from touchbase.inbox.service import DeliveryFilter, read_deliveries
+from touchbase.inbox.sql.queries import count_states
 from touchbase.inbox.sql.search import get_effects
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.cell_answers import end_of
@@ -209,6 +212,50 @@ async def _searched(store: Store, sandbox: Sandbox, filters: DeliveryFilter, ask
     return await search_deliveries(store, sandbox, search, asked[LIMIT], place)
 
 
+SINCE = query.time("received_since", "Only deliveries received at this time or later.", member="received_since_us")
+
+
+class DeliveryCountOut(Struct):
+    """Deliveries of one tool in one state."""
+
+    channel: ChannelOut
+    tool: str | None
+    state: DeliveryStateOut
+    count: int
+
+
+class DeliveryCounts(Struct):
+    """Deliveries by channel, tool and state, the most first."""
+
+    data: list[DeliveryCountOut]
+    complete: Annotated[bool, Meta(description=f"Whether all were counted; false: only the newest {MOST_COUNTED:,} were.")]
+
+
+example(
+    DeliveryCounts,
+    {
+        "data": [
+            {"channel": "email_campaign", "tool": "smartlead", "state": "applied", "count": 4120},
+            {"channel": "crm", "tool": "hubspot", "state": "parked", "count": 3},
+        ],
+        "complete": True,
+    },
+)
+
+
+async def counts(call: Call) -> Response:
+    """Handle `GET` of the counts."""
+    limited = await call.administrator()
+    asked = call.parameters()
+    client = await checked_client(call, asked, limited)
+    store = call.api.dependencies.store
+    if client is None:
+        client = await only_client(store)
+    found = await store.read(count_states(client, asked[CHANNEL], asked[TOOL], asked[SINCE]))
+    rows = [DeliveryCountOut(count.channel, count.tool, count.state, count.count) for count in found.counts]
+    return Response(body=encode(DeliveryCounts(rows, found.is_complete)))
+
+
 ROUTES = [
     Route(
         "GET", "/admin/v1/deliveries", deliveries, scope=ADMIN, operation_id="list_deliveries", tag=INBOX,
@@ -219,5 +266,12 @@ ROUTES = [
         "of a search ends after about a second or 20,000 examined deliveries, and may have fewer; `search` says how far it came and "
         "which bodies could not be searched, and `next_cursor` goes on.",
         query=(*PAGE, *FILTERS), success=(Success(200, "A page.", DeliveryPage),),
+    ),
+    Route(
+        "GET", "/admin/v1/deliveries/counts", counts, scope=ADMIN, operation_id="count_deliveries", tag=INBOX,
+        summary="Count deliveries by tool and state",
+        description="Counts the deliveries of one client (`client`, unless there is only one) by channel, tool and state. At most the "
+        f"newest {MOST_COUNTED:,} are counted; `complete` says whether these are all.",
+        query=(CLIENT, TOOL, CHANNEL, SINCE), success=(Success(200, "The counts.", DeliveryCounts),),
     ),
 ]  # fmt: skip

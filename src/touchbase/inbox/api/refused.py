@@ -7,15 +7,15 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.clients.api.settings import one_client
 from touchbase.common.timestamps import to_text
+from touchbase.connections.api import CONNECTIONS, ChannelOut
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, MaybeTime, Time, encode, fitting, named_enum
-from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, RawBody, checked_client, no_such_tool, raw_body
+from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, fitting, named_enum
+from touchbase.inbox.api.deliveries import CHANNEL, INBOX, TOOL, RawBody, checked_client, no_such_tool, raw_body
 from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals, place_of
 from touchbase.inbox.refused_bodies import RefusedBody
 from touchbase.inbox.refused_replays import get_refused_body, replay_refused
@@ -70,11 +70,8 @@ class RefusedReplay(Struct):
     is_repeat: Annotated[bool, Meta(description="Whether the same webhook had been received already.")]
 
 
-class RefusalPage(Struct):
+class RefusalPage(PageOf[RefusalOut]):
     """A page of refused webhooks, newest first; `next_cursor` is null on the last one. The last 1,000 of each client are stored."""
-
-    data: list[RefusalOut]
-    next_cursor: str | None
 
 
 async def refusals(call: Call) -> Response:
@@ -109,7 +106,7 @@ def refused_out(found: RefusedBody, client_id: str) -> RefusedWebhookOut:
 
 async def refused_webhook(call: Call) -> Response:
     """Handle `GET` of one refused webhook with its body."""
-    client = await one_client(call)
+    client = await call.client_in_path()
     call.parameters().done()
     found = await get_refused_body(call.api.dependencies.store, client.number, call.path("refused_id"))
     return Response(body=encode(refused_out(found, client.client_id)))
@@ -117,11 +114,11 @@ async def refused_webhook(call: Call) -> Response:
 
 async def replay_refused_webhook(call: Call) -> Response:
     """Handle `POST` that replays a refused webhook."""
-    client, parts = await one_client(call), call.api.dependencies
+    client, parts = await call.client_in_path(), call.api.dependencies
     asked = call.parameters()
     asked.faults += no_such_tool(call, asked[TOOL], "?tool")
     asked.done()
-    connections, now = await call.api.connections.of(client.number), parts.clock()
+    connections, now = await call.api[CONNECTIONS].of(client.number), parts.clock()
     author = author_of(call.scope).key_id
     by = "an administrator without a key" if author is None else f"API key {author}"
     stored = await replay_refused(parts.store, client, call.path("refused_id"), connections, by, now, parts.sandbox, asked[TOOL])

@@ -10,22 +10,21 @@ from msgspec import Meta, Struct
 from touchbase.auth.authentication import ADMIN
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.connections.api.schemas import ConnectionSettingsBody, settings_of
+from touchbase.connections.api import TOOLS, ChannelOut, ConnectionSettingsBody, settings_of
 from touchbase.connections.validation import connection_faults
 from touchbase.deliveries.payload_fingerprint import fingerprint_parts
 from touchbase.deliveries.work import DryRunResult
 from touchbase.errors import Fault
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, cursor_text, cursor_value, parse_time
+from touchbase.http.query_parameters import CLIENT, LIMIT, cursor_text, cursor_value, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode, example, named_enum
+from touchbase.http.schemas import RecordId, Time, encode, example, named_enum
 from touchbase.inbox import replay as service
-from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client, client_number, no_such_tool
+from touchbase.inbox.api.deliveries import CHANNEL, INBOX, PROCESSING, READ, TOOL, DeliveryStateOut, checked_client, no_such_tool
 from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.service import GROUPED, DeliveryFilter, get_delivery, group_deliveries
-from touchbase.records.fields import RecordId
 from touchbase.records.validation import raise_if_any
 
 MAX_AT_ONCE = 1_000
@@ -136,7 +135,7 @@ async def replay_many(call: Call) -> Response:
     request = await call.body(ReplayRequest, _check)
     since, position = _check(request)
     raise_if_any([*no_such_tool(call, request.tool, "/tool"), *_proposal_faults(call, request)])
-    client = limited if request.client is None else await client_number(call, request.client, limited, "/client")
+    client = limited if request.client is None else await call.client_number(request.client, limited, "/client")
     if request.like is not None and client is not None:
         await get_delivery(parts.store, request.like, client)  # raises `NotFound`
     filters = DeliveryFilter(client, request.channel, request.tool, request.state, since, like=request.like)
@@ -168,7 +167,7 @@ async def _chosen(call: Call, filters: DeliveryFilter, position: service.Cursor 
 
 
 async def _dry_run(call: Call, chosen: Sequence[service.Page], proposed: ProposedConnection | None) -> DryRunResult:
-    runner = service.DryRunner(call.api.dependencies.store, call.api.dependencies.read, call.api.dependencies.clock)
+    runner = service.DryRunner(call.api[PROCESSING], call.api[READ], call.api.dependencies.clock)
     settings = None if proposed is None else service.Proposed(proposed.channel, proposed.tool, settings_of(proposed.settings))
     result = DryRunResult()
     for page in chosen:
@@ -178,7 +177,7 @@ async def _dry_run(call: Call, chosen: Sequence[service.Page], proposed: Propose
 
 def _proposal_faults(call: Call, request: ReplayRequest) -> list[Fault]:
     """Return the faults of a proposed connection, as its own requests would say them."""
-    proposed, senders = request.connection, call.api.dependencies.senders
+    proposed, senders = request.connection, call.api[TOOLS]
     if proposed is None:
         return []
     faults = [] if request.dry_run else [Fault("/connection", "dry_run", "is only tried: send dry_run true, or store it at the connection")]

@@ -6,7 +6,7 @@ can be replayed. A webhook that fails the signature check gets a 401, and is lis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from touchbase.adapters.interface import ProtocolResponse
@@ -15,24 +15,34 @@ from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
 from touchbase.clients.models import Client
 from touchbase.clients.service import is_client_id
 from touchbase.clients.stored_bytes import check_webhook_space
-from touchbase.common.asgi import peer_of
+from touchbase.common.asgi import Headers, Message, Receive, Scope, Send, peer_of
 from touchbase.common.content_encoding import decoded_size
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
-from touchbase.connections.models import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
+from touchbase.connections.api import CONNECTIONS
+from touchbase.connections.models import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.errors import NotFound, OutcomeUnknown, Overloaded, StoreUnavailable, TouchbaseError, Unauthorized
-from touchbase.http.asgi_types import Headers, Message, Receive, Scope, Send
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Api, log
 from touchbase.http.problems import MethodNotAllowed, TooLarge
 from touchbase.http.request_body import ClientDisconnected, read_body
 from touchbase.http.responses import Response, request_id_of, send_empty, send_problem, send_response
 from touchbase.http.routing import Json, Route, Success, Tag
 from touchbase.inbox.receive import receive_webhook
-from touchbase.inbox.refused import NOT_VERIFIED, RATE, STORAGE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
+from touchbase.inbox.refused import NOT_VERIFIED, RATE, STORAGE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT, RefusedWebhooks
+from touchbase.inbox.signature_check import SenderChecks
 from touchbase.metrics import DELIVERIES_RECEIVED
 from touchbase.sandbox.task import TaskStopped
 from touchbase.spool.models import SpooledWebhook
 
+PROTOCOL_ANSWER: AppKey[Callable[[bytes], ProtocolResponse | None]] = AppKey()
+"""Returns the response body that a CRM's protocol requires, or None. Must be quick, and must not raise."""
+REFUSED_WEBHOOKS: AppKey[RefusedWebhooks] = AppKey()
+FAILED_CALLS: AppKey[WebhookThrottle] = AppKey()
+SENDER_CHECKS: AppKey[SenderChecks] = AppKey()
+CELL_OF_NAME: AppKey[Callable[[str], int]] = AppKey()
+"""Returns the cell of a client by its id, as far as this process knows."""
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """Second segment of a receiver's path -> its channel; the third segment is the client_id."""
 
@@ -63,6 +73,12 @@ class Receiver:
         self._channel = RECEIVERS[name]
         self._route = name.replace("-", "_")
         self._template = f"/public/{name}/{{client_id}}"
+        self._connections = api[CONNECTIONS]
+        self._protocol_answer = api[PROTOCOL_ANSWER]
+        self._refused = api[REFUSED_WEBHOOKS]
+        self._failed_webhooks = api[FAILED_CALLS]
+        self._checks = api[SENDER_CHECKS]
+        self._cell_of_name = api[CELL_OF_NAME]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Receive one webhook and respond."""
@@ -115,9 +131,9 @@ class Receiver:
         body = await self._body(client, scope, receive, headers, at)
         if (now := parts.clock()) - at > FRESH:  # the client may have been deleted while a slow body arrived
             client = api.clients.cached(client_id, now) or await api.authenticator.receiver(client_id)
-        connections = api.connections.cached(client.number, now)
+        connections = self._connections.cached(client.number, now)
         if connections is None:
-            connections = await api.connections.of(client.number)
+            connections = await self._connections.of(client.number)
         query = scope["query_string"].decode("latin-1")
         sender = await self._sender(client, connections, scope, body, at)
         if sender.outcome == DROPPED:
@@ -150,7 +166,7 @@ class Receiver:
 
     def _required(self, body: bytes) -> ProtocolResponse | None:
         """Return the response that a tool's protocol requires."""
-        return self._api.dependencies.protocol_answer(body) if self._channel == CRM else None
+        return self._protocol_answer(body) if self._channel == CRM else None
 
     async def _spool(self, error: TouchbaseError, scope: Scope, receive: Receive, headers: Headers) -> bool:
         """Spool a webhook whose store cannot be used; return whether it is on disk. Its sender is checked when it is stored."""
@@ -166,7 +182,7 @@ class Receiver:
                 scope[RECEIVED_US], scope["path"], scope.get("raw_path") or b"", scope["query_string"], scope["scheme"],
                 [*scope["headers"]], peer_of(scope), body,
             )  # fmt: skip
-            await spool.add(self._api.dependencies.cell_of_name(scope["path"].split("/", 3)[3].removesuffix("/")), webhook)
+            await spool.add(self._cell_of_name(scope["path"].split("/", 3)[3].removesuffix("/")), webhook)
         except (TouchbaseError, ClientDisconnected):
             return False
         return True
@@ -203,7 +219,7 @@ class Receiver:
 
     def _failed_calls(self, scope: Scope) -> WebhookThrottle:
         """Return the throttle of failures; for a spooled webhook without a limit: one that waits would hold up all behind it."""
-        return UNLIMITED if SPOOLED in scope else self._api.dependencies.failed_calls
+        return UNLIMITED if SPOOLED in scope else self._failed_webhooks
 
     async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
         """Read the whole body within the client's limits; record a refusal. Raises `TooLarge`, `Overloaded`."""
@@ -241,7 +257,7 @@ class Receiver:
     def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, tool: str | None = None, read: bytes = b"") -> None:
         """Record a refused webhook; the body that was read is stored if it only lacks a proof."""
         query, body = scope["query_string"].decode("latin-1"), read if cause == NOT_VERIFIED else None
-        self._api.refused.record_refusal(
+        self._refused.record_refusal(
             client, self._channel, cause, headers=scope["headers"], size=len(read), tool=tool, at=at, query=query, body=body
         )
 
@@ -261,7 +277,7 @@ class Receiver:
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         url = f"{base}{path}?{query}" if query else f"{base}{path}"
         arrival = Arrival(self._channel, scope["method"], url, headers, query, body)
-        sender = await self._api.checks.check(client, connections, arrival, at)
+        sender = await self._checks.check(client, connections, arrival, at)
         if sender.outcome != ACCEPTED:
             cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
             self._refuse(client, cause, scope, at, tool=sender.tool, read=body)

@@ -7,21 +7,20 @@ from typing import Any
 
 import msgspec
 
-from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.auth.authentication import READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import to_text
-from touchbase.erasure.api import ERASE, ErasureOut, erase_contact
-from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.errors import NotFound
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, Time, encode, example, fitting
+from touchbase.http.schemas import EXAMPLES, PageOf, Time, encode, example, fitting
 from touchbase.merging.bin import DeletedRecord, gone_us
 from touchbase.merging.commands import DeleteRecord, RestoreRecord
 from touchbase.merging.sql.bin_queries import get_deleted, list_deleted
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
-from touchbase.records.api.parameters import DRY_RUN, FLAT
+from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
@@ -46,18 +45,12 @@ class DeletedCompany(CompanyResponse, kw_only=True):
     gone_at: Time
 
 
-class DeletedContactPage(msgspec.Struct):
+class DeletedContactPage(PageOf[DeletedContact]):
     """A page of deleted contacts; `next_cursor` is null on the last one."""
 
-    data: list[DeletedContact]
-    next_cursor: str | None
 
-
-class DeletedCompanyPage(msgspec.Struct):
+class DeletedCompanyPage(PageOf[DeletedCompany]):
     """A page of deleted companies; `next_cursor` is null on the last one."""
-
-    data: list[DeletedCompany]
-    next_cursor: str | None
 
 
 _TIMES = {"deleted_at": "2026-11-22T10:00:00Z", "gone_at": "2026-12-22T10:00:00Z"}
@@ -148,37 +141,22 @@ class BinResource:
 CONTACT_BIN, COMPANY_BIN = BinResource(CONTACTS, DeletedContact), BinResource(COMPANIES, DeletedCompany)
 
 
-async def delete_contact(call: Call) -> Response:
-    """Handle `DELETE` of one contact: move it into the bin, or with `erase` erase the person."""
-    asked = call.parameters()
-    if asked[ERASE]:
-        call.needed = ADMIN
-        client = await call.client()
-        if asked[DRY_RUN]:
-            raise Invalid([Fault("?dry_run", "contradiction", "is not possible with erase=true; GET .../export shows what is stored")])
-        await if_updated_us(call, lambda: CONTACT_BIN.get(call, client, call.id("contact")))
-        return await erase_contact(call)
-    return await CONTACT_BIN.delete(call)
-
-
 _IF_MATCH = " With `If-Match` only if it still has that ETag, else the response is 412."
 
 
 def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Tag, page: type[msgspec.Struct]) -> list[Route]:
     """Return the routes of one type of record."""
     one, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
-    is_contact = kind is CONTACTS
     record, shown = partial(Success, 200, headers=("ETag",)), (kind.response, DryRunResponse)
-    erasing = " With `erase=true` the person is erased for good instead; that needs the scope `admin`." if is_contact else ""
-    contacts = "" if is_contact else " Its contacts lose their `company_id`, and get it back when the company is restored."
+    contacts = "" if kind is CONTACTS else " Its contacts lose their `company_id`, and get it back when the company is restored."
     return [
         Route(
-            "DELETE", by_id, delete_contact if is_contact else handlers.delete, scope=WRITE, operation_id=f"delete_{one}", tag=tag,
+            "DELETE", by_id, handlers.delete, scope=WRITE, operation_id=f"delete_{one}", tag=tag,
             summary=f"Delete one {one}: move it into the bin",
             description=f"Responds with the {one} as it was. Its addresses are free at once, and it can be restored until `gone_at` in the "
-            f"list of deleted {many}.{contacts}{_IF_MATCH}{erasing}",
-            query=(FLAT, DRY_RUN, ERASE) if is_contact else (FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,),
-            success=(record(f"The {one} as it was.", body=(*shown, ErasureOut) if is_contact else shown),),
+            f"list of deleted {many}.{contacts}{_IF_MATCH}",
+            query=(FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,),
+            success=(record(f"The {one} as it was.", body=shown),),
         ),
         Route(
             "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
@@ -197,7 +175,6 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
     ]  # fmt: skip
 
 
-ROUTES = [
-    *bin_routes(CONTACT_BIN, CONTACTS, CONTACT_TAG, DeletedContactPage),
-    *bin_routes(COMPANY_BIN, COMPANIES, COMPANY_TAG, DeletedCompanyPage),
-]
+DELETE_CONTACT, *_CONTACT_ROUTES = bin_routes(CONTACT_BIN, CONTACTS, CONTACT_TAG, DeletedContactPage)
+"""The first row is with the erasure of people (`erasure/api.py`), which is another way to delete a contact."""
+ROUTES = [*_CONTACT_ROUTES, *bin_routes(COMPANY_BIN, COMPANIES, COMPANY_TAG, DeletedCompanyPage)]

@@ -11,7 +11,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, encode, example, fitting, named_enum
+from touchbase.http.schemas import EXAMPLES, PageOf, encode, example, fitting, named_enum
 from touchbase.merging.duplicates import Cursor, Pair, find_duplicates
 from touchbase.merging.similarity import REASONS
 from touchbase.records.api.parameters import FLAT
@@ -59,18 +59,12 @@ class CompanyPair(Struct):
     companies: list[CompanyResponse]
 
 
-class ContactPairPage(Struct):
+class ContactPairPage(PageOf[ContactPair]):
     """A page of pairs; it may be empty while `next_cursor`, null on the last page, is not."""
 
-    data: list[ContactPair]
-    next_cursor: str | None
 
-
-class CompanyPairPage(Struct):
+class CompanyPairPage(PageOf[CompanyPair]):
     """A page of pairs; it may be empty while `next_cursor`, null on the last page, is not."""
-
-    data: list[CompanyPair]
-    next_cursor: str | None
 
 
 _JANE = EXAMPLES["ContactResponse"]

@@ -16,24 +16,23 @@ from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.http.body_errors import escaped
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import record_id
+from touchbase.http.query_parameters import DRY_RUN, record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, MaybeTime, encode, example, named_enum
+from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
 from touchbase.merging.bin import gone_before, gone_us
 from touchbase.merging.commands import MergeRecords, UndoMerge
 from touchbase.merging.models import CUSTOM, MOST_RECORDS, SURVIVORSHIPS, Merge, Policy, Undone
 from touchbase.merging.sql.merge import preview_merge
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
-from touchbase.records.api.parameters import DRY_RUN, FLAT
+from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.commands import new_write_key
-from touchbase.records.fields import RecordId
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import RecordType
-from touchbase.records.write_batch import Preview, WriteBatch
+from touchbase.sql.operation import Preview, WriteBatch
 
 SURVIVORSHIP_HELP = (
     "Which values the record has afterwards. newest: the last written ones. if_empty: its own, and where it has none, the first one of the "

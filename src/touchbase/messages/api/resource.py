@@ -95,7 +95,7 @@ async def create_message(call: Call) -> Response:
 
     def respond(message: Message) -> Response:
         response = Response(201, encode(message_out(message)))
-        response.headers.append((b"location", parts.reached_at(f"{PATH}/{message.id}")))
+        response.headers.append((b"location", call.reached_at(f"{PATH}/{message.id}")))
         response.record = (CONTACT, message.contact_id)
         return response
 

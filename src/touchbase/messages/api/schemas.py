@@ -14,9 +14,8 @@ from touchbase.common.html_text import text_of_html
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.http.query_parameters import parse_time
-from touchbase.http.schemas import MaybeTime, Time, example, named_enum
+from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, example, named_enum
 from touchbase.messages.models import API, CHANNELS, DIRECTIONS, MOST_CUSTOM_FIELDS, Message
-from touchbase.records.fields import RecordId
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 
@@ -67,11 +66,8 @@ example(
 )  # fmt: skip
 
 
-class MessagePage(Struct):
+class MessagePage(PageOf[MessageOut]):
     """A page of messages, newest first; `next_cursor` is null on the last one."""
-
-    data: list[MessageOut]
-    next_cursor: str | None
 
 
 class NewMessage(Struct, forbid_unknown_fields=True):

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 
 from msgspec import UNSET, structs
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
+from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.errors import RateLimited
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
+from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
 from touchbase.outgoing.mail_client import ANY_DOMAIN
-from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint
+from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint, Installation
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 from touchbase.records.validation import raise_if_any
 
+SEND_WEBHOOK: AppKey[Callable[[str, dict[str, str], bytes], Awaitable[Answer]]] = AppKey()
+"""Sends a request to an endpoint, for tests of endpoints."""
+ENDPOINT_TESTS: AppKey[BoundedCache[int, TokenBucket]] = AppKey()
+"""Tests and previews of endpoints, by client."""
+WEBHOOK_ALLOWED: AppKey[Collection[str]] = AppKey()
+"""Origins to which webhooks may be sent although they are not public or not https."""
+INSTALLATION: AppKey[Installation] = AppKey()
+"""What the operator sets for messages to people."""
 EVENT = "evt_"
 
 
@@ -46,12 +58,18 @@ def check_endpoint(call: Call, client: Client, endpoint: Endpoint, unwritten: st
     """
     parts = call.api.dependencies
     # One that exists can be changed, and so stopped, when the mail server, the connection or a recipient's domain is gone.
-    is_new, place = endpoint.id == 0, parts.installation
+    is_new, place = endpoint.id == 0, call.api[INSTALLATION]
     has_mail, unwritten = bool(place.mail_from) or not is_new, unwritten if is_new else None
     domains = place.mail_domains if names_recipients else ANY_DOMAIN
     raise_if_any(
         endpoint_faults(
-            endpoint, client.settings, parts.webhook_allowed, parts.clock(), has_mail=has_mail, mail_domains=domains, unwritten=unwritten
+            endpoint,
+            client.settings,
+            call.api[WEBHOOK_ALLOWED],
+            parts.clock(),
+            has_mail=has_mail,
+            mail_domains=domains,
+            unwritten=unwritten,
         )
     )
 
@@ -79,7 +97,7 @@ def changed_endpoint(endpoint: Endpoint, body: WebhookEndpointChange, now: Micro
 
 def take_test(call: Call, client: Client) -> None:
     """Count a test or a preview of a client; raise `RateLimited` if there were too many."""
-    bucket = call.api.dependencies.endpoint_tests.of(client.number, now := call.api.dependencies.clock())
+    bucket = call.api[ENDPOINT_TESTS].of(client.number, now := call.api.dependencies.clock())
     if not bucket.take(1, now):
         detail = f"at most {TESTS_A_MINUTE} tests and previews a minute and client; try again in {bucket.wait(1)} s"
         raise RateLimited(detail, policy=bucket.name, quota=TESTS_A_MINUTE, window=bucket.window, retry_after=bucket.wait(1))
@@ -88,4 +106,4 @@ def take_test(call: Call, client: Client) -> None:
 def outbox_of(call: Call) -> Outbox:
     """Return the outbox that sends tests and makes previews."""
     parts = call.api.dependencies
-    return Outbox(parts.store, parts.send_webhook, parts.clock, AS_IN_API, parts.installation)
+    return Outbox(parts.store, call.api[SEND_WEBHOOK], parts.clock, AS_IN_API, call.api[INSTALLATION])

@@ -99,7 +99,7 @@ async def add_endpoint(call: Call) -> Response:
     new.secrets = new.secrets if secret is None else [Secret(secret)]
 
     def respond(endpoint: Endpoint) -> Response:
-        location = parts.reached_at(f"{PATH}/{endpoint.id}")
+        location = call.reached_at(f"{PATH}/{endpoint.id}")
         # The secret is shown once: the response stored for retries leaves it out.
         hidden = encode(endpoint_out(endpoint))
         return Response(201, encode(endpoint_out(endpoint, secret=secret)), headers=[(b"location", location)], stored_body=hidden)

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import EventType, event_id
-from touchbase.http.schemas import MaybeTime, Time, example, named_enum
+from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.outgoing.models import (
     FORMATS,
     KINDS,
@@ -27,7 +27,6 @@ from touchbase.outgoing.models import (
     Endpoint,
     EndpointProgress,
 )
-from touchbase.records.fields import RecordId
 
 MAX_RATE = 10_000
 LONGEST_OVERLAP = 720

@@ -13,7 +13,7 @@ from touchbase.common import normalize
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound
-from touchbase.http.preferences import HANDLING, STRICT, applied
+from touchbase.http.headers import HANDLING, STRICT, applied
 from touchbase.http.request_body import Rules
 from touchbase.records.api.members import MemberCheck, Members, ignored_header
 from touchbase.records.api.resource_type import ResourceType

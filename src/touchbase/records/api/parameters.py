@@ -15,8 +15,8 @@ from touchbase.common import normalize
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.http import query_parameters as query
-from touchbase.http.preferences import described
-from touchbase.http.query_parameters import Parameter, Parameters
+from touchbase.http.headers import described
+from touchbase.http.query_parameters import DRY_RUN, Parameter, Parameters
 from touchbase.http.schemas import named_enum
 from touchbase.records import validation
 from touchbase.records.record_type import RECORD_TYPES
@@ -40,7 +40,6 @@ ON_DUPLICATE_PARAMETER = query.choice(
     "on_duplicate", ON_DUPLICATE, "If the record exists: 409, return it, or merge into it. Default: the client's setting."
 )
 RESTORE_ERASED = query.flag("restore_erased", "Create a person who was erased; without it that is a 409 `person_erased`.")
-DRY_RUN = query.flag("dry_run", "Store nothing; respond what would change, field by field.")
 CREATE: dict[str, tuple[Parameter[Any], ...]] = {
     "contact": (FLAT, ON_DUPLICATE_PARAMETER, RESTORE_ERASED, DRY_RUN),
     "company": (FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN),

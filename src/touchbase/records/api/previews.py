@@ -16,8 +16,8 @@ from touchbase.http.schemas import encode, example
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.commands import Created
 from touchbase.records.models import Company, Contact
-from touchbase.records.write_batch import Preview, WriteBatch, record_of
-from touchbase.sql.operation import Command
+from touchbase.records.write_batch import record_of
+from touchbase.sql.operation import Command, Preview, WriteBatch
 
 R = TypeVar("R", Contact, Company)
 

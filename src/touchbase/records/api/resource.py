@@ -10,61 +10,43 @@ import msgspec
 from touchbase.auth.authentication import FRESH, READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.errors import NotFound
-from touchbase.history.events import CONTACT
 from touchbase.history.status_words import StatusWords
-from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
+from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.preferences import is_strict
-from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
+from touchbase.http.headers import is_strict
+from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode, fitting, page_body
-from touchbase.messages.sql.plans import messages_of_events
+from touchbase.http.schemas import encode, fitting
 from touchbase.records.api import parameters
-from touchbase.records.api.batch import batch_route
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
-from touchbase.records.api.bulk import bulk_route
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.match import match_routes
 from touchbase.records.api.parameters import (
     AS_OF,
-    DRY_RUN,
     FIELD,
     FLAT,
     IGNORED_HEADERS,
     PREFER,
-    UPDATED_SINCE,
     change_options,
     create_options,
     get_options,
 )
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
-from touchbase.records.api.schemas import CompanyRequest, ContactRequest, TimelinePage, since
-from touchbase.records.api.serializers import timeline_event
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest, since
 from touchbase.records.api.upsert import upsert_route
 from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explanation, value_change
 from touchbase.records.commands import CreateContact, Created
 from touchbase.records.create import create_command, create_record, in_one_step, prepare_creation
 from touchbase.records.models import Company, Contact
-from touchbase.records.read_records import cursor_of, get_record
-from touchbase.records.timelines import timeline
+from touchbase.records.read_records import get_record
 from touchbase.records.update import update_command
 from touchbase.records.value_history import explain_values, place_of, record_as_of, value_history
-from touchbase.revyops.api.lists import numbered_list
-from touchbase.revyops.api.parameters import NUMBERED
-from touchbase.revyops.api.schemas import NUMBERED_PAGES
-from touchbase.search.api.all_clients import all_clients_route
-from touchbase.search.api.parameters import COUNT, FILTERS, SEARCH, SEARCH_HEADERS, count_of
-from touchbase.search.api.resource import filtered_list, search_route
-from touchbase.sql.page_budget import page_of
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
-
-
-PAGES_BY_NUMBER = frozenset(each.name for each in NUMBERED)
 
 
 class RecordResource(Generic[A, C, R]):
@@ -93,7 +75,7 @@ class RecordResource(Generic[A, C, R]):
             created = result if isinstance(result, Created) else Created(result, is_new=False)
             made = kind.respond(created.record, options.flat, client.settings)
             made.status, made.record = 201 if created.is_new else 200, (kind.type.kind, created.record.id)
-            made.headers += [(b"location", parts.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
+            made.headers += [(b"location", call.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
             return made
 
         command, by = create_command(kind.type, asked, client, at, options.on_duplicate), author_of(call.scope)
@@ -115,27 +97,6 @@ class RecordResource(Generic[A, C, R]):
             return unless_known(call, self._kind.respond(record, flat, client.settings))
         past = await record_as_of(call.api.dependencies.store, record, as_of, self._words(client))
         return Response(body=encode(self._kind.out(past, flat, client.settings)))  # without an ETag: `If-Match` is about the present
-
-    async def list(self, call: Call) -> Response:
-        """`GET` of a page of records."""
-        client = await call.client()
-        asked = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
-        if not asked.unknown.isdisjoint(PAGES_BY_NUMBER):
-            return await numbered_list(call, self._kind, client)
-        if asked.unknown or count_of(call.scope):
-            return await filtered_list(call, self._kind, client)
-        listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
-        after = asked.cursor(listing, tuple[int, int])
-        asked.done()
-        parts = call.api.dependencies
-        query = self._kind.listing(client.number, asked[LIMIT] + 1, after, page_bytes=parts.limits.page_bytes, **asked.filters)
-        page, has_more = page_of(await parts.store.read(query), asked[LIMIT])
-
-        def cursor_after(count: int) -> str | None:
-            return cursor_text(listing, cursor_of(query, page[count - 1])) if has_more or count < len(page) else None
-
-        data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
-        return unless_known(call, tagged(page_body(data, cursor_after, parts.limits.page_bytes)))
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of one record."""
@@ -161,24 +122,6 @@ class RecordResource(Generic[A, C, R]):
         made = kind.respond(record, options.flat, client.settings)
         made.headers += read.headers
         return made
-
-    async def timeline(self, call: Call) -> Response:
-        """`GET` of a page of a record's timeline."""
-        client = await call.client()
-        asked, number = call.parameters(), call.id(self._kind.type.name)
-        listing = f"{self._kind.type.name} {number}"
-        before = asked.cursor(listing, tuple[int, str])
-        asked.done()
-        record = await self._get(call, client, number)
-        store = call.api.dependencies.store
-        page, place, since_us = await timeline(store, record, asked[LIMIT], before, self._words(client))
-        events = [(each.event.key, each.event.occurred_us) for each in page]
-        messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
-        shown = (timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True))
-        data = fitting(shown, call.api.dependencies.limits.page_bytes)
-        place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time
-        cursor = place and cursor_text(listing, place)
-        return Response(body=encode(TimelinePage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
 
     async def history(self, call: Call) -> Response:
         """`GET` of a page of the values that a record had."""
@@ -220,7 +163,7 @@ _CHANGE = (
 
 def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str, change: str) -> list[Route]:
     """Return the routes of one type of record."""
-    handlers, one, many = RecordResource(kind), kind.type.name, kind.type.plural
+    handlers, one = RecordResource(kind), kind.type.name
     path, by_id = kind.path, f"{kind.path}/{{id}}"
     created = partial(Success, body=kind.response, headers=("Location", "ETag", SUPPRESSED, *IGNORED_HEADERS))
     record, either = partial(Success, 200, body=kind.response), (kind.response, DryRunResponse)
@@ -233,21 +176,7 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
             query=parameters.CREATE[one], headers=(PREFER,), body=kind.request, buffered=False,
             success=(created(201, f"The new {one}."), created(200, f"The {one} that existed (`on_duplicate`).", body=either)),
         ),
-        Route(
-            "GET", path, handlers.list, scope=READ, operation_id=f"list_{many}", tag=tag, summary=f"List {many}, newest last",
-            description="A page has `limit` records; send `next_cursor` back as `cursor` until it is null. A record must match all "
-            "filters. The order is that of creation; with `updated_since` it is that of the last change. Any other filter, `sort`, `q`, "
-            "`fields` or `Prefer` makes the request a search, which ignores the case of letters. A field that does not exist is a 422 "
-            "with the nearest name. `page` or `page_size` makes the response a numbered page, as programs written against the RevyOps "
-            "API expect it.",
-            query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS, *NUMBERED), headers=(COUNT, IF_NONE_MATCH),
-            success=(Success(200, "A page.", (kind.page, NUMBERED_PAGES[one]), headers=("ETag", *SEARCH_HEADERS)), NOT_MODIFIED),
-        ),
-        all_clients_route(kind, tag),
-        search_route(kind, tag),
         upsert_route(kind, tag),
-        bulk_route(kind, tag),
-        batch_route(kind, tag),
         *match_routes(kind, tag),
         Route(
             "GET", by_id, handlers.get, scope=READ, operation_id=f"get_{one}", tag=tag, summary=f"Get one {one}",
@@ -266,13 +195,6 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
 def _history_routes(handlers: RecordResource[Any, Any, Any], one: str, by_id: str, tag: Tag) -> list[Route]:
     """Return the routes of a record's events and of its values over time."""
     return [
-        Route(
-            "GET", f"{by_id}/timeline", handlers.timeline, scope=READ, operation_id=f"get_{one}_timeline", tag=tag,
-            summary=f"Get the timeline of one {one}, newest first",
-            description="Events of webhooks and API writes in the order of time, each with the values that it changed and their previous "
-            "values. An API write names its `key_id` and `request_id`.",
-            query=PAGE, success=(Success(200, "A page.", TimelinePage),),
-        ),
         Route(
             "GET", f"{by_id}/history", handlers.history, scope=READ, operation_id=f"get_{one}_history", tag=tag,
             summary=f"Get the values that one {one} had, newest first",

@@ -11,14 +11,16 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
-from touchbase.http.schemas import ProblemOut, Time, example
-from touchbase.records import validation
+from touchbase.http.openapi_members import COMMON
+from touchbase.http.schemas import PageOf, ProblemOut, Time, example
+from touchbase.records import fields, validation
 from touchbase.records.fields import BLANK, CUSTOM, NULL, NUMBER, TEXT, TIME, Field, shown
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 
 S = TypeVar("S", bound=Struct)
 _Member = tuple[str, Any] | tuple[str, Any, Any]
 """Name, type and default of a member."""
+COMMON.update({field.name: field.meaning for field in (*fields.CONTACT, *fields.COMPANY) if field.meaning})
 
 
 Value = Annotated[str, Meta(max_length=limits.VALUE)]
@@ -199,18 +201,12 @@ class CompanyResponse(Struct):
     """A company (interface 2.4)."""
 
 
-class ContactPage(Struct):
+class ContactPage(PageOf[ContactResponse]):
     """A page of contacts; `next_cursor` is null on the last one."""
 
-    data: list[ContactResponse]
-    next_cursor: str | None
 
-
-class CompanyPage(Struct):
+class CompanyPage(PageOf[CompanyResponse]):
     """A page of companies; `next_cursor` is null on the last one."""
-
-    data: list[CompanyResponse]
-    next_cursor: str | None
 
 
 class FieldChangeOut(Struct):

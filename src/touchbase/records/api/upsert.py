@@ -13,12 +13,12 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import Author
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.preferences import is_strict
-from touchbase.http.query_parameters import Parameter
+from touchbase.http.headers import is_strict
+from touchbase.http.query_parameters import DRY_RUN, Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
-from touchbase.records.api.parameters import DRY_RUN, FLAT, IGNORED_HEADERS, MATCHES, PREFER
+from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, MATCHES, PREFER
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactRequest, CustomFieldChange
@@ -122,7 +122,7 @@ class UpsertResource(Generic[A, C, R]):
         def response(result: Created[R]) -> Response:
             made = kind.respond(result.record, flat, client.settings)
             made.status, made.record = 201 if result.is_new else 200, (kind.type.kind, result.record.id)
-            made.headers += [(b"location", parts.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
+            made.headers += [(b"location", call.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
             return made
 
         if is_dry_run:

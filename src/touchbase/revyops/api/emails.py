@@ -12,7 +12,7 @@ from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import Parameter, record_id
+from touchbase.http.query_parameters import record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, fitting
@@ -24,7 +24,9 @@ from touchbase.messages.sql import plans as sql_plans
 from touchbase.messages.sql.plans import add_custom_field, create_message, delete_message, get_messages, remove_custom_field
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
 from touchbase.records.commands import ListContacts, new_write_key
-from touchbase.revyops.api.email_schemas import (
+from touchbase.revyops.api.lists import too_many_bytes
+from touchbase.revyops.api.parameters import PAGE_SIZE
+from touchbase.revyops.api.schemas import (
     DISPOSITION,
     EmailOut,
     InterestedIn,
@@ -35,19 +37,12 @@ from touchbase.revyops.api.email_schemas import (
     field_out,
     new_message_of,
 )
-from touchbase.revyops.api.lists import too_many_bytes
-from touchbase.revyops.api.parameters import PAGE_SIZE
 from touchbase.sql.page_budget import page_of
 
 PATH = "/public/emails"
 LAST_EMAIL_PAGE = 1_000
 """Pages before it are skipped by reading them; more e-mails are in the list of messages, with a cursor."""
-EMAIL_PAGE: Parameter[int] = Parameter(
-    "page",
-    lambda faults, name: faults.integer(name, 1, LAST_EMAIL_PAGE) or 1,
-    {"type": "integer", "minimum": 1, "maximum": LAST_EMAIL_PAGE, "default": 1},
-    "The number of the page, from 1.",
-)
+EMAIL_PAGE = query.integer_or("page", 1, LAST_EMAIL_PAGE, "The number of the page, from 1.")
 CONTACT_EMAIL = query.text("contact_email", "E-mails of the contact with this address.")
 FILTERS = (
     query.text("campaign_id", "E-mails of this campaign, by the tool's id.", member="campaign_id"),
@@ -96,7 +91,7 @@ async def create_email(call: Call) -> Response:
 
     def respond(message: Message) -> Response:
         response = Response(201, encode(email_out(message)), record=(CONTACT, message.contact_id))
-        response.headers.append((b"location", parts.reached_at(f"{PATH}/{message.id}")))
+        response.headers.append((b"location", call.reached_at(f"{PATH}/{message.id}")))
         return response
 
     command = create_message(client.number, message, author_of(call.scope))

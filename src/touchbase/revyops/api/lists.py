@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from touchbase.clients.models import Client
 from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter, Parameters
 from touchbase.http.responses import Response
+from touchbase.http.routing import Route
 from touchbase.http.schemas import encode, fitting
 from touchbase.records.api.parameters import FLAT
-from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.models import Record
 from touchbase.records.read_records import get_record
 from touchbase.records.sql.lookup import find_owner
 from touchbase.revyops.api.parameters import LOOKUP, NUMBERED, PAGE_NUMBER, PAGE_SIZE, RecordFilter, filter_of, lookup_of
-from touchbase.revyops.numbered_pages import LONGEST_PAGE, read_page
+from touchbase.revyops.api.schemas import NUMBERED_PAGES
+from touchbase.revyops.numbered_pages import LONGEST_PAGE, PagesRead, read_page
 from touchbase.search.across_clients import SearchFor, records_across
 from touchbase.search.api.all_clients import clients_shown, first_of, record_of_client
+from touchbase.search.api.resource import COMPANY_LIST, CONTACT_LIST
 
+PAGES_READ: AppKey[PagesRead] = AppKey()
 V2: tuple[Parameter[Any], ...] = (FLAT, *NUMBERED)
 """The parameters of v2 that are not filters; v1 has none."""
-
-
-async def numbered_list(call: Call, kind: ResourceType[Any, Any, Any], client: Client) -> Response:
-    """Respond to the `GET` of one of our own lists with a numbered page."""
-    parameters = Parameters(call.query, V2)
-    return await _numbered(call, kind, filter_of(kind, parameters, V2), parameters, [client], client.number)
 
 
 class ListResource:
@@ -115,7 +115,7 @@ async def _numbered(
     page, size = parameters[PAGE_NUMBER], parameters[PAGE_SIZE]
     key = (whose, wanted.key, size)
     parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
-    page_read = await read_page(parts.store, call.api.pages, key, clients, search_for, page, size, page_bytes)
+    page_read = await read_page(parts.store, call.api[PAGES_READ], key, clients, search_for, page, size, page_bytes)
     results = fitting((_out(kind, *record, flat=parameters[FLAT], everywhere=everywhere) for record in page_read.records), page_bytes)
     if page_read.is_cut or len(results) < len(page_read.records):
         raise too_many_bytes(page_bytes, size, len(results))
@@ -132,3 +132,32 @@ def too_many_bytes(page_bytes: int, size: int, fit: int) -> Invalid:
 
 def _out(kind: ResourceType[Any, Any, Any], client: Client, record: Record, *, flat: bool, everywhere: bool) -> object:
     return record_of_client(kind, client, record, flat=flat) if everywhere else kind.out(record, flat, client.settings)
+
+
+def with_numbered_pages(kind: ResourceType[Any, Any, Any], route: Route) -> Route:
+    """Return the route of one of our own lists with numbered pages: a request with `page` or `page_size` gets one."""
+    cursor_page = route.handler
+    assert cursor_page is not None
+
+    def listed(call: Call) -> Awaitable[Response]:
+        return numbered(call) if b"page" in call.scope["query_string"] else cursor_page(call)  # the beginning of both names
+
+    async def numbered(call: Call) -> Response:
+        client, asked = await call.client(), Parameters(call.query, V2)
+        if all(name not in _NUMBERED_NAMES for name, _ in asked.pairs):
+            return await cursor_page(call)
+        return await _numbered(call, kind, filter_of(kind, asked, V2), asked, [client], client.number)
+
+    [page, *others] = route.success
+    return replace(
+        route,
+        handler=listed,
+        description=f"{route.description} `page` or `page_size` makes the response a numbered page, as programs written against the "
+        "RevyOps API expect it.",
+        query=(*route.query, *NUMBERED),
+        success=(replace(page, body=(*page.bodies, NUMBERED_PAGES[kind.type.name])), *others),
+    )
+
+
+_NUMBERED_NAMES = frozenset(parameter.name for parameter in NUMBERED)
+LIST_ROUTES = [with_numbered_pages(CONTACTS, CONTACT_LIST), with_numbered_pages(COMPANIES, COMPANY_LIST)]

@@ -20,21 +20,8 @@ from touchbase.search.queries import SearchRecords
 from touchbase.search.service import SearchRequest, prepare
 
 LAST_PAGE = 10_000_000
-_OLD = {"deprecated": True}
-PAGE_NUMBER: Parameter[int] = Parameter(
-    "page",
-    lambda parameters, name: parameters.integer(name, 1, LAST_PAGE) or 1,
-    {"type": "integer", "minimum": 1, "maximum": LAST_PAGE, "default": 1},
-    "The number of the page, from 1.",
-    more=_OLD,
-)
-PAGE_SIZE: Parameter[int] = Parameter(
-    "page_size",
-    lambda parameters, name: parameters.integer(name, 1, LONGEST_PAGE) or LONGEST_PAGE,
-    {"type": "integer", "minimum": 1, "maximum": LONGEST_PAGE, "default": LONGEST_PAGE},
-    "Records in a page.",
-    more=_OLD,
-)
+PAGE_NUMBER = query.integer_or("page", 1, LAST_PAGE, "The number of the page, from 1.", is_old=True)
+PAGE_SIZE = query.integer_or("page_size", LONGEST_PAGE, LONGEST_PAGE, "Records in a page.", is_old=True)
 NUMBERED: tuple[Parameter[Any], ...] = (PAGE_NUMBER, PAGE_SIZE)
 """Either of them makes the response of our own lists a numbered page."""
 FIELD_NAME = query.text("field_name", "The name of the custom field.", required=True)

@@ -9,12 +9,12 @@ from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.errors import Invalid, NotFound
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
 from touchbase.http.endpoint import Call, Handler
-from touchbase.http.query_parameters import Parameters
+from touchbase.http.query_parameters import DRY_RUN, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.merging.api.bin import COMPANY_BIN, CONTACT_BIN, BinResource
 from touchbase.records.api.if_match import IF_MATCH
-from touchbase.records.api.parameters import DRY_RUN, FLAT, IGNORED_HEADERS, PREFER
+from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, PREFER
 from touchbase.records.api.resource import RecordResource
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut

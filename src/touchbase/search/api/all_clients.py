@@ -12,11 +12,10 @@ from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import DELETING, Client, ClientSettings
 from touchbase.errors import Fault
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
+from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, encode, example, fitting
-from touchbase.inbox.api.deliveries import CLIENT, client_number
+from touchbase.http.schemas import EXAMPLES, PageOf, encode, example, fitting
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
@@ -44,18 +43,12 @@ class CompanyOfClient(CompanyResponse, kw_only=True):
     client_id: str
 
 
-class ContactsOfClients(Struct):
+class ContactsOfClients(PageOf[ContactOfClient]):
     """A page of the contacts of all clients; it may be shorter than `limit`, and `next_cursor` is null on the last one."""
 
-    data: list[ContactOfClient]
-    next_cursor: str | None
 
-
-class CompaniesOfClients(Struct):
+class CompaniesOfClients(PageOf[CompanyOfClient]):
     """A page of the companies of all clients; it may be shorter than `limit`, and `next_cursor` is null on the last one."""
-
-    data: list[CompanyOfClient]
-    next_cursor: str | None
 
 
 OF_CLIENT: dict[str, Any] = {"contact": ContactOfClient, "company": CompanyOfClient}
@@ -111,7 +104,7 @@ class AllClientsResource:
         found: tuple[int, tuple[int, int] | None] | None = asked.cursor(listing, tuple[int, tuple[int, int] | None])
         request = SearchRequest(filters_of(asked, DECLARED), sort=ORDER, also=[each.name for each in DECLARED])
         if (named := asked[CLIENT]) is not None:
-            only = await client_number(call, named, only, "?client")
+            only = await call.client_number(named, only, "?client")
         clients = await clients_shown(call, only)
         search_for = searches(kind, request, call, clients, asked.faults)
         place = None if found is None else Place(*found)

@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.clients.models import Client
+from touchbase.common.asgi import Scope
 from touchbase.common.timestamps import Micros
-from touchbase.http.asgi_types import Scope
-from touchbase.http.preferences import described, preferences
+from touchbase.http.headers import described, preferences
 from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, text
 from touchbase.http.schemas import example
 from touchbase.records.models import Company, Contact

@@ -12,20 +12,38 @@ from touchbase.clients.models import Client
 from touchbase.common.field_limits import NAME
 from touchbase.common.timestamps import to_text
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
+from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import CURSOR, LIMIT, Parameter, Parameters
+from touchbase.http.query_parameters import CURSOR, LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import page_body
 from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, get_options
-from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.read_records import cursor_of as place_in_list
 from touchbase.records.validation import raise_if_any
-from touchbase.search.api.parameters import COUNT, FIELDS, SEARCH, SEARCH_HEADERS, SORT, Q, SearchBody, count_of, filters_of, joined
+from touchbase.search.api.all_clients import all_clients_route
+from touchbase.search.api.bulk import bulk_route
+from touchbase.search.api.parameters import (
+    COUNT,
+    FIELDS,
+    FILTERS,
+    SEARCH,
+    SEARCH_HEADERS,
+    SORT,
+    Q,
+    SearchBody,
+    count_of,
+    filters_of,
+    joined,
+)
 from touchbase.search.fields import SearchFields
 from touchbase.search.queries import ESTIMATED, EXACT, Count
 from touchbase.search.service import Prepared, SearchRequest, prepare, search_records
 from touchbase.search.sorting import cursor_of, position_of
+from touchbase.sql.page_budget import page_of
 
 DECLARED: tuple[Parameter[Any], ...] = (FLAT, LIMIT, CURSOR, UPDATED_SINCE, *SEARCH)
 """The parameters of a filtered list that are not filters."""
@@ -71,10 +89,29 @@ def _count_headers(count: Count) -> list[tuple[bytes, bytes]]:
 
 
 class SearchResource:
-    """The handler of `POST .../search` for one type of record."""
+    """The handlers of lists and of `POST .../search` for one type of record."""
 
     def __init__(self, kind: ResourceType[Any, Any, Any]) -> None:
         self._kind = kind
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a page of records."""
+        client = await call.client()
+        asked = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
+        if asked.unknown or count_of(call.scope):
+            return await filtered_list(call, self._kind, client)
+        listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
+        after = asked.cursor(listing, tuple[int, int])
+        asked.done()
+        parts = call.api.dependencies
+        query = self._kind.listing(client.number, asked[LIMIT] + 1, after, page_bytes=parts.limits.page_bytes, **asked.filters)
+        page, has_more = page_of(await parts.store.read(query), asked[LIMIT])
+
+        def cursor_after(count: int) -> str | None:
+            return cursor_text(listing, place_in_list(query, page[count - 1])) if has_more or count < len(page) else None
+
+        data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
+        return unless_known(call, tagged(page_body(data, cursor_after, parts.limits.page_bytes)))
 
     async def search(self, call: Call) -> Response:
         """Respond with a page of the records that match."""
@@ -116,14 +153,37 @@ def _hint(name: str, fields: SearchFields) -> str:
     return f"did you mean {near!r}?" if near in _MEMBERS else f"there are {', '.join(_MEMBERS)}; filters are members of `where`"
 
 
-def search_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
-    """Return the route of searches for one type of record."""
+def list_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
+    """Return the route of the list of one type of record."""
     many = kind.type.plural
     return Route(
-        "POST", f"{kind.path}/search", SearchResource(kind).search, scope=READ, operation_id=f"search_{many}", tag=tag,
-        summary=f"Search {many} with filters as a tree",
-        description="The names and operators of the list's filters as JSON, joined by `all`, `any` and `not`; sorting, full text and "
-        "paging as in lists. It only reads. A member or field that does not exist is a 422 with the nearest name.",
-        query=(FLAT,), headers=(COUNT,), body=SearchBody, keyed=False,
-        success=(Success(200, "A page.", kind.page, headers=SEARCH_HEADERS),),
+        "GET", kind.path, SearchResource(kind).list, scope=READ, operation_id=f"list_{many}", tag=tag, summary=f"List {many}, newest last",
+        description="A page has `limit` records; send `next_cursor` back as `cursor` until it is null. A record must match all "
+        "filters. The order is that of creation; with `updated_since` it is that of the last change. Any other filter, `sort`, `q`, "
+        "`fields` or `Prefer` makes the request a search, which ignores the case of letters. A field that does not exist is a 422 "
+        "with the nearest name.",
+        query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS), headers=(COUNT, IF_NONE_MATCH),
+        success=(Success(200, "A page.", kind.page, headers=("ETag", *SEARCH_HEADERS)), NOT_MODIFIED),
     )  # fmt: skip
+
+
+def search_routes(kind: ResourceType[Any, Any, Any], tag: Tag) -> list[Route]:
+    """Return the routes of lists and searches of one type of record."""
+    handlers, many = SearchResource(kind), kind.type.plural
+    return [
+        all_clients_route(kind, tag),
+        Route(
+            "POST", f"{kind.path}/search", handlers.search, scope=READ, operation_id=f"search_{many}", tag=tag,
+            summary=f"Search {many} with filters as a tree",
+            description="The names and operators of the list's filters as JSON, joined by `all`, `any` and `not`; sorting, full text and "
+            "paging as in lists. It only reads. A member or field that does not exist is a 422 with the nearest name.",
+            query=(FLAT,), headers=(COUNT,), body=SearchBody, keyed=False,
+            success=(Success(200, "A page.", kind.page, headers=SEARCH_HEADERS),),
+        ),
+        bulk_route(kind, tag),
+    ]  # fmt: skip
+
+
+CONTACT_LIST, COMPANY_LIST = list_route(CONTACTS, CONTACT_TAG), list_route(COMPANIES, COMPANY_TAG)
+"""`revyops/api/lists.py` adds numbered pages to these."""
+ROUTES = [*search_routes(CONTACTS, CONTACT_TAG), *search_routes(COMPANIES, COMPANY_TAG)]

@@ -27,8 +27,7 @@ from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessageP
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
-from touchbase.connections.models import EMAIL_CAMPAIGN
-from touchbase.history.events import Event
+from touchbase.history.events import EMAIL_CAMPAIGN, Event
 
 T = TypeVar("T")
 _MESSAGES = MessageReader(USUAL_SENT, USUAL_RECEIVED.before(MessagePaths(text="content message")))

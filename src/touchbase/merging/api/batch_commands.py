@@ -15,6 +15,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
 from touchbase.http.request_body import read_struct
+from touchbase.http.schemas import RecordId
 from touchbase.merging.commands import DeleteRecord
 from touchbase.records.api.bodies import COMPANY, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.resource_type import ResourceType
@@ -22,7 +23,6 @@ from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.upsert import Upserts, match_fields, set_company
 from touchbase.records.commands import CreateContact, CreateRecord, UpdateRecord, UpsertRecord, new_write_key
 from touchbase.records.create import create_command, in_one_step
-from touchbase.records.fields import RecordId
 from touchbase.records.models import Company, Contact
 from touchbase.records.update import update_command
 from touchbase.records.write_batch import MOST_FIELDS

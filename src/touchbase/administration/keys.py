@@ -10,23 +10,22 @@ from typing import Annotated, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.administration.clients import LONGEST_KEPT_SECONDS
 from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal
 from touchbase.auth.commands import StoreKey
 from touchbase.auth.sql import revoke_key
-from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text, parse_time
+from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, cursor_text, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import Time, encode, example, named_enum
-from touchbase.inbox.api.deliveries import CLIENT, client_number
+from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.records.validation import raise_if_any
 
 KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
@@ -86,11 +85,8 @@ class NewKeyOut(KeyOut):
     key: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class KeyPage(Struct):
+class KeyPage(PageOf[KeyOut]):
     """A page of keys, newest first; `next_cursor` is null on the last one."""
-
-    data: list[KeyOut]
-    next_cursor: str | None
 
 
 STATE = query.choice("state", KEY_STATES, "Keys in this state.", member="state")
@@ -99,13 +95,13 @@ STATE = query.choice("state", KEY_STATES, "Keys in this state.", member="state")
 async def keys(call: Call) -> Response:
     """`GET` of a page of keys."""
     limited = await call.administrator()
-    asked = call.parameters()
-    before = asked.cursor("keys", tuple[int, str])
-    asked.done()
-    client_id = asked[CLIENT]
-    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
+    parameters = call.parameters()
+    before = parameters.cursor("keys", tuple[int, str])
+    parameters.done()
+    client_id = parameters[CLIENT]
+    client = limited if client_id is None else await call.client_number(client_id, limited, "?client")
     parts = call.api.dependencies
-    page, place = await service.list_keys(parts.store, parts.clock(), asked[LIMIT], client=client, before=before, **asked.filters)
+    page, place = await service.list_keys(parts.store, parts.clock(), parameters[LIMIT], client=client, before=before, **parameters.filters)
     return Response(body=encode(KeyPage([await _known(call, key) for key in page], place and cursor_text("keys", place))))
 
 
@@ -113,16 +109,16 @@ async def create(call: Call) -> Response:
     """`POST` of a new key; only this response contains its text."""
     principal = await call.principal()
     parts = call.api.dependencies
-    asked = await call.body(KeyRequest, lambda partly: _expiry(partly, principal, parts.clock()))
+    request = await call.body(KeyRequest, lambda partly: _expiry(partly, principal, parts.clock()))
     at = parts.clock()
-    expires = _expiry(asked, principal, at)
-    client = await _client_of(call, asked.client_id, principal)
-    scopes = list(dict.fromkeys(asked.scopes))
-    made = service.make_key(asked.env)
-    key = ApiKey(made.key_id, made.digest, tuple(scopes), client, asked.name.strip(), at, asked.env, expires)
+    expires = _expiry(request, principal, at)
+    client = await _client_of(call, request.client_id, principal)
+    scopes = list(dict.fromkeys(request.scopes))
+    new_key = service.make_key(request.env)
+    key = ApiKey(new_key.key_id, new_key.digest, tuple(scopes), client, request.name.strip(), at, request.env, expires)
     command = StoreKey(key.key_id, key.digest, list(key.scopes), client, key.name, at, key.env, expires)
     client_id = await _client_id(call, key)
-    return await call.write_and_respond(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, made.text))
+    return await call.write_and_respond(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, new_key.text))
 
 
 async def key(call: Call) -> Response:
@@ -132,14 +128,14 @@ async def key(call: Call) -> Response:
 
 async def rotate(call: Call) -> Response:
     """`POST` that creates a key's successor and ends the key; only this response contains the successor's text."""
-    known, parts = await _key(call), call.api.dependencies
-    asked = await call.body(KeyRotation)
-    at, client_id = parts.clock(), await _client_id(call, known)
-    text, command = service.rotation_of(known, at, asked.keep_old_seconds * SECOND)
+    present, parts = await _key(call), call.api.dependencies
+    request = await call.body(KeyRotation)
+    at, client_id = parts.clock(), await _client_id(call, present)
+    text, command = service.rotation_of(present, at, request.keep_old_seconds * SECOND)
     response = await call.write_and_respond(
         lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text)
     )
-    for changed in (known.key_id, known.replaces):
+    for changed in (present.key_id, present.replaces):
         if changed is not None:
             call.api.authenticator.forget(changed)
     return response
@@ -147,29 +143,29 @@ async def rotate(call: Call) -> Response:
 
 async def revoke(call: Call) -> Response:
     """`DELETE` that revokes a key; in this process at once, in others within a second."""
-    known = await _key(call)
-    await call.api.dependencies.store.write(revoke_key(known.key_id, call.api.dependencies.clock()))
-    call.api.authenticator.forget(known.key_id)
+    present = await _key(call)
+    await call.api.dependencies.store.write(revoke_key(present.key_id, call.api.dependencies.clock()))
+    call.api.authenticator.forget(present.key_id)
     return Response(204)
 
 
-async def _known(call: Call, found: ApiKey) -> KeyOut:
-    return described(found, await _client_id(call, found), call.api.dependencies.clock())
+async def _known(call: Call, api_key: ApiKey) -> KeyOut:
+    return described(api_key, await _client_id(call, api_key), call.api.dependencies.clock())
 
 
-def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
+def described(api_key: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
     """Return a key as responses show it."""
     return KeyOut(
-        found.key_id, found.prefix, found.name, client_id, list(found.scopes), found.state(at),
-        to_text(found.created_us), _time(found.expires_us), _time(found.revoked_us), _time(found.last_used_us),
-        found.replaces, found.replaced_by,
+        api_key.key_id, api_key.prefix, api_key.name, client_id, list(api_key.scopes), api_key.state(at),
+        to_text(api_key.created_us), _time(api_key.expires_us), _time(api_key.revoked_us), _time(api_key.last_used_us),
+        api_key.replaces, api_key.replaced_by,
     )  # fmt: skip
 
 
-def _shown(call: Call, made: ApiKey, client_id: str | None, at: Micros, text: str) -> Response:
+def _shown(call: Call, new_key: ApiKey, client_id: str | None, at: Micros, text: str) -> Response:
     """Return the response with a key's text; the response stored for repeats leaves it out."""
-    plain = described(made, client_id, at)
-    headers = [(b"location", call.api.dependencies.reached_at(f"/admin/v1/keys/{made.key_id}")), (b"cache-control", b"no-store")]
+    plain = described(new_key, client_id, at)
+    headers = [(b"location", call.reached_at(f"/admin/v1/keys/{new_key.key_id}")), (b"cache-control", b"no-store")]
     return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, stored_body=encode(plain))
 
 
@@ -179,32 +175,32 @@ async def _client_id(call: Call, key: ApiKey) -> str | None:
 
 async def _key(call: Call) -> ApiKey:
     limited, key_id = await call.administrator(), call.path("key_id")
-    found = await service.get_key(call.api.dependencies.store, key_id)
-    if limited is not None and found.client != limited:
+    api_key = await service.get_key(call.api.dependencies.store, key_id)
+    if limited is not None and api_key.client != limited:
         raise no_such_key(key_id)
-    return found
+    return api_key
 
 
 async def _client_of(call: Call, client_id: str | None, principal: Principal) -> int | None:
     """Return the number of the client of a new key; a key of one client creates keys for that client only."""
     if client_id is None:
         return principal.client
-    found = await call.api.clients.find(client_id)
-    if found is None or found.state == DELETING or principal.client not in (None, found.number):
+    client = await call.api.clients.find(client_id)
+    if client is None or client.state == DELETING or principal.client not in (None, client.number):
         raise Invalid([Fault("/client_id", "client_not_found", f"there is no client {client_id[:100]!r}")])
-    return found.number
+    return client.number
 
 
-def _expiry(asked: KeyRequest, principal: Principal, at: Micros) -> Micros | None:
+def _expiry(request: KeyRequest, principal: Principal, at: Micros) -> Micros | None:
     """Return when a new key ends; raise `Invalid` with all faults that the types do not cover."""
     faults: list[Fault] = []
-    if not asked.name.strip():
+    if not request.name.strip():
         faults.append(Fault("/name", "blank", "must name the purpose or user of the key"))
-    if beyond := [scope for scope in asked.scopes if scope not in principal.scopes]:
+    if beyond := [scope for scope in request.scopes if scope not in principal.scopes]:
         faults.append(Fault("/scopes", "scope", f"your key does not have {', '.join(beyond)}, so it cannot give that scope"))
-    if service.ENV.fullmatch(asked.env) is None:
+    if service.ENV.fullmatch(request.env) is None:
         faults.append(Fault("/env", "env", "must be 1 to 16 small letters and digits"))
-    expires = parse_time(asked.expires_time, "/expires_time", faults)
+    expires = parse_time(request.expires_time, "/expires_time", faults)
     if expires is not None and expires <= at:
         faults.append(Fault("/expires_time", "past", "must be in the future"))
     raise_if_any(faults)

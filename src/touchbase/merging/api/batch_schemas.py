@@ -8,11 +8,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.clients.models import ON_DUPLICATE
 from touchbase.http.problems import FaultOut
-from touchbase.http.schemas import example, named_enum
+from touchbase.http.schemas import RecordId, example, named_enum
 from touchbase.records.api.parameters import MATCHES
 from touchbase.records.api.previews import FieldPreview
 from touchbase.records.api.schemas import CompanyChange, CompanyResponse, ContactChange, ContactResponse
-from touchbase.records.fields import RecordId
 from touchbase.records.write_batch import MAX_COMMANDS
 
 OPERATIONS = ("create", "upsert", "update", "delete")

@@ -1,4 +1,4 @@
-"""HTTP resource of the event feed: pages, waiting for the next event, and server-sent events."""
+"""HTTP resources of the event feed: pages, waiting for the next event, server-sent events; samples for builders of workflows."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import READ
 from touchbase.clients.models import Client
 from touchbase.errors import Fault, TouchbaseError
-from touchbase.event_log.api.objects import encoded_envelopes
-from touchbase.event_log.api.schemas import EventPage
-from touchbase.event_log.models import LoggedEvent, LoggedPage, event_id
+from touchbase.event_log.feed import Feed
+from touchbase.event_log.models import EVENT_TYPES, LoggedEvent, LoggedPage, event_id
 from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
+from touchbase.event_log.sql.queries import list_latest_events
 from touchbase.http import query_parameters as query
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call, key_from_headers
-from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import EXAMPLES, encode, example
+from touchbase.outgoing.api.event_objects import encoded_envelopes, envelopes
+from touchbase.outgoing.api.event_schemas import EventPage, LogEvent
+from touchbase.outgoing.samples import sample
 
+FEED: AppKey[Feed] = AppKey()
+"""The requests that wait for events."""
 TAG = Tag("Events", "The log of everything that changed, in order: read it, wait for the next event, or let events be sent.")
 PATH = "/public/v2/events"
 LONGEST_WAIT = 30
@@ -38,12 +44,7 @@ AFTER = query.text(
 )
 TYPES = query.text("types", "Only these types, separated by commas; `contact.*` stands for all that begin so. Default: all.")
 WAIT = query.integer("wait", 0, LONGEST_WAIT, "Seconds to wait for an event if there is none yet. Default: 0.")
-LIMIT: Parameter[int] = Parameter(
-    "limit",
-    lambda parameters, name: parameters.integer(name, 1, LARGEST_PAGE) or DEFAULT_PAGE,
-    {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": DEFAULT_PAGE},
-    "Maximum number of events in a page.",
-)
+LIMIT = query.integer_or("limit", DEFAULT_PAGE, LARGEST_PAGE, "Maximum number of events in a page.")
 LAST_EVENT_ID = "Last-Event-ID"
 _HEADER: dict[str, Any] = {
     "name": LAST_EVENT_ID, "in": "header", "required": False, "schema": {"type": "string"},
@@ -95,7 +96,7 @@ def _read(call: Call, *, streams: bool) -> _EventsQuery:
 
 async def _wait(call: Call, client: int, query: _EventsQuery, page: LoggedPage) -> LoggedPage:
     """Read again until there are events, the time is over, the HTTP client is gone, or the server stops."""
-    feed, store, page_bytes = call.api.feed, call.api.dependencies.store, call.api.dependencies.limits.page_bytes
+    feed, store, page_bytes = call.api[FEED], call.api.dependencies.store, call.api.dependencies.limits.page_bytes
     loop = asyncio.get_running_loop()
     until = loop.time() + query.wait
     gone = asyncio.ensure_future(_disconnected(call))
@@ -126,7 +127,7 @@ async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
 
 
 async def _stream(call: Call, client: Client, query: _EventsQuery) -> Response:
-    feed = call.api.feed
+    feed = call.api[FEED]
     page_bytes = call.api.dependencies.limits.page_bytes
     page = await read_page(call.api.dependencies.store, client.number, query.after, query.limit, query.types, page_bytes)
     with feed.place(client.number):  # refused here, while a problem can still be sent; `_pieces` takes the place
@@ -137,7 +138,7 @@ async def _stream(call: Call, client: Client, query: _EventsQuery) -> Response:
 
 async def _pieces(call: Call, client: Client, query: _EventsQuery, page: LoggedPage) -> AsyncIterator[bytes]:
     """Yield events as they are logged, until the HTTP client is gone, the key ends, or the server stops."""
-    feed, store, api, page_bytes = call.api.feed, call.api.dependencies.store, call.api, call.api.dependencies.limits.page_bytes
+    feed, store, api, page_bytes = call.api[FEED], call.api.dependencies.store, call.api, call.api.dependencies.limits.page_bytes
     gone = asyncio.ensure_future(_disconnected(call))
     try:
         with feed.place(client.number):
@@ -170,6 +171,34 @@ def _piece(event: LoggedEvent, encoded: msgspec.Raw) -> bytes:
     return b"id: %s\nevent: %s\ndata: %s\n\n" % (event_id(event.sequence).encode(), event.type.encode(), bytes(encoded))
 
 
+MOST_SAMPLES = query.integer_or("limit", 3, 20, "Maximum number of samples of stored events.")
+
+
+class EventSamples(Struct):
+    """Samples of events, newest first."""
+
+    data: list[LogEvent]
+    fictitious: Annotated[bool, Meta(description="Whether they are about fictitious persons, since no such event is stored.")]
+
+
+async def samples(call: Call) -> Response:
+    """Handle `GET` of samples."""
+    client, given, parts = await call.client(), call.parameters(), call.api.dependencies
+    types = types_of(given[TYPES], "?types", given.faults)
+    given.done()
+    stored = await parts.store.read(list_latest_events(client.number, given[MOST_SAMPLES], types))
+    data = await envelopes(parts.store, client, stored)
+    if not stored:
+        now = parts.clock()
+        data = [
+            sample(kind, client.client_id, now, f"sample_{kind}")[0] for kind in types or [event_kind.value for event_kind in EVENT_TYPES]
+        ]
+    return Response(body=encode({"data": data, "fictitious": not stored}), headers=[(b"cache-control", b"no-store")])
+
+
+example(EventSamples, {"data": EXAMPLES["EventPage"]["data"], "fictitious": False})
+
+
 ROUTES = [
     Route(
         "GET", PATH, events, scope=READ, operation_id="list_events", tag=TAG,
@@ -181,5 +210,13 @@ ROUTES = [
         "stored events is a 410 `cursor_expired`.",
         query=(AFTER, TYPES, WAIT, LIMIT), headers=(_HEADER,),
         success=(Success(200, "Events, oldest first.", EventPage, media=("text/event-stream",)),), problems=(410,),
+    ),
+    Route(
+        "GET", f"{PATH}/samples", samples, scope=READ, operation_id="list_event_samples", tag=TAG,
+        summary="Get samples of events, newest first",
+        description="Each is what an endpoint of the usual form gets as its body, so that a builder of workflows (Zapier, n8n, Make) can "
+        "show members before the first event comes. Looks at the newest 10,000 events; if none of them is of the types, each type has a "
+        "sample about a fictitious person, whose id begins with `sample_`.",
+        query=(TYPES, MOST_SAMPLES), success=(Success(200, "Samples, newest first.", EventSamples),),
     ),
 ]  # fmt: skip

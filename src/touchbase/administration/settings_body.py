@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.clients.models import (
-    FIELD_TYPES,
     KEEP_BODIES_DAYS,
     KEEP_DELETED_DAYS,
     LARGEST_STORED_BYTES,
@@ -24,13 +22,12 @@ from touchbase.clients.models import (
     SuppressOn,
 )
 from touchbase.common import field_limits as limits
+from touchbase.custom_fields.api.schemas import FieldTypeBody, check_words, checked_field
 from touchbase.errors import Fault, Invalid
 from touchbase.http.schemas import example, named_enum
 from touchbase.records.api.schemas import FieldName
 
-MOST_OPTIONS = 500
 named_enum("LinkCompaniesByEmail", "Whether a mail domain gives a contact its company.", LINK_MODES)
-named_enum("CustomFieldType", "The type of a declared custom field.", FIELD_TYPES)
 StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
 StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
 
@@ -40,16 +37,6 @@ class StatusSetBody(Struct, forbid_unknown_fields=True):
 
     statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
     transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
-
-
-FieldTypeName = Literal["text", "number", "boolean", "date", "datetime", "email", "url", "select"]
-
-
-class FieldTypeBody(Struct, forbid_unknown_fields=True):
-    """A declared custom field: its type, and the choices of a select."""
-
-    type: FieldTypeName
-    options: Annotated[list[Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]], Meta(max_length=MOST_OPTIONS)] = []
 
 
 FieldTypes = Annotated[dict[FieldName, FieldTypeBody], Meta(max_length=limits.CUSTOM_FIELDS)]
@@ -151,7 +138,7 @@ example(
 def checked(body: SettingsBody) -> ClientSettings:
     """Return validated settings; raise `Invalid` for contradictions."""
     faults: list[Fault] = []
-    made = ClientSettings(
+    settings = ClientSettings(
         on_duplicate=body.on_duplicate,
         contact_statuses=_statuses(body.contact_statuses, "/settings/contact_statuses", faults),
         company_statuses=_statuses(body.company_statuses, "/settings/company_statuses", faults),
@@ -170,13 +157,13 @@ def checked(body: SettingsBody) -> ClientSettings:
     )
     if faults:
         raise Invalid(faults)
-    return made
+    return settings
 
 
 def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> StatusSet | None:
     if body is None:
         return None
-    _check_words(body.statuses, f"{pointer}/statuses", faults)
+    check_words(body.statuses, f"{pointer}/statuses", faults)
     for before, after in body.transitions.items():
         for status in dict.fromkeys((before, *after)):
             if status not in body.statuses:
@@ -191,25 +178,5 @@ def _fields(body: dict[str, FieldTypeBody], pointer: str, faults: list[Fault]) -
     return {name: checked_field(field, _options_of(name, pointer), faults) for name, field in body.items()}
 
 
-def checked_field(field: FieldTypeBody, pointer: str, faults: list[Fault]) -> FieldType:
-    """Return the type of a custom field; `pointer` is that of its options."""
-    if (field.type == "select") != bool(field.options):
-        detail = "a select needs its options" if field.type == "select" else "only a select has options"
-        faults.append(Fault(pointer, "options", detail))
-    _check_words(field.options, pointer, faults)
-    return FieldType(field.type, field.options)
-
-
 def _options_of(name: str, pointer: str) -> str:
     return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}/options"
-
-
-def _check_words(words: Sequence[str], pointer: str, faults: list[Fault]) -> None:
-    """Check words: values are stored without white space around them, so a word with some would never match."""
-    seen: set[str] = set()
-    for index, word in enumerate(words):
-        if word != word.strip() or not word:
-            faults.append(Fault(f"{pointer}/{index}", "blank", "must not be blank or have white space around it"))
-        elif word in seen:
-            faults.append(Fault(f"{pointer}/{index}", "repeated", f"{word!r} is given twice"))
-        seen.add(word)

@@ -14,21 +14,24 @@ from touchbase.clients.models import Client
 from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
 from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.preferences import HANDLING, STRICT, applied, described, preferences
+from touchbase.http.headers import HANDLING, STRICT, applied, described, preferences
 from touchbase.http.problems import FaultOut
+from touchbase.http.query_parameters import DRY_RUN
 from touchbase.http.request_body import first_refusal, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
+from touchbase.merging.api.batch_commands import BatchCommands, Prepared, Sender
+from touchbase.merging.api.batch_schemas import BATCHES, BatchProblem
 from touchbase.merging.commands import DeleteRecord
-from touchbase.records.api.batch_commands import BatchCommands, Prepared, Sender
-from touchbase.records.api.batch_schemas import BATCHES, BatchProblem
-from touchbase.records.api.parameters import DRY_RUN, FLAT
+from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import fields_changed, status_of
-from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.models import Company, Contact
-from touchbase.records.write_batch import MAX_COMMANDS, Preview, WriteBatch, batch_failed, record_of
+from touchbase.records.write_batch import MAX_COMMANDS, batch_failed, record_of
+from touchbase.sql.operation import Preview, WriteBatch
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -214,3 +217,6 @@ def batch_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
         query=(FLAT, DRY_RUN), headers=(PREFER,), body=request, large=True,
         success=(Success(200, "The results, in the order of the commands.", response, ("Preference-Applied",)),),
     )  # fmt: skip
+
+
+ROUTES = [batch_route(CONTACTS, CONTACT_TAG), batch_route(COMPANIES, COMPANY_TAG)]

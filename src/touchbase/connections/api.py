@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Annotated, Literal, NamedTuple, get_args
 
 import msgspec
@@ -15,11 +15,19 @@ from touchbase.connections.fetch_state import FetchState, fetching_state
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.oauth import FORMAT
 from touchbase.connections.rhythm import CallStatistics, per_day
-from touchbase.http.schemas import ChannelOut, Time, example, named_enum
-from touchbase.inbox.refused import AffectedSender, Reason
+from touchbase.connections.service import Connections
+from touchbase.connections.tools import Tools
+from touchbase.history.events import CHANNELS
+from touchbase.http.dependencies import AppKey
+from touchbase.http.schemas import Time, example, named_enum
 
 Channel = Literal["email_campaign", "crm"]
-named_enum("UnverifiedReason", "Why unverified webhooks would be refused from now on.", get_args(Reason))
+CONNECTIONS: AppKey[Connections] = AppKey()
+TOOLS: AppKey[Tools] = AppKey()
+FETCH_ALLOWED: AppKey[Collection[str]] = AppKey()
+"""Origins from which records may be fetched although they are not public or not https."""
+ChannelOut = Annotated[str, Meta(extra_json_schema=named_enum("Channel", "The kind of tool.", CHANNELS))]
+named_enum("UnverifiedReason", "Why unverified webhooks would be refused from now on.", get_args(cn.UnverifiedReason))
 named_enum("SecretState", "Whether there is a secret; it is never shown.", ("set", "not set"))
 named_enum("FetchingState", "The state of fetching records from a tool's API.", ("idle", "working", "waiting", "stopped"))
 Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
@@ -229,11 +237,6 @@ class ConnectionPage(Struct):
 def settings_of(body: ConnectionSettingsBody) -> ConnectionSettings:
     """Convert the settings of a request body."""
     return ConnectionSettings(**msgspec.structs.asdict(body))
-
-
-def would_refuse(found: Sequence[AffectedSender]) -> list[WouldRefuse]:
-    """Return the affected senders as shown."""
-    return [WouldRefuse(one.tool, one.calls, to_text(one.last_us), one.reason) for one in found]
 
 
 class Known(NamedTuple):

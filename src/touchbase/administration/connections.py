@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.clients.api.settings import one_client
 from touchbase.clients.models import DELETING, Client
-from touchbase.connections.api.schemas import (
+from touchbase.common.timestamps import to_text
+from touchbase.connections.api import (
+    CONNECTIONS,
+    FETCH_ALLOWED,
+    TOOLS,
     ConnectionChange,
     ConnectionOut,
     ConnectionPage,
@@ -18,89 +22,123 @@ from touchbase.connections.api.schemas import (
     ConnectionSettingsBody,
     ConnectionSettingsChange,
     Known,
+    WouldRefuse,
     connection_out,
     settings_of,
-    would_refuse,
 )
-from touchbase.connections.api.silences import SilencePage, silence_out
-from touchbase.connections.models import CHANNELS, Connection, ConnectionSettings
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.rhythm import Silence, per_day
 from touchbase.connections.service import new_secret
 from touchbase.connections.sql.silence import list_silences
 from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
 from touchbase.errors import Fault, NotFound, WrongState
+from touchbase.history.events import CHANNELS
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
-from touchbase.inbox.refused import LOOKBACK, find_affected_senders
+from touchbase.http.schemas import Time, encode
+from touchbase.inbox.refused import LOOKBACK, AffectedSender, find_affected_senders
 from touchbase.records.validation import raise_if_any
+
+
+class SilenceOut(Struct):
+    """A time in which the tool's usual calls did not come."""
+
+    since_time: Annotated[Time, Meta(description="The last call before it.")]
+    noticed_time: Annotated[Time, Meta(description="When so many usual calls were missing that it was recognised.")]
+    ended_time: Annotated[Time | None, Meta(description="The next call, or when the alarm was turned off; null: it lasts.")]
+    calls_per_day: Annotated[float, Meta(ge=0, description="Of the seven days before it.", examples=[310.4])]
+    usual_interval_seconds: Annotated[
+        int | None,
+        Meta(description="Usual time between two calls at the hour of `noticed_time`; null: less than one is usual.", examples=[240]),
+    ]
+
+
+class SilencePage(Struct):
+    """The silences of a connection, newest first."""
+
+    data: list[SilenceOut]
+    next_cursor: str | None = None
+
+
+def silence_out(one: Silence) -> SilenceOut:
+    """Return a silence as shown."""
+    ended = None if one.ended_us is None else to_text(one.ended_us)
+    return SilenceOut(to_text(one.since_us), to_text(one.noticed_us), ended, per_day(one.week), one.usual_interval_seconds)
+
+
+def would_refuse(senders: Sequence[AffectedSender]) -> list[WouldRefuse]:
+    """Return the affected senders as shown."""
+    return [WouldRefuse(sender.tool, sender.calls, to_text(sender.last_us), sender.reason) for sender in senders]
 
 
 async def connections(call: Call) -> Response:
     """Handle `GET` of a client's connections."""
-    client = await one_client(call)
+    client = await call.client_in_path()
     call.parameters().done()
-    found = await call.api.connections.all(client.number)
-    known = await _known(call, client.number)
-    return Response(body=encode(ConnectionPage([connection_out(one, known=known(one)) for one in found])))
+    listed = await call.api[CONNECTIONS].all(client.number)
+    details = await _known(call, client.number)
+    return Response(body=encode(ConnectionPage([connection_out(connected, known=details(connected)) for connected in listed])))
 
 
 async def connect(call: Call) -> Response:
     """Handle `POST` of a new connection."""
     client, api = await _changeable_client(call), call.api
-    given = await call.body(ConnectionRequest, lambda partly: _check_new(call, partly))
-    _check_new(call, given)
-    made = new_secret() if given.generate_secret else None
-    secrets = [*trim_secrets(given.secrets), *([made] if made else [])]
+    request = await call.body(ConnectionRequest, lambda partly: _check_new(call, partly))
+    _check_new(call, request)
+    secret = new_secret() if request.generate_secret else None
+    secrets = [*trim_secrets(request.secrets), *([secret] if secret else [])]
     now = api.dependencies.clock()
-    new = Connection(client.number, given.channel, given.tool, now, now, secrets, settings_of(given.settings), given.access_token or "")
-    location = api.dependencies.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{given.channel}/{given.tool}")
+    new = Connection(
+        client.number, request.channel, request.tool, now, now, secrets, settings_of(request.settings), request.access_token or ""
+    )
+    location = call.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{request.channel}/{request.tool}")
 
     refused = would_refuse(await find_affected_senders(api.dependencies.store, client, new, now - LOOKBACK))
 
     def response(stored: Connection) -> Response:
         # A generated secret is shown once: the response stored for retries leaves it out.
-        hidden = encode(connection_out(stored, refused=refused)) if made else None
-        return Response(201, encode(connection_out(stored, made, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
+        hidden = encode(connection_out(stored, refused=refused)) if secret else None
+        return Response(201, encode(connection_out(stored, secret, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
 
-    return await call.write_and_respond(lambda writes: api.connections.connect(new, writes), response)
+    return await call.write_and_respond(lambda writes: api[CONNECTIONS].connect(new, writes), response)
 
 
 async def connection(call: Call) -> Response:
     """Handle `GET` of one connection."""
-    found = await _connection(call)
-    known = await _known(call, found.client)
-    return Response(body=encode(connection_out(found, known=known(found))))
+    connected = await _connection(call)
+    details = await _known(call, connected.client)
+    return Response(body=encode(connection_out(connected, known=details(connected))))
 
 
 async def change(call: Call) -> Response:
     """Handle `PATCH` of one connection."""
     client = await _changeable_client(call)
-    known = await _connection(call)
-    given = await call.body(ConnectionChange, lambda partly: _changed(call, known, partly))
-    made = new_secret() if given.generate_secret else None
-    token = None if given.access_token is UNSET else given.access_token or ""
-    changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, given, made), token))
-    more = await _known(call, known.client)
+    present = await _connection(call)
+    request = await call.body(ConnectionChange, lambda partly: _changed(call, present, partly))
+    secret = new_secret() if request.generate_secret else None
+    token = None if request.access_token is UNSET else request.access_token or ""
+    changed = await call.api[CONNECTIONS].change(present, lambda now: (*_changed(call, now, request, secret), token))
+    more = await _known(call, present.client)
     refused = []
-    if given.secrets is not UNSET or made:
-        since = max(call.api.dependencies.clock() - LOOKBACK, known.guarded_us or 0)
+    if request.secrets is not UNSET or secret:
+        since = max(call.api.dependencies.clock() - LOOKBACK, present.guarded_us or 0)
         refused = would_refuse(await find_affected_senders(call.api.dependencies.store, client, changed, since))
-    return Response(body=encode(connection_out(changed, made, more(changed), refused)))
+    return Response(body=encode(connection_out(changed, secret, more(changed), refused)))
 
 
 async def silences(call: Call) -> Response:
     """Handle `GET` of the silences of one connection."""
-    one = await _connection(call)
+    connected = await _connection(call)
     call.parameters().done()
-    found = await call.api.dependencies.store.read(list_silences(one.client, one.channel, one.tool))
-    return Response(body=encode(SilencePage([silence_out(each) for each in found])))
+    listed = await call.api.dependencies.store.read(list_silences(connected.client, connected.channel, connected.tool))
+    return Response(body=encode(SilencePage([silence_out(silence) for silence in listed])))
 
 
 async def disconnect(call: Call) -> Response:
     """Handle `DELETE` of one connection."""
-    client = await one_client(call)
-    await call.api.connections.disconnect(client.number, _channel(call), call.path("tool"))
+    client = await call.client_in_path()
+    await call.api[CONNECTIONS].disconnect(client.number, _channel(call), call.path("tool"))
     return Response(204)
 
 
@@ -108,10 +146,10 @@ def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | Unset
     """Return the settings with these changes; null restores a default."""
     if changes is None:
         return ConnectionSettings()
-    given = {} if changes is UNSET else msgspec.structs.asdict(changes)
+    changed = {} if changes is UNSET else msgspec.structs.asdict(changes)
     usual = msgspec.structs.asdict(ConnectionSettingsBody())
     now = {name: getattr(known, name) for name in usual}
-    now |= {name: usual[name] if value is None else value for name, value in given.items() if value is not UNSET}
+    now |= {name: usual[name] if value is None else value for name, value in changed.items() if value is not UNSET}
     return ConnectionSettings(**now)
 
 
@@ -126,7 +164,7 @@ def _changed(
     _check(call, known.channel, known.tool, secrets or [], given.generate_secret, settings, token, faults)
     if made is not None:
         # The previous secret stays valid until it is removed.
-        most = call.api.dependencies.senders.most_secrets(known.channel, known.tool)
+        most = call.api[TOOLS].most_secrets(known.channel, known.tool)
         secrets = [made, *(known.secrets if secrets is None else secrets)][:most]
     return secrets, settings
 
@@ -136,13 +174,13 @@ def _check(
     more: Sequence[Fault] = (),
 ) -> None:  # fmt: skip
     """Raise `Invalid` with all faults of a new or changed connection; `one_more`: a secret is generated in addition."""
-    parts = call.api.dependencies
+    tools = call.api[TOOLS]
     faults = [
-        *connection_faults(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)),
+        *connection_faults(channel, tool, settings, tools.tools(channel), tools.kinds(channel, tool, settings)),
         *more,
     ]
-    faults += secret_faults(parts.senders, channel, tool, secrets, settings, more=int(one_more))
-    faults += fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
+    faults += secret_faults(tools, channel, tool, secrets, settings, more=int(one_more))
+    faults += fetch_faults(tool, token, settings, tools.fetcher(channel, tool), call.api[FETCH_ALLOWED])
     raise_if_any(faults)
 
 
@@ -154,7 +192,7 @@ def _check_new(call: Call, given: ConnectionRequest) -> None:
 
 async def _changeable_client(call: Call) -> Client:
     """Return the client in the path. Raises `WrongState` while it is being deleted: a connection stored then would never be deleted."""
-    client = await one_client(call)
+    client = await call.client_in_path()
     if client.state == DELETING:
         raise WrongState(f"client {client.client_id!r} is being deleted and can no longer be changed")
     return client
@@ -162,13 +200,13 @@ async def _changeable_client(call: Call) -> Client:
 
 async def _known(call: Call, client: int) -> Callable[[Connection], Known]:
     """Return what finds what is known of each connection of a client."""
-    states, calls = await call.api.connections.fetching(client), await call.api.connections.calls(client)
+    states, calls = await call.api[CONNECTIONS].fetching(client), await call.api[CONNECTIONS].calls(client)
     return lambda one: Known(states.get(one.tool), calls.get((one.channel, one.tool)))
 
 
 async def _connection(call: Call) -> Connection:
-    client = await one_client(call)
-    return await call.api.connections.get(client.number, _channel(call), call.path("tool"))
+    client = await call.client_in_path()
+    return await call.api[CONNECTIONS].get(client.number, _channel(call), call.path("tool"))
 
 
 def _channel(call: Call) -> str:
@@ -178,45 +216,45 @@ def _channel(call: Call) -> str:
     return channel
 
 
-CONNECTIONS = Tag("Connections", "The tools that a client has connected: secrets, settings, and access tokens.")
+TAG = Tag("Connections", "The tools that a client has connected: secrets, settings, and access tokens.")
 _PATH = "/admin/v1/clients/{client_id}/connections"
 _SHOWN = (Success(200, "The connection; secrets are never shown.", ConnectionOut),)
 ROUTES = [
     Route(
-        "GET", _PATH, connections, scope=ADMIN, operation_id="list_connections", tag=CONNECTIONS, summary="List a client's connections",
+        "GET", _PATH, connections, scope=ADMIN, operation_id="list_connections", tag=TAG, summary="List a client's connections",
         description="All connections of the client, by channel and tool. Secrets and access tokens are never shown.",
         success=(Success(200, "All connections.", ConnectionPage),), problems=(422,),
     ),
     Route(
-        "POST", _PATH, connect, scope=ADMIN, operation_id="connect", tag=CONNECTIONS, summary="Connect a tool",
+        "POST", _PATH, connect, scope=ADMIN, operation_id="connect", tag=TAG, summary="Connect a tool",
         description="A client has at most one connection of a tool on each channel; a second one is a 409. "
         "A secret that the server generates is shown only in this response. `would_refuse` lists the tools whose webhooks of the last week "
         "would be refused from now on. A secret that the server cannot encrypt is a 422 `no_encryption_key`.",
         body=ConnectionRequest, success=(Success(201, "The new connection.", ConnectionOut, ("Location",)),),
     ),
     Route(
-        "GET", f"{_PATH}/{{channel}}/{{tool}}", connection, scope=ADMIN, operation_id="get_connection", tag=CONNECTIONS,
+        "GET", f"{_PATH}/{{channel}}/{{tool}}", connection, scope=ADMIN, operation_id="get_connection", tag=TAG,
         summary="Get one connection",
         description="Returns the connection, the state of fetching from the tool's API, and how often the tool calls. Secrets and access "
         "tokens are never shown.",
         success=_SHOWN,
     ),
     Route(
-        "PATCH", f"{_PATH}/{{channel}}/{{tool}}", change, scope=ADMIN, operation_id="change_connection", tag=CONNECTIONS,
+        "PATCH", f"{_PATH}/{{channel}}/{{tool}}", change, scope=ADMIN, operation_id="change_connection", tag=TAG,
         summary="Update one connection",
         description="The body is a JSON merge patch (RFC 7396): a member that is left out stays. Lists and settings in the body "
         "replace the old ones as a whole. Another `api_base` without the access token is a 422.",
         body=ConnectionChange, success=_SHOWN, problems=(409,),
     ),
     Route(
-        "GET", f"{_PATH}/{{channel}}/{{tool}}/silences", silences, scope=ADMIN, operation_id="list_silences", tag=CONNECTIONS,
+        "GET", f"{_PATH}/{{channel}}/{{tool}}/silences", silences, scope=ADMIN, operation_id="list_silences", tag=TAG,
         summary="List the silences of one connection",
         description="Times in which the tool's usual calls did not come, newest first: the last 50. A silence is recognised by the tool's "
         "own rhythm of the last weeks, and ends with the next call, or when the setting `silence_alarm` is turned off.",
         success=(Success(200, "The silences.", SilencePage),), problems=(422,),
     ),
     Route(
-        "DELETE", f"{_PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=CONNECTIONS,
+        "DELETE", f"{_PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=TAG,
         summary="Disconnect a tool",
         description="Removes the connection with its secrets, settings and silences. Records and deliveries stay.",
         success=(Success(204, "Disconnected; records and deliveries stay."),),

@@ -1,46 +1,49 @@
-"""All routes of the interface. A new capability adds its `api` module here."""
+"""All routes of the interface, and the OpenAPI document of them. A new room adds its `api` module here."""
 
 from __future__ import annotations
 
-from touchbase.auth import api as keys
-from touchbase.clients.api import life as clients_life
-from touchbase.clients.api import settings as clients
-from touchbase.connections.api import resource as connections
+from touchbase.administration import clients, connections, keys, status
 from touchbase.console import api as console
 from touchbase.custom_fields.api import resource as custom_fields
-from touchbase.do_not_contact.api import records as suppressed_records
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.erasure import api as erasure
-from touchbase.event_log.api import resource as event_log
 from touchbase.exports import api as exports
-from touchbase.http import cells, docs_page, docs_text, health
-from touchbase.http.routing import Route
+from touchbase.http import docs_page, openapi
+from touchbase.http.routing import Json, Route
 from touchbase.imports import api as imports
-from touchbase.inbox.api import deliveries, delivery_counts, delivery_list, refused, webhooks
+from touchbase.inbox.api import deliveries, delivery_list, refused, webhooks
 from touchbase.inbox.api import replay as replays
 from touchbase.jobs import api as jobs
 from touchbase.mcp import api as mcp
+from touchbase.merging.api import batch, duplicates
 from touchbase.merging.api import bin as deleted
-from touchbase.merging.api import duplicates
 from touchbase.merging.api import merges as merging
 from touchbase.messages.api import resource as messages
-from touchbase.outgoing.api import event_samples
+from touchbase.messages.api import timeline
+from touchbase.outgoing.api import events
 from touchbase.outgoing.api import resource as outgoing
 from touchbase.records.api import resource as records
+from touchbase.records.api import suppression
 from touchbase.reports.api import resource as reports
+from touchbase.revyops.api import lists
 from touchbase.revyops.api import routes as revyops
+from touchbase.search.api import resource as search
 from touchbase.statuses import api as statuses
 
 ROUTES: tuple[Route, ...] = (
+    *lists.LIST_ROUTES,
+    *search.ROUTES,
     *records.CONTACT_ROUTES,
     *erasure.ROUTES,
     *records.COMPANY_ROUTES,
+    *timeline.ROUTES,
+    *batch.ROUTES,
     *deleted.ROUTES,
     *merging.ROUTES,
     *duplicates.ROUTES,
     *messages.ROUTES,
     *suppressions.ROUTES,
-    *suppressed_records.ROUTES,
+    *suppression.ROUTES,
     *custom_fields.ROUTES,
     *imports.ROUTES,
     *exports.ROUTES,
@@ -48,24 +51,29 @@ ROUTES: tuple[Route, ...] = (
     *statuses.ROUTES,
     *jobs.ROUTES,
     *outgoing.ROUTES,
-    *event_log.ROUTES,
-    *event_samples.ROUTES,
+    *events.ROUTES,
     *revyops.ROUTES,
     *webhooks.ROUTES,
     *delivery_list.ROUTES,
-    *delivery_counts.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,
     *refused.ROUTES,
     *clients.ROUTES,
-    *clients_life.ROUTES,
     *connections.ROUTES,
     *keys.ROUTES,
-    *cells.ROUTES,
-    *health.ROUTES,
+    *status.ROUTES,
     *docs_page.ROUTES,
-    *docs_text.ROUTES,
     *console.ROUTES,
     *mcp.ROUTES,
 )
 """In the order of the OpenAPI document and of the documentation."""
+DESCRIBED = openapi.described(ROUTES)
+"""The routes of the OpenAPI document."""
+TAGS = openapi.tags(DESCRIBED)
+TYPES = openapi.body_types(DESCRIBED)
+"""The request and response bodies."""
+
+
+def description(version: str, *, keys_needed: bool, public_url: str = "") -> Json:
+    """Return the OpenAPI document."""
+    return openapi.description(ROUTES, version, keys_needed=keys_needed, public_url=public_url)

@@ -12,14 +12,14 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, TooManyAffected
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.preferences import HANDLING, HEADER, STRICT, applied, described, is_strict, preferences
-from touchbase.http.query_parameters import Parameters
+from touchbase.http.headers import HANDLING, PREFER_HEADER, STRICT, applied, described, is_strict, preferences
+from touchbase.http.query_parameters import DRY_RUN, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, example
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.members import ignored_header
-from touchbase.records.api.parameters import DRY_RUN, UPDATED_SINCE
+from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, Step, change_matching
@@ -115,7 +115,7 @@ def _max_affected(call: Call, faults: list[Fault]) -> int:
         return MAX_AFFECTED
     if given.isascii() and given.isdigit() and len(given) < 20:
         return min(int(given), MAX_AFFECTED)
-    faults.append(Fault(HEADER, "range", f"{PREFERENCE} must be an integer from 0 to {MAX_AFFECTED}"))
+    faults.append(Fault(PREFER_HEADER, "range", f"{PREFERENCE} must be an integer from 0 to {MAX_AFFECTED}"))
     return 0
 
 

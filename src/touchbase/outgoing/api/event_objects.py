@@ -1,4 +1,4 @@
-"""Events with their objects, as the API shows them at the time of reading."""
+"""Events with their objects, and the records of their persons, as the API shows them at the time of reading."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec import to_builtins
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.event_log.models import LoggedEvent, LoggedPage, Subjects, envelope
@@ -14,7 +15,10 @@ from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.schemas import fitting
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import get_messages
+from touchbase.outgoing.models import Record
+from touchbase.outgoing.shared_reads import Shown
 from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.records.commands import GetCompany, GetContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.reads import get_records
 from touchbase.sql.store import Store
@@ -107,3 +111,24 @@ def _about(event: LoggedEvent, subjects: Subjects) -> dict[str, Any]:
     if "delivery_id" in data:
         data["state"], data["error"] = subjects.deliveries.get(data["delivery_id"], (None, None))
     return data
+
+
+_SETTINGS = ClientSettings()
+"""Any client's: they matter for the FLAT form only."""
+
+
+async def _objects(store: Store, client: int, events: Sequence[LoggedEvent]) -> list[Any]:
+    return [to_builtins(shown) for shown in await objects_of(store, client, _SETTINGS, events)]
+
+
+async def _record(store: Store, client: int, record: Record) -> dict[str, Any] | None:
+    kind, number = record
+    if kind == CONTACT:
+        contact = await store.read(GetContact(client, number))
+        return None if contact is None else to_builtins(contact_out(contact, False, _SETTINGS))
+    company = await store.read(GetCompany(client, number))
+    return None if company is None else to_builtins(company_out(company, False, _SETTINGS))
+
+
+AS_IN_API = Shown(_objects, _record)
+"""Custom fields are a list."""

@@ -1,0 +1,1 @@
+"""Administration: routes about clients, keys, connections, cells and the server."""

@@ -1,0 +1,138 @@
+"""HTTP resources for administrators of all clients: the server's status, which `/health/ready` may hide, and the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta, Struct
+
+from touchbase.auth.authentication import ADMIN
+from touchbase.cells.models import HOME_NAME
+from touchbase.common.timestamps import to_text
+from touchbase.errors import Forbidden, TouchbaseError
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.routing.listing import ListedCell, list_cells
+from touchbase.spool.spool import Spool
+from touchbase.sql.store import Store, check_in_time
+
+
+class SpoolOut(Struct):
+    """Webhooks on the server's disk, which came while their store could not be used."""
+
+    webhooks: Annotated[int, Meta(ge=0, description="How many wait for their store.")]
+    bytes: Annotated[int, Meta(ge=0, description="Bytes that these take on the disk.")]
+    oldest_time: Annotated[Time | None, Meta(description="About when the oldest of them came; null without any.")]
+    set_aside: Annotated[int, Meta(ge=0, description="How many an error keeps from being received; the server's log says which error.")]
+
+
+class StatusOut(Struct):
+    """The server's status."""
+
+    ready: Annotated[bool, Meta(description="Whether the store can write.")]
+    reason: Annotated[str | None, Meta(description="Why it cannot.")]
+    warnings: Annotated[list[str], Meta(description="What an operator should change about the store.")]
+    version: str
+    spool: Annotated[SpoolOut | None, Meta(description="What is in the spool of webhooks; null without one.")]
+
+
+async def status(call: Call) -> Response:
+    """Handle `GET` of the status; for administrators of all clients."""
+    if await call.administrator() is not None:
+        raise Forbidden("this key belongs to one client; the status needs a key without a client")
+    parts = call.api.dependencies
+    reason = await _why_not_ready(parts.store)
+    return Response(body=encode(StatusOut(reason is None, reason, list(parts.store.warnings), parts.version, await _spool(parts.spool))))
+
+
+async def _spool(spool: Spool | None) -> SpoolOut | None:
+    if spool is None:
+        return None
+    counts = await spool.counts()
+    return SpoolOut(counts.webhooks, counts.bytes, None if counts.oldest_us is None else to_text(counts.oldest_us), counts.set_aside)
+
+
+async def _why_not_ready(store: Store) -> str | None:
+    try:
+        await check_in_time(store)
+    except TouchbaseError as error:
+        return error.detail
+    return None
+
+
+State = Literal["open", "draining"]
+_STATE = named_enum("CellState", "Whether new clients may live in a cell.", get_args(State))
+
+
+class CellOut(Struct):
+    """A store that clients live in."""
+
+    name: Annotated[str, Meta(description=f"The store that has the directory is `{HOME_NAME}`.")]
+    number: Annotated[int, Meta(ge=0, le=511, description="0 is the home store.")]
+    state: Annotated[str, Meta(extra_json_schema=_STATE)]
+    clients: Annotated[int, Meta(ge=0, description="How many clients live there.")]
+    answers: Annotated[bool, Meta(description="Whether it could write when this server last looked, a few seconds ago.")]
+    reason: Annotated[str | None, Meta(description="Why it could not, such as a schema that must be migrated.")]
+
+
+class CellPage(Struct):
+    """The home store, and the cells by their numbers."""
+
+    data: list[CellOut]
+
+
+example(
+    CellPage,
+    {
+        "data": [
+            {"name": "home", "number": 0, "state": "open", "clients": 412, "answers": True, "reason": None},
+            {
+                "name": "eu2",
+                "number": 1,
+                "state": "draining",
+                "clients": 96,
+                "answers": False,
+                "reason": "cannot use the database now: its disk is full; make room, writing goes on by itself",
+            },
+        ]
+    },
+)
+
+
+async def cells(call: Call) -> Response:
+    """Handle `GET` of the cells; for administrators of all clients."""
+    if await call.administrator() is not None:
+        raise Forbidden("this key belongs to one client; the cells need a key without a client")
+    call.parameters().done()
+    listed = await list_cells(call.api.dependencies.store)
+    return Response(body=encode(cell_page(listed)))
+
+
+def cell_page(listed: Sequence[ListedCell]) -> CellPage:
+    """Show cells without their addresses."""
+    return CellPage([_out(cell) for cell in listed])
+
+
+def _out(listed: ListedCell) -> CellOut:
+    return CellOut(listed.cell.name, listed.cell.number, listed.cell.state, listed.cell.clients, listed.reason is None, listed.reason)
+
+
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/cells", cells, scope=ADMIN, operation_id="list_cells",
+        tag=Tag("Cells", "The stores that clients live in, when one database is not enough."), summary="List cells",
+        description="The stores that clients live in, how many, and whether each answers; most installations have the home store "
+        "only. Addresses are not shown. Needs a key without a client.",
+        success=(Success(200, "All cells.", CellPage),),
+    ),
+    Route(
+        "GET", "/admin/v1/status", status, scope=ADMIN, operation_id="get_status", tag=Tag("Status", "The server's status."),
+        summary="Get the server's status",
+        description="Whether the store can write, why it cannot, what an operator should change, and what is in the spool of webhooks. "
+        "Needs a key without a client.",
+        success=(Success(200, "The status.", StatusOut),),
+    ),
+]  # fmt: skip

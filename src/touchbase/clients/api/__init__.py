@@ -1,1 +1,0 @@
-"""HTTP resources of clients and their settings."""

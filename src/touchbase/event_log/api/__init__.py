@@ -1,1 +1,0 @@
-"""HTTP resources of the event log."""

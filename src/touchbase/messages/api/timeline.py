@@ -1,0 +1,59 @@
+"""HTTP resource of a record's timeline: its events, those of mail with the messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from touchbase.auth.authentication import READ
+from touchbase.history.events import CONTACT
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode, fitting
+from touchbase.messages.sql.plans import messages_of_events
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.schemas import TimelinePage, since
+from touchbase.records.api.serializers import timeline_event
+from touchbase.records.read_records import get_record
+from touchbase.records.timelines import timeline
+
+
+class TimelineResource:
+    """The handler of one type of record."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any]) -> None:
+        self._kind = kind
+
+    async def get(self, call: Call) -> Response:
+        """`GET` of a page of a record's timeline."""
+        client = await call.client()
+        asked, number = call.parameters(), call.id(self._kind.type.name)
+        listing = f"{self._kind.type.name} {number}"
+        before = asked.cursor(listing, tuple[int, str])
+        asked.done()
+        store = call.api.dependencies.store
+        record = await get_record(store, self._kind.type, client.number, number)
+        page, place, since_us = await timeline(store, record, asked[LIMIT], before, client.settings.words(self._kind.type.kind))
+        events = [(each.event.key, each.event.occurred_us) for each in page]
+        messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
+        shown = (timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True))
+        data = fitting(shown, call.api.dependencies.limits.page_bytes)
+        place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time
+        cursor = place and cursor_text(listing, place)
+        return Response(body=encode(TimelinePage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
+
+
+def _route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
+    one = kind.type.name
+    return Route(
+        "GET", f"{kind.path}/{{id}}/timeline", TimelineResource(kind).get, scope=READ, operation_id=f"get_{one}_timeline", tag=tag,
+        summary=f"Get the timeline of one {one}, newest first",
+        description="Events of webhooks and API writes in the order of time, each with the values that it changed and their previous "
+        "values. An API write names its `key_id` and `request_id`.",
+        query=PAGE, success=(Success(200, "A page.", TimelinePage),),
+    )  # fmt: skip
+
+
+ROUTES = [_route(CONTACTS, CONTACT_TAG), _route(COMPANIES, COMPANY_TAG)]
