@@ -40,11 +40,11 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     """Let every name lead to these addresses; answers the list of names that were looked up."""
     looked_up: list[str] = []
 
-    async def getaddrinfo(self: object, host: str, port: int, **more: Any) -> list[Any]:
+    def getaddrinfo(host: str, port: int, **more: Any) -> list[Any]:
         looked_up.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
-    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return looked_up
 
 

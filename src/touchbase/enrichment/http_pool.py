@@ -7,7 +7,6 @@ DNS response cannot redirect it (DNS rebinding). Certificates are verified again
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 import string
 import time
@@ -22,6 +21,7 @@ import certifi
 from touchbase.common.url_origin import origin_of
 from touchbase.connections.tools import FetchFailed
 from touchbase.enrichment.http_connection import ConnectionLost, OutgoingConnection, ReceivedResponse
+from touchbase.enrichment.name_lookup import NameLookup
 
 CONNECT_SECONDS = 10.0
 """For a connection to one address."""
@@ -99,6 +99,7 @@ class HttpPool:
         self._allowed = {origin_of(origin) for origin in allowed}
         self._allowed_hosts = frozenset((host, port) for _, host, port in self._allowed)
         self._advice = f"{advice}, or have the operator list it in {setting}"
+        self._names = NameLookup()
         self._hosts: dict[Origin, Host] = {}
         self._open: set[OutgoingConnection] = set()
         self._waiting = 0
@@ -219,8 +220,7 @@ class HttpPool:
 
     async def _addresses(self, host: str, port: int) -> list[str]:
         """Resolve a host name. Raises `FetchFailed` when an address is not public, and `OSError` when there is none."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+        addresses = await self._names.addresses(host, port)
         bad = [address for address in addresses if not is_public(address)]
         if bad and (host, port) not in self._allowed_hosts:
             raise FetchFailed(f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}", stop=True)
