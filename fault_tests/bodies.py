@@ -221,7 +221,7 @@ def archive_of_many_parts() -> bytes:
 
 
 def _answer(headers: str) -> Callable[[], bytes]:
-    return f"HTTP/1.1 200 OK\r\n{headers}".encode
+    return f"HTTP/1.1 200 OK\r\nconnection: close\r\n{headers}".encode
 
 
 def record_of_escapes() -> bytes:
@@ -229,12 +229,6 @@ def record_of_escapes() -> bytes:
     record = b'{"results":[{"id":"1","properties":{"email":"ann@example.com","note":"%b"}}]}' % (b"%61" * (10 * MIB))
     body = gzip.compress(record)
     return _answer(f"content-encoding: gzip\r\ncontent-length: {len(body)}\r\n\r\n")() + body
-
-
-def record_of_short_escapes() -> bytes:
-    """The same in 7 MiB, which the server reads."""
-    record = b'{"results":[{"id":"1","properties":{"email":"ann@example.com","note":"%b"}}]}' % (b"%61" * (7 * MIB // 3))
-    return _answer(f"content-length: {len(record)}\r\n\r\n")() + record
 
 
 def csv_of_one_long_line() -> bytes:
@@ -277,7 +271,6 @@ BODIES = (
     HostileBody("tool's response without an end of its head", TOOL, CRM, _answer(""), endless=b"x-a: b\r\n" * 10_000),
     HostileBody("tool's interim responses", TOOL, CRM, lambda: b"", endless=b"HTTP/1.1 102 Processing\r\n\r\n" * 3_000),
     HostileBody("tool's record of escapes", TOOL, CRM, record_of_escapes),
-    HostileBody("tool's record of short escapes", TOOL, CRM, record_of_short_escapes),
     HostileBody(
         "CSV of one long line", IMPORT, f"{V2}/contacts/imports", csv_of_one_long_line, {"content-type": "text/csv"}, is_packed=False
     ),

@@ -38,7 +38,6 @@ class ToolServer:
                     connection.sendall(self.head)
                     while self.endless:
                         connection.sendall(self.endless)
-                    connection.recv(1)
                 self.has_answered.set()
 
 
