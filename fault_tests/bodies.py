@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 MIB = 1_048_576
-WEBHOOK, API, MCP, SIGN_IN, IMPORT = "webhook", "api", "mcp", "sign_in", "import"
-"""Where a body is sent: to a receiving address, a path of the API, the tools for agents, the console's sign-in, or as a file to import."""
+WEBHOOK, API, MCP, SIGN_IN, IMPORT, TOOL = "webhook", "api", "mcp", "sign_in", "import", "tool"
+"""Where a body is sent: to a receiving address, a path of the API, the tools for agents, the console's sign-in, or as a file to import;
+or it is what a tool's API answers to the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class HostileBody:
     """The secret that the client's Smartlead connection has to have; empty: none."""
     is_proven: bool = True
     """Whether it brings the secret; without it the webhook is refused."""
+    endless: bytes = b""
+    """What a tool sends after the body until the server closes the connection."""
     then: str = ""
     """What follows once the body is applied: `erase` anybody in the client, or `search` its inbox."""
 
@@ -217,6 +220,17 @@ def archive_of_many_parts() -> bytes:
     return file.getvalue()
 
 
+def _answer(headers: str) -> Callable[[], bytes]:
+    return f"HTTP/1.1 200 OK\r\nconnection: close\r\n{headers}".encode
+
+
+def record_of_escapes() -> bytes:
+    """A response with 30 MiB of percent-encoded letters, in which the access token has to be found."""
+    record = b'{"results":[{"id":"1","properties":{"email":"ann@example.com","note":"%b"}}]}' % (b"%61" * (10 * MIB))
+    body = gzip.compress(record)
+    return _answer(f"content-encoding: gzip\r\ncontent-length: {len(body)}\r\n\r\n")() + body
+
+
 def csv_of_one_long_line() -> bytes:
     """8 MiB of commas: one row of eight million columns."""
     return b"," * (8 * MIB)
@@ -251,6 +265,12 @@ BODIES = (
     HostileBody("workbook of one long text", IMPORT, f"{V2}/contacts/imports", workbook_of_one_long_text, **XLSX),
     HostileBody("workbook of unclosed cells", IMPORT, f"{V2}/contacts/imports", workbook_of_unclosed_cells, **XLSX),
     HostileBody("archive of many parts", IMPORT, f"{V2}/contacts/imports", archive_of_many_parts, **XLSX),
+    HostileBody(
+        "tool's response in chunks of one byte", TOOL, CRM, _answer("transfer-encoding: chunked\r\n\r\n"), endless=b"1\r\na\r\n" * 10_000
+    ),
+    HostileBody("tool's response without an end of its head", TOOL, CRM, _answer(""), endless=b"x-a: b\r\n" * 10_000),
+    HostileBody("tool's interim responses", TOOL, CRM, lambda: b"", endless=b"HTTP/1.1 102 Processing\r\n\r\n" * 3_000),
+    HostileBody("tool's record of escapes", TOOL, CRM, record_of_escapes),
     HostileBody(
         "CSV of one long line", IMPORT, f"{V2}/contacts/imports", csv_of_one_long_line, {"content-type": "text/csv"}, is_packed=False
     ),

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
-from fault_tests.bodies import BODIES, WEBHOOK, HostileBody
+from fault_tests.bodies import BODIES, TOOL, WEBHOOK, HostileBody
 from fault_tests.calls import ApiClient, NoResponse, Response
 from fault_tests.check import Findings
 from fault_tests.plan import Plan
 from fault_tests.process import Process
+from fault_tests.tool_server import ToolServer
 from fault_tests.usage import Usage, UsageMeter
 from touchbase.auth.service import add_first_key
 from touchbase.encryption.keys import encode_key, new_key
@@ -23,6 +24,8 @@ MEGABYTES = 150.0
 SANDBOX_SECONDS = 65.0
 """Processor seconds of one sandbox process: two attempts at the limit of one delivery, and its start."""
 SETTLE_SECONDS = 120.0
+THIN_EVENT = b'[{"eventId":1,"portalId":1,"occurredAt":1790000000000,"subscriptionType":"contact.creation","objectId":1}]'
+"""A webhook of HubSpot whose record is fetched."""
 PAUSE = 1.0
 """Seconds between two looks at the deliveries: each look costs the server some milliseconds, which count too."""
 
@@ -33,17 +36,24 @@ def run(plan: Plan, engine: str) -> None:
     database = plan.new_store(engine, folder)
     worst, sent = Usage(0.0, 0.0, 0.0), 0
     key = asyncio.run(_first_key(database))
-    settings = {"TOUCHBASE_AUTH": "keys", "TOUCHBASE_ENCRYPTION_KEY": encode_key(new_key())}
+    tool = ToolServer()
+    settings = {
+        "TOUCHBASE_AUTH": "keys",
+        "TOUCHBASE_ENCRYPTION_KEY": encode_key(new_key()),
+        "TOUCHBASE_FETCH_ALLOWED_ORIGINS": tool.base,
+    }
     server = Process(database, folder, broken=plan.broken, settings=settings)
     try:
         _warm_up(Calls(server, "warm", key))
         meter = UsageMeter(server.pid)
         for number, body in enumerate(BODIES):
             calls = Calls(server, f"budget-{number}", key)
-            _prepare(calls, body)
-            headers, content = body.sent()
+            _prepare(calls, body, tool)
+            headers, content = ({}, THIN_EVENT) if body.way == TOOL else body.sent()
             meter.begin()
             status = _send(calls, body, headers, content)
+            if body.way == TOOL:
+                _await_fetch(calls, tool)
             calls.close()
             usage = meter.end()
             sent += status is not None
@@ -60,6 +70,7 @@ def run(plan: Plan, engine: str) -> None:
                 findings.fault("the server is not in service afterwards")
     finally:
         server.kill()
+        tool.close()
     plan.report.add(
         "budget", engine, 1, sent, findings, broken=plan.broken, bodies=len(BODIES), most_seconds_of_a_thread=worst.thread_seconds,
         most_mb=worst.megabytes, most_seconds_of_a_sandbox=worst.sandbox_seconds,
@@ -103,13 +114,17 @@ def _warm_up(calls: Calls) -> None:
     calls.close()
 
 
-def _prepare(calls: Calls, body: HostileBody) -> None:
-    """Store the person whose erasure follows, and the secret of a connection."""
+def _prepare(calls: Calls, body: HostileBody, tool: ToolServer) -> None:
+    """Store the person whose erasure follows, and the connection with its secret or the tool's API."""
     for email in ("erased@example.com", "ann@example.com"):
         calls.expect_ok("POST", "/public/v2/contacts", {"email": email})
+    if body.way == TOOL:
+        tool.answer(body.build(), body.endless)
+        fetched = {"channel": "crm", "tool": "hubspot", "access_token": "token-of-ours-%61", "settings": {"api_base": tool.base}}
+        calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", fetched)
     if body.secret:
-        channel, tool = ("crm", "hubspot") if "crm" in body.path else ("email_campaign", "smartlead")
-        connection = {"channel": channel, "tool": tool, "secrets": [body.secret]}
+        channel, name = ("crm", "hubspot") if "crm" in body.path else ("email_campaign", "smartlead")
+        connection = {"channel": channel, "tool": name, "secrets": [body.secret]}
         calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", connection)
 
 
@@ -129,6 +144,18 @@ def _send(calls: Calls, body: HostileBody, headers: dict[str, str], content: byt
     except NoResponse:
         return None
     return response.status
+
+
+def _await_fetch(calls: Calls, tool: ToolServer) -> None:
+    """Wait until the tool's response is read, and its record is applied or the attempt has failed."""
+    tool.has_answered.wait(SETTLE_SECONDS)
+
+    def is_read() -> bool:
+        (connection,) = calls.expect_ok("GET", f"/admin/v1/clients/{calls.client}/connections")["data"]
+        return bool(connection["fetching"]["state"] != "working")
+
+    _until(is_read)
+    calls.settle()
 
 
 def _until(is_done: Callable[[], bool]) -> None:

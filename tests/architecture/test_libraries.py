@@ -12,12 +12,12 @@ from tests.architecture.source import trees
 LIBRARIES = {
     "apsw": {"storage"},
     "asyncpg": {"storage"},
+    "certifi": {"enrichment.http_pool"},
     "click": {"cli"},
     "cryptography": {"adapters", "encryption"},
     "difflib": {"common.misspelt"},
     "email_validator": {"common.normalize"},
-    "httpcore": {"enrichment", "outgoing"},
-    "httptools": {"outgoing.http_connection", "server"},
+    "httptools": {"enrichment.http_connection", "server"},
     "idna": {"common.normalize"},
     "nats": {"relay.nats_sink"},
     "opentelemetry": {"tracing"},
@@ -39,7 +39,7 @@ PARSERS = {
     "email": {
         "adapters.kit.times": "one date; adapters run in the sandbox",
         "config_values": "an operator's own setting",
-        "enrichment.retry_policy": "a Retry-After header, which the client library bounds",
+        "enrichment.retry_policy": "a Retry-After header, which the client bounds",
         "outgoing.api.preview": "a mail that this server has just written",
         "outgoing.mail_client": "an operator's own setting",
         "outgoing.content": "writes mails",

@@ -22,8 +22,6 @@ from typing import Any
 import pytest
 from tests.architecture.source import FILES, trees
 
-from touchbase.outgoing import attempts
-
 Text = str | bytes
 SIZES = (12, 18, 22, 24, 64, 256, 1_024, 4_096, 12_288, 32_768)
 """Small ones first: a pattern that takes exponential time is found before it holds up the tests for an hour."""
@@ -36,7 +34,6 @@ MADE_AT_RUN_TIME = {
     ("touchbase.inbox.redaction", "b':\\\\s*(' + secret.encode() + b')(?=\\\\s*[,}])'"): rb":\s*(1234)(?=\s*[,}])",
     ("touchbase.common.atomic_file", "re.escape(file.name) + '\\\\.[0-9a-f]{16}\\\\.part'"): r"store\.db\.[0-9a-f]{16}\.part",
     ("touchbase.erasure.text_search", "re.escape(key)"): r"ann@example\.com",
-    ("touchbase.outgoing.attempts", "''.join(map(_in_any_form, part))"): "".join(map(attempts._in_any_form, "T0/B0/abc")),
     ("touchbase.adapters.catalogue", "f'\\\\b{mark}\\\\b'"): r"\bmark\b",
     ("touchbase.adapters.kit.event_types", "pattern"): r"\bevery one of them is in _COMPILED\b",
 }

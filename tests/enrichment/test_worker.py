@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
 from itertools import pairwise
 from typing import Any
@@ -29,14 +29,14 @@ from touchbase.connections.tools import ApiRequest, ApiResponse
 from touchbase.consistency.service import Verified, verify
 from touchbase.enrichment import worker as enrichment_worker
 from touchbase.enrichment.http_client import HttpClient
-from touchbase.enrichment.worker import FetchWorker, store_fetched
+from touchbase.enrichment.worker import FetchWorker
 from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.receive import receive_webhook
-from touchbase.inbox.redaction import INLINE_BYTES
+from touchbase.inbox.redaction import INLINE_BYTES, redact_secrets
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.maintenance import Maintenance
@@ -603,15 +603,26 @@ async def test_fetched_header__is_removed_from_received_webhooks(store: Store) -
         assert "x-touchbase-fetched" not in found.headers
 
 
-async def test_store_fetched__masks_the_access_token_in_the_body(store: Store) -> None:
-    async with setup_with_api(store, hubspot) as (setup, _):
-        connection = Connection(setup.client, "crm", HUBSPOT, NOON, NOON, access_token=TOKEN)
+@pytest.mark.parametrize("length", [1, INLINE_BYTES])
+async def test_fetched_record__has_no_access_token(store: Store, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def redact_short_ones(secrets: Sequence[str], body: bytes) -> bytes:
+        assert len(body) < INLINE_BYTES, "redacted in the server"
+        return redact_secrets(secrets, body)
 
-        kept = await store_fetched(store, connection, "contact", json.dumps({"id": "1", "seen": TOKEN}).encode(), NOON)
+    def respond(request: ReceivedRequest) -> FakeResponse:
+        properties = {"email": "person-1@example.com", "seen": TOKEN, "more": "a" * length}
+        return 200, {"results": [{"id": "1", "properties": properties}]}
 
-        found = await store.read(get_delivery(kept.id))
-        assert found is not None
-        assert TOKEN.encode() not in found.body
+    monkeypatch.setattr(enrichment_worker, "redact_secrets", redact_short_ones)
+    async with setup_with_api(store, respond) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.work()
+
+        ids = [one.id for one in await store.read(ListDeliveries(10, setup.client))]
+        bodies = [stored.body for stored in [await store.read(get_delivery(number)) for number in ids] if stored is not None]
+        assert any(b"person-1@example.com" in body for body in bodies)
+        assert not any(TOKEN.encode() in body for body in bodies)
 
 
 async def test_copper__without_api_user_stops_fetching(store: Store) -> None:

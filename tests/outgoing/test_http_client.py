@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.enrichment.test_http_client import certificate
 
-from touchbase.enrichment.http_client import certificates
+from touchbase.enrichment import http_pool
+from touchbase.enrichment.http_connection import HEAD_BYTES, PARSED_BYTES, PIECE_BYTES, ConnectionLost, OutgoingConnection
+from touchbase.enrichment.http_pool import certificates
 from touchbase.outgoing import http_client
 from touchbase.outgoing.http_client import Answer, WebhookClient
-from touchbase.outgoing.http_connection import OutgoingConnection
 
 
 class Receiver:
@@ -183,7 +184,7 @@ async def test_many_requests__share_64_connections(receiver: tuple[Receiver, str
     await client.close()
 
     assert [each.status for each in answers] == [200] * 200
-    assert 1 < one.connections <= http_client.CONNECTIONS
+    assert 1 < one.connections <= http_pool.CONNECTIONS
 
 
 async def test_connections_that_waited_for_long__are_closed(receiver: tuple[Receiver, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,11 +192,11 @@ async def test_connections_that_waited_for_long__are_closed(receiver: tuple[Rece
     client = WebhookClient("touchbase/test", [origin])
     await post(client, origin)
 
-    client._close_old()
+    client._pool._close_old()
     await post(client, origin)
     kept = one.connections
-    monkeypatch.setattr(http_client, "KEEPALIVE", 0.0)
-    client._close_old()
+    monkeypatch.setattr(http_pool, "KEEPALIVE", 0.0)
+    client._pool._close_old()
     await post(client, origin)
     await client.close()
 
@@ -269,7 +270,7 @@ async def test_any_pieces_of_responses__give_the_same_responses(responses: list[
     connection = OutgoingConnection()
     connection.connection_made(Sink())
     for raw, status, body in responses:
-        asked = asyncio.ensure_future(connection.request(b""))
+        asked = asyncio.ensure_future(connection.request(b"", 1_000))
         await asyncio.sleep(0)
         cuts = sorted(data.draw(st.sets(st.integers(1, len(raw) - 1), max_size=8)))
         for first, last in pairwise([0, *cuts, len(raw)]):
@@ -284,7 +285,7 @@ async def test_bytes_that_nobody_asked_for__end_the_connection() -> None:
     for is_asked in (True, False):
         connection, sink = OutgoingConnection(), Sink()
         connection.connection_made(sink)
-        asked = asyncio.ensure_future(connection.request(b"")) if is_asked else None
+        asked = asyncio.ensure_future(connection.request(b"", 1_000)) if is_asked else None
         await asyncio.sleep(0)
         connection.data_received(b"HTTP/1.1 204 None\r\n\r\n" + b"HTTP/1.1 200 OK\r\nx-other: 1\r\n" * is_asked)
 
@@ -292,3 +293,32 @@ async def test_bytes_that_nobody_asked_for__end_the_connection() -> None:
             found = await asked
             assert (found.status, found.headers) == (204, {})
         assert not connection.is_usable
+
+
+@pytest.mark.parametrize(("most", "size"), [(1_000, 16), (10 * PIECE_BYTES, 100), (10_000, 10_000)])
+async def test_endless_response__is_cut_after_its_bytes_or_pieces(most: int, size: int) -> None:
+    connection = OutgoingConnection()
+    connection.connection_made(Sink())
+    asked = asyncio.ensure_future(connection.request(b"", most))
+    await asyncio.sleep(0)
+    chunk = b"%x\r\n%b\r\n" % (size, b"a" * size)
+    connection.data_received(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunk)
+    is_early = asked.done()
+    connection.data_received(chunk * 100_000)
+
+    found = await asked
+    assert not is_early
+    assert (found.status, found.is_cut, connection.is_usable) == (200, True, False)
+    assert len(found.body) <= HEAD_BYTES + most + PARSED_BYTES
+
+
+async def test_endless_responses_before_the_last_one__fail() -> None:
+    connection = OutgoingConnection()
+    connection.connection_made(Sink())
+    asked = asyncio.ensure_future(connection.request(b"", 10**9))
+    await asyncio.sleep(0)
+    connection.data_received(b"HTTP/1.1 102 Processing\r\n\r\n" * 1_000)
+
+    with pytest.raises(ConnectionLost, match="the head of the response is longer than 16384 bytes"):
+        await asked
+    assert not connection.is_usable

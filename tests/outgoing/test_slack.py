@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -307,6 +308,30 @@ def test_secret_that_a_receiver_repeats__is_struck_from_the_stored_attempt(form:
     assert token.lower() not in text.lower()
     assert (text[:6], text[-3:]) == ("error ", " no")
     assert "B0BBBBBBB" not in text
+
+
+ESCAPES = ("{0}", "\\{0}", "%{1:02x}", "%25{1:02X}", "%2525{1:02x}", "\\u{1:04x}")
+
+
+@given(st.lists(st.sampled_from(ESCAPES), min_size=24, max_size=24))
+def test_any_escapes_of_a_secret__are_struck(escapes: list[str]) -> None:
+    token = "abcDEF123456ghiJKL7890mn"
+    endpoint = Endpoint(1, 7, "https://hooks.slack.com/...", 0, 0, secrets=[Secret(f"https://hooks.slack.com/services/{token}")])
+    form = "".join(escape.format(letter, ord(letter)) for escape, letter in zip(escapes, token, strict=True))
+
+    assert without_secrets(f"got {form} instead", endpoint) == "got *** instead"
+
+
+def test_long_secret__is_struck_without_compiling_an_expression_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise AssertionError("compiled")
+
+    url = "https://hooks.slack.com/services/" + "/".join(f"{number:08}" for number in range(200))
+    monkeypatch.setattr(re, "compile", refuse)
+
+    text = without_secrets(f"got {url}", Endpoint(1, 7, "https://hooks.slack.com/...", 0, 0, secrets=[Secret(url)]))
+
+    assert text == "got ***"
 
 
 @pytest.mark.parametrize("length", [8, 12, 20])

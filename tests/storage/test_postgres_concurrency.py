@@ -23,6 +23,7 @@ from touchbase.inbox.sql.queries import get_delivery
 from touchbase.jobs.sql import list_jobs
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.search.sql.index import index_records
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store
@@ -83,6 +84,24 @@ async def test_duplicate_creation__is_refused_without_waiting_for_row_locks(stor
 
     assert [type(each) for each in told] == [Conflict] * 3
     assert [each.data["existing_id"] for each in told if isinstance(each, Conflict)] == [ann.id, ann.id, acme.id]
+
+
+async def test_index__leaves_a_record_that_a_write_has_locked_for_later(store: Store, client: int, other: Any) -> None:
+    """A write locks its record before it notes it, and the index takes the note before the record: waiting would be a deadlock."""
+    await store.write(CreateContact(contact(client, first_name="Anna")))
+
+    async with other.transaction():
+        await other.fetch("SELECT id FROM contact FOR UPDATE")
+        indexing = asyncio.ensure_future(store.write(index_records(client)))
+        await until_it_waits(other, indexing)
+        has_waited = not indexing.done()
+        noted = await other.fetchval("SELECT count(*) FROM search_pending")
+    await indexing
+    await store.write(index_records(client))
+
+    assert (has_waited, noted) == (False, 1)
+    assert await other.fetchval("SELECT count(*) FROM search_pending") == 0
+    assert "anna" in await other.fetchval("SELECT words::text FROM search_index")
 
 
 async def test_replay__skips_a_delivery_whose_body_retention_removed_during_the_wait(store: Store, client: int, other: Any) -> None:

@@ -1,7 +1,6 @@
 """Threads for blocking work: a small pool for each kind, so that no kind waits for another.
 
-The event loop's own pool, which `asyncio.to_thread` uses, is left to look-ups of names: a long queue there would hold up every request
-to a tool or receiver.
+Look-ups of names have threads of their own (`enrichment/name_lookup.py`), because they cannot be ended.
 """
 
 from __future__ import annotations

@@ -10,6 +10,9 @@ from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival, Connection, ConnectionSettings
 from touchbase.connections.oauth import Grant
 
+MAX_RESPONSE = 8 * 1024 * 1024
+"""Bytes of a response of a tool's API, as sent and after decompression."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:

@@ -16,7 +16,6 @@ from functools import partial
 from touchbase.clients.models import DELETING
 from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.backoff import Backoff
-from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.commands import FinishFetch
 from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
@@ -41,7 +40,7 @@ from touchbase.sql.worker import Worker
 
 LOG = logging.getLogger("touchbase.fetch")
 
-FETCHED_RECORDS: Task[[str, ApiResponse, Sequence[str]], Mapping[str, bytes] | FetchFailed] = Task(
+FETCHED_RECORDS: Task[[str, ApiResponse, Sequence[str], Sequence[str]], Mapping[str, bytes] | FetchFailed] = Task(
     "touchbase.inbox.translation:fetched_records", MAX_SECONDS
 )
 CLAIM: Micros = 120 * SECOND
@@ -245,9 +244,8 @@ class FetchWorker(Worker):
             return GONE, 0
         records = await self._records(batch, response, ids)
         records_read = [(request, records[request.object_id]) for request in batch.requests if request.object_id in records]
-        secrets = self._tokens.secrets_of(connection)
         await asyncio.gather(
-            *(store_fetched(self._store, connection, request.object_type, body, requested_us, secrets) for request, body in records_read)
+            *(store_fetched(self._store, connection, request.object_type, body, requested_us) for request, body in records_read)
         )
         finish.done = [request for request, _ in records_read]
         finish.not_found = [request for request in batch.requests if request.object_id not in records]
@@ -257,11 +255,12 @@ class FetchWorker(Worker):
         return RECORDS if records_read else GONE, len(records_read)
 
     async def _records(self, batch: _FetchBatch, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the records in a response; a long or compressed one is read in a sandbox process. Raises `FetchFailed`."""
+        """Return the redacted records in a response; a long or compressed one is read in a sandbox process. Raises `FetchFailed`."""
+        secrets = self._tokens.secrets_of(batch.connection)
         if len(response.body) <= INLINE_BYTES and "content-encoding" not in response.headers:
-            return batch.fetcher.records(response, ids)
+            return {number: redact_secrets(secrets, body) for number, body in batch.fetcher.records(response, ids).items()}
         try:
-            records = await self._sandbox.call(FETCHED_RECORDS, batch.connection.tool, response, ids)
+            records = await self._sandbox.call(FETCHED_RECORDS, batch.connection.tool, response, ids, secrets)
         except TaskStopped as stopped:
             raise FetchFailed(f"the response cannot be used: {stopped.why}") from None
         if isinstance(records, FetchFailed):
@@ -310,16 +309,11 @@ def _wait_after(failures: int) -> Micros:
     return min(MAX_WAIT, FIRST_WAIT << min(failures, 20))
 
 
-async def store_fetched(
-    store: Store, connection: Connection, object_type: str, body: bytes, at: Micros, secrets: Sequence[str] = ()
-) -> StoredDelivery:
-    """Store one fetched record as a delivery; return when it is durable.
+async def store_fetched(store: Store, connection: Connection, object_type: str, body: bytes, at: Micros) -> StoredDelivery:
+    """Store one fetched record, already redacted, as a delivery; return when it is durable.
 
-    `secrets` (by default the access token) are redacted from it. The time is part of the dedupe key: the same record fetched later
-    is a new delivery, because a record may not say when it changed.
+    The time is part of the dedupe key: the same record fetched later is a new delivery, because a record may not say when it changed.
     """
-    secrets = secrets or (connection.access_token,)
-    body = redact_secrets(secrets, body) if len(body) <= INLINE_BYTES else await on_thread("translate", redact_secrets, secrets, body)
     headers = {"content-type": "application/json", FETCHED: object_type}
     command = StoreDelivery(
         client=connection.client,

@@ -18,6 +18,7 @@ from touchbase.deliveries.work import ReadResult
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import CRM, Translation
 from touchbase.identity.scan import Identities, add_events, find_addresses
+from touchbase.inbox.redaction import redact_secrets
 from touchbase.projection.inbox_batch import pack_result, read_delivery
 from touchbase.sandbox.process import limit_seconds
 
@@ -63,14 +64,14 @@ def scan_deliveries(connections: Sequence[Connection], deliveries: Sequence[Deli
     return found
 
 
-def fetched_records(tool: str, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes] | FetchFailed:
-    """Return the records in a response of a CRM's API, or why it cannot be read."""
+def fetched_records(tool: str, response: ApiResponse, ids: Sequence[str], secrets: Sequence[str]) -> Mapping[str, bytes] | FetchFailed:
+    """Return the redacted records in a response of a CRM's API, or why it cannot be read."""
     limit_seconds(seconds_for(len(response.body)))
     fetcher = load().fetcher(CRM, tool)
     if fetcher is None:
         return FetchFailed(f"nothing is fetched from {tool}", stop=True)
     try:
-        return fetcher.records(response, ids)
+        return {number: redact_secrets(secrets, body) for number, body in fetcher.records(response, ids).items()}
     except FetchFailed as failure:
         return failure
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from touchbase.clients.sql.queries import find_client_by_number
 from touchbase.common.timestamps import SECOND, Clock, Micros
@@ -53,6 +53,9 @@ STRUCK = "***"
 SHORTEST_SECRET = 8
 """Characters of a part of a secret that is struck from answers; shorter parts of a URL are words such as `services`."""
 _SLASHES = re.compile(r"[/?&=]")
+_LETTER = re.compile(r"%(?:25)*([0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\?(.)", re.DOTALL)
+"""A character as it is, or with the escapes of URLs and JSON."""
+_CUT_ESCAPE = re.compile(r"(?:%(?:25)*[0-9a-fA-F]?|\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 DEFAULT_SLOW_DOWN: Micros = 5 * SECOND
 
 
@@ -104,31 +107,41 @@ def attempt_from(endpoint: Endpoint, message: OutgoingMessage, answer: Answer, a
 
 
 def without_secrets(text: str, endpoint: Endpoint) -> str:
-    """Remove the endpoint's secrets from a receiver's answer, which may repeat them as they are, percent-encoded or in JSON."""
-    parts = _secret_parts(tuple(secret.value for secret in endpoint.secrets)) if text else ()
-    for _, pattern in parts:
-        text = pattern.sub(STRUCK, text)
-    if len(text.encode()) < RESPONSE_BYTES - len(STRUCK):
+    """Remove the endpoint's secrets from a receiver's answer, which may repeat them as they are, percent-encoded or in JSON.
+
+    Secrets may be long, so no regular expression is made of them: compiling one takes a second.
+    """
+    if not text:
         return text
-    for part, _ in parts:  # the text may have been cut within a secret
-        for form in (part, quote(part, safe=""), part.replace("/", "\\/")):
-            cut = next((n for n in range(len(form), SHORTEST_SECRET - 1, -1) if text.endswith(form[:n])), 0)
-            text = text[: len(text) - cut] + STRUCK if cut else text
-    return text
+    is_cut = len(text.encode()) >= RESPONSE_BYTES - len(STRUCK)
+    length = cut.start() if is_cut and (cut := _CUT_ESCAPE.search(text)) else len(text)
+    letters = [*_LETTER.finditer(text, 0, length)]
+    plain = "".join(chr(int(one[1] or one[2], 16)) if one[3] is None else one[3] for one in letters)
+    lower = plain.lower() if plain.isascii() else "".join(letter.lower()[:1] for letter in plain)
+    spans = list[tuple[int, int]]()
+    for part in _secret_parts(tuple(secret.value for secret in endpoint.secrets)):
+        at = 0
+        while (at := lower.find(part, at)) >= 0:
+            spans.append((letters[at].start(), letters[at + len(part) - 1].end()))
+            at += len(part)
+        at = max(0, len(lower) - len(part))
+        while is_cut and (at := lower.find(part[:SHORTEST_SECRET], at)) >= 0:  # the text may have been cut within a secret
+            if part.startswith(lower[at:]):
+                spans.append((letters[at].start(), len(text)))
+            at += 1
+    pieces, end = list[str](), 0
+    for start, stop in sorted(spans):
+        if start >= end:
+            pieces += (text[end:start], STRUCK)
+        end = max(end, stop)
+    return "".join([*pieces, text[end:]])
 
 
 @lru_cache(1_000)
-def _secret_parts(secrets: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the parts of secrets to strike, the longest first, each with the pattern of all its forms."""
+def _secret_parts(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parts of secrets to strike, in lower case."""
     parts = [part for secret in secrets for part in (secret, urlsplit(secret).path, secret.removeprefix("whsec_"), *_SLASHES.split(secret))]
-    secret_parts = sorted({part for part in parts if len(part) >= SHORTEST_SECRET}, key=len, reverse=True)
-    return tuple((part, re.compile("".join(map(_in_any_form, part)), re.IGNORECASE)) for part in secret_parts)
-
-
-def _in_any_form(letter: str) -> str:
-    """Return a pattern for a character of a secret with the escapes of URLs and JSON."""
-    code = ord(letter)
-    return rf"(?:\\?{re.escape(letter)}|%(?:25)*{code:02x}|\\u{code:04x})"
+    return tuple({part.lower() for part in parts if len(part) >= SHORTEST_SECRET})
 
 
 def warn_of_trimmed(endpoint: Endpoint, read: int, oldest: int) -> None:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from touchbase.common.normalize import find_email_key
 from touchbase.config_values import MailServer, mail_server
-from touchbase.enrichment.http_client import certificates
+from touchbase.enrichment.http_pool import certificates
 from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.hubspot import SCHEME
 from touchbase.outgoing.hubspot_client import HubSpotClient

@@ -10,11 +10,10 @@ from touchbase.common.misspelt import suggest
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import Micros
 from touchbase.common.url_origin import origin_of
-from touchbase.enrichment.http_client import is_public
+from touchbase.enrichment.http_pool import is_public, url_origin
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 from touchbase.event_log.models import EventType
 from touchbase.outgoing.filters import filter_faults
-from touchbase.outgoing.http_client import webhook_origin
 from touchbase.outgoing.hubspot import SHOWN
 from touchbase.outgoing.mail_client import ANY_DOMAIN, mailto, why_not_mailed
 from touchbase.outgoing.models import EMAIL, HUBSPOT, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
@@ -46,7 +45,7 @@ def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
 
 def _host_of(url: str) -> str:
     try:
-        scheme, host, _ = webhook_origin(url)
+        scheme, host, _ = url_origin(url)
     except ValueError:
         return ""
     return f"{scheme}://{host}/..."
@@ -123,7 +122,7 @@ def _url_faults(url: str, allowed: Collection[str]) -> list[Fault]:
         why = "must be printable ASCII without spaces: percent-encode other characters"
         return [Fault("/url", "address", why) if url else Fault("/url", "required", "is missing: give the address that gets the requests")]
     try:
-        origin = webhook_origin(url)
+        origin = url_origin(url)
     except ValueError:
         return [Fault("/url", "address", "must be a URL such as https://crm.example.com/hooks, without password or fragment")]
     if origin in {origin_of(origin) for origin in allowed}:

@@ -12,8 +12,9 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from touchbase.common.timestamps import Clock
+from touchbase.enrichment.http_pool import url_origin
 from touchbase.enrichment.retry_policy import retry_after_of
-from touchbase.outgoing.http_client import Answer, WebhookClient, webhook_origin
+from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.signatures import signature_headers
 from touchbase.relay.models import Event, RelayPosition, RelayStopped, Sink, SinkFailed, position_of
 from touchbase.relay.nats_sink import NatsSink
@@ -159,7 +160,7 @@ class HttpSink:
 
     def __init__(self, url: str, agent: str, clock: Clock, secret: str | None = None, client: Posts | None = None) -> None:
         try:
-            scheme, host, port = webhook_origin(url)
+            scheme, host, port = url_origin(url)
         except ValueError:
             raise ValueError("must be a URL without password or fragment, such as https://collector.example.com/touchbase") from None
         self.name = f"{scheme}://{urlsplit(url).netloc}"

@@ -16,7 +16,7 @@ from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.fetch_state import kind_and_type
 from touchbase.connections.models import Connection
-from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, TokenRefresh
+from touchbase.connections.tools import MAX_RESPONSE, ApiRequest, ApiResponse, FetchFailed, TokenRefresh
 from touchbase.errors import UnrecognisedPayload
 
 MINUTE: Micros = 60 * SECOND
@@ -92,7 +92,7 @@ class ApiFetcher:
 def parse_json(response: ApiResponse) -> object:
     """Return the response's JSON; raises `FetchFailed` if it is not JSON."""
     try:
-        return msgspec.json.decode(decoded(response.headers.get("content-encoding", ""), response.body))
+        return msgspec.json.decode(decoded(response.headers.get("content-encoding", ""), response.body, MAX_RESPONSE))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnrecognisedPayload):
         raise FetchFailed("the response is not JSON: is api_base the URL of the tool's API?") from None
 

@@ -13,7 +13,7 @@ from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields_within
 from touchbase.search.words import indexed_words, rowid
-from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
@@ -37,13 +37,21 @@ TAKE_PENDING = Statement(
     "WHERE s.client = (SELECT client FROM p) ORDER BY s.record_kind, s.record_id LIMIT (SELECT most FROM p) FOR UPDATE SKIP LOCKED)) "
     "RETURNING t.record_kind, t.record_id",
 )
-# A removal of the record waits for the lock, and then finds the words; other writes do not wait.
-_LOCK = " ORDER BY t.client, t.id FOR KEY SHARE OF t"
+# A removal of the record waits for the lock, and then finds the words. A record that a write has locked is left out: that write may
+# wait for the note of the record, which this transaction has taken.
+_LOCK = " ORDER BY t.client, t.id FOR KEY SHARE OF t SKIP LOCKED"
 CONTACT_TO_INDEX = Statement(
     "contact_to_index", ONE, body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE {ONE_MATCH}", lock=_LOCK
 )
 COMPANY_TO_INDEX = Statement(
     "company_to_index", ONE, body=f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ONE_MATCH}", lock=_LOCK
+)
+EXISTING_TO_INDEX = Statement(
+    "existing_to_index",
+    RECORD,
+    body=f"SELECT p.record_kind, p.record_id FROM p WHERE (p.record_kind = {CONTACT} AND EXISTS (SELECT 1 FROM contact t "
+    f"WHERE t.client = p.client AND t.id = p.record_id)) OR (p.record_kind = {COMPANY} AND EXISTS (SELECT 1 FROM company t "
+    "WHERE t.client = p.client AND t.id = p.record_id))",
 )
 _WORDS: Columns = (("client", "bigint"), ("record", "bigint"), ("words", "text"))
 # SQLite's index is changed word by word: to write a word of a record costs it much more than to read the words that it has.
@@ -76,7 +84,7 @@ STORE_WORDS = Statement(
 def index_records(client: int, most: int = 100) -> Plan[int]:
     """Bring up to `most` noted records of a client into the index; fewer if they have very many custom fields.
 
-    The result is less than `most` only if no other notes were waiting.
+    The result is less than `most` only if no other notes were waiting, except of records that writes have locked.
     """
     yield Execute(LOCK, [(client,)])
     taken = yield Execute(TAKE_PENDING, [(client, most)])
@@ -85,17 +93,18 @@ def index_records(client: int, most: int = 100) -> Plan[int]:
     companies = yield Execute(COMPANY_TO_INDEX, sorted((client, number) for kind, number in noted if kind == COMPANY))
     existing: dict[int, list[Any]] = {CONTACT: [*map(contact_of, contacts)], COMPANY: [*map(company_of, companies)]}
     left = {(kind, record.id) for kind, records in existing.items() for record in records}
-    yield from forget_words(client, noted - left)
+    absent = sorted((client, *note) for note in noted - left)
+    locked = {(kind, number) for kind, number in (yield Execute(EXISTING_TO_INDEX, absent))} if absent else set()
+    yield from forget_words(client, noted - left - locked)
     for kind, records in existing.items():
         loaded = yield from with_custom_fields_within(kind, records, INDEXED_BYTES)
         yield from _store_words(sorted((client, rowid(kind, record.id), indexed_words(record)) for record in loaded))
         left -= {(kind, record.id) for record in loaded}
         if len(loaded) < len(records):
             break
-    if left:
-        yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for kind, number in sorted(left)])
-        return most
-    return len(taken)
+    if left or locked:
+        yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for kind, number in sorted(left | locked)])
+    return most if left else len(taken)
 
 
 def _store_words(rows: Sequence[Row]) -> Plan[None]:

@@ -1,4 +1,4 @@
-"""One connection to a receiver of webhooks: a request at a time, responses parsed by httptools."""
+"""One connection to a server of others: a request at a time, responses parsed by httptools, whose cost is bounded by their length."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-READ_BYTES = 65_536
-"""Bytes of a response that are read; the connection is not used again after a longer one."""
+HEAD_BYTES = 16_384
+"""Bytes of a response up to the end of its head, with the responses such as 100 Continue before it."""
+PIECE_BYTES = 64
+"""Bytes of the limit of a body for each of which one piece of it, such as a chunk, is read."""
+PARSED_BYTES = 4_096
+"""Bytes that are parsed before the limits are checked again."""
 FIRST_FINAL = 200
 """Status from which a response is the last one to its request."""
 
@@ -29,6 +33,8 @@ class ReceivedResponse:
     headers: dict[str, str]
     """Names in lower case."""
     body: bytes
+    is_cut: bool = False
+    """Whether it was not read to its end."""
 
 
 class OutgoingConnection(asyncio.Protocol):
@@ -44,8 +50,9 @@ class OutgoingConnection(asyncio.Protocol):
     def _expect(self) -> None:
         """Begin a response."""
         self._headers: dict[str, str] = {}
-        self._body: list[bytes] = []
-        self._received = 0
+        self._body = bytearray()
+        self._received = self._pieces = 0
+        self._most = 0
         self._has_head = False
 
     @property
@@ -53,11 +60,15 @@ class OutgoingConnection(asyncio.Protocol):
         """Whether another request can be sent."""
         return self._is_kept and self._response is None and self._transport is not None and not self._transport.is_closing()
 
-    async def request(self, data: bytes) -> ReceivedResponse:
-        """Send a request and return its response. Raises `ConnectionLost`."""
+    async def request(self, data: bytes, most: int) -> ReceivedResponse:
+        """Send a request and return its response, cut after about `most` bytes or very many pieces. Raises `ConnectionLost`.
+
+        The connection is not used again after a cut response.
+        """
         if self._transport is None or not self.is_usable:
             raise ConnectionLost("the connection was closed", has_begun=False)
         self._expect()
+        self._most = most
         self._response = asyncio.get_running_loop().create_future()
         try:
             self._transport.write(data)
@@ -80,6 +91,13 @@ class OutgoingConnection(asyncio.Protocol):
             self._is_kept = False
             self.close()
             return
+        for start in range(0, len(data), PARSED_BYTES):
+            self._parse(data[start : start + PARSED_BYTES])
+            if self._response is None or self._response.done():
+                self._is_kept = self._is_kept and start + PARSED_BYTES >= len(data)
+                break
+
+    def _parse(self, data: bytes) -> None:
         self._received += len(data)
         try:
             self._parser.feed_data(data)
@@ -88,21 +106,20 @@ class OutgoingConnection(asyncio.Protocol):
             self._finish()
         except HttpParserError as error:
             self._fail(f"the response is not HTTP: {error}")
-        if self._received > READ_BYTES:
+        if not self._has_head and self._received > HEAD_BYTES:
+            self._fail(f"the head of the response is longer than {HEAD_BYTES} bytes")
+        elif self._received > HEAD_BYTES + self._most or self._pieces > self._most // PIECE_BYTES:
             self._is_kept = False
-            if self._has_head:
-                self._finish()
-            else:
-                self._fail(f"the head of the response is longer than {READ_BYTES} bytes")
+            self._finish(is_cut=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a response that lasts until the connection closes; fail one that is cut."""
+        """End a response whose end is that of the connection; fail one that is cut."""
         self._is_kept = False
         has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
         if self._has_head and not has_length and exc is None:
             self._finish()
         else:
-            self._fail(f"the receiver closed the connection {exc or ''}".strip())
+            self._fail(f"the server closed the connection {exc or ''}".strip())
 
     def on_message_begin(self) -> None:
         """Note a response that follows the one to the request."""
@@ -119,7 +136,8 @@ class OutgoingConnection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
-        self._body.append(body)
+        self._body += body
+        self._pieces += 1
 
     def on_message_complete(self) -> None:
         """End a response; one such as 100 Continue is followed by another."""
@@ -129,9 +147,9 @@ class OutgoingConnection(asyncio.Protocol):
         self._is_kept = self._is_kept and self._parser.should_keep_alive()
         self._finish()
 
-    def _finish(self) -> None:
+    def _finish(self, *, is_cut: bool = False) -> None:
         if self._response is not None and not self._response.done():
-            self._response.set_result(ReceivedResponse(self._parser.get_status_code(), self._headers, b"".join(self._body)))
+            self._response.set_result(ReceivedResponse(self._parser.get_status_code(), self._headers, bytes(self._body), is_cut))
 
     def _fail(self, why: str) -> None:
         self._is_kept = False
