@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.misspelt import suggest
-from touchbase.common.normalize import find_email_key
+from touchbase.common.normalize import email_text, find_email_key
 from touchbase.common.timestamps import Micros
 from touchbase.common.url_origin import origin_of
 from touchbase.enrichment.http_pool import is_public, url_origin
@@ -109,7 +109,7 @@ def _mail_faults(to: Sequence[str], has_mail: bool, domains: Sequence[str]) -> I
     if not 0 < len(to) <= MAX_RECIPIENTS:
         yield Fault("/to", "required", f"must have 1 to {MAX_RECIPIENTS} e-mail addresses, such as sales@example.com")
     for index, address in enumerate(to):
-        if not address.isascii() or address != address.strip() or "," in address or find_email_key(address) is None:
+        if not address.isascii() or address != email_text(address) or find_email_key(address) is None:
             yield Fault(f"/to/{index}", "address", "must be one e-mail address in ASCII, without a name, such as sales@example.com")
         elif address in to[:index]:
             yield Fault(f"/to/{index}", "repeated", f"{address!r} is given twice")
