@@ -11,8 +11,8 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
 from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company
+from touchbase.sql.batches import MAX_COMMANDS
 from touchbase.storage import open_store
-from touchbase.storage.batch import MAX_COMMANDS
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
 from touchbase.storage.postgres.engine import WRITERS

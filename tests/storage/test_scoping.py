@@ -121,6 +121,7 @@ from touchbase.search.queries import CountFound, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import find_position, matches_filter
+from touchbase.sql.batches import needs_of, plan_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command, _client, plan_of_query, scope_of
@@ -129,7 +130,7 @@ from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.commands import ApplyRefused
 from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage import open_store
-from touchbase.storage.batch import Probe, needs_of, plan_of
+from touchbase.storage.batch import probe
 from touchbase.storage.sqlite.connection import read
 
 QUERIES = all_queries()
@@ -186,7 +187,7 @@ OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
     raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     end_session, is_session_ended,
-    list_servers, note_presence, Probe,
+    list_servers, note_presence, probe,
 }  # fmt: skip
 """The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
@@ -568,7 +569,7 @@ def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> No
     assert scope_of([set_client_state(7, ACTIVE, 5)]) == scope_of([find_client_by_number(7)]) == ",7,"
     assert scope_of([replay_many([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
     assert scope_of([find_response(RequestKey(7, "k", b"", 5))]) == ",7,"
-    assert scope_of([Probe()]) == NO_CLIENT
+    assert scope_of([probe()]) == NO_CLIENT
 
 
 def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
@@ -585,4 +586,4 @@ def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_respons
     assert scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
     for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), create_client("acme", "", 5)):
         assert scope_of([once(9, contact), once(0, wide)]) == ALL_CLIENTS
-    assert scope_of([once(9, Probe())]) == ",9,"
+    assert scope_of([once(9, probe())]) == ",9,"

@@ -13,8 +13,9 @@ from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
+from touchbase.sql.batches import MAX_COMMANDS
 from touchbase.sql.operation import Command
-from touchbase.storage.batch import MAX_COMMANDS, client_of
+from touchbase.storage.batch import client_of
 
 LOUD, QUIET = 1, 2
 ROOM = 200

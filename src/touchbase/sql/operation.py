@@ -33,6 +33,9 @@ Needs = Callable[[Any], Mapping[str, int]]
 Run = Callable[[Any, Ids, Any], Plan[list[Any]]]
 """Executes calls of one operation, given ids and the store's cipher; returns one result or error for each, in their order."""
 One = Callable[[Any, Ids, Any], Plan[Any]]
+Weight = tuple[int, int, int]
+"""Bytes of bodies, commands, custom fields."""
+LIGHT: Weight = (0, 1, 0)
 
 
 class Command(Generic[T_co]):
@@ -87,6 +90,18 @@ class Options(TypedDict, total=False):
     """How a call that names several clients is divided among their cells."""
     background: bool
     """Whether only the server itself calls it: webhooks are applied in small steps while others write, and this is no other."""
+    solo: bool | Callable[[Any], bool]
+    """Whether one statement of a command does the whole write and the others only read, so that it needs no transaction."""
+    quick: bool | Callable[[Any], bool]
+    """Whether a query takes a few microseconds, or a command changes a few rows: less than a thread switch."""
+    page: bool
+    """Whether a query reads one page of records: it is quick where an index has its filters."""
+    long: bool
+    """Whether a query may read everything that a client has, at once."""
+    large: bool
+    """Whether a command changes many records: one of them is a whole batch."""
+    weight: Callable[[Any], Weight]
+    """Returns the weight of a command that has a body or custom fields, or consists of others."""
 
 
 def _client(call: Any) -> Iterable[int | None]:
@@ -97,8 +112,7 @@ def _client(call: Any) -> Iterable[int | None]:
 class Operation:
     """How calls of one operation are executed, and whose rows they access (see `Options`).
 
-    `solo`: one statement does the whole write and the others only read, so that an engine may skip the transaction, unless a call is
-    `guarded`: then erasures are read before the write, and lifted after it.
+    `batched`: calls of a batch take as many statements as one call.
     """
 
     run: Run
@@ -106,13 +120,23 @@ class Operation:
     one: One
     """Executes one call."""
     needs: Needs
-    solo: bool = False
+    batched: bool = False
+    solo: bool | Callable[[Any], bool] = False
     scope: Scope | None = None
     unnamed: Scope = NO_CLIENT
     clients: Callable[[Any], Iterable[int | None]] = _client
     merge: Merge | None = None
     divide: Division | None = None
     background: bool = False
+    quick: bool | Callable[[Any], bool] = False
+    page: bool = False
+    long: bool = False
+    large: bool = False
+    weight: Callable[[Any], Weight] | None = None
+
+    def is_solo(self, calls: Sequence[Any]) -> bool:
+        """Return whether these calls need no transaction."""
+        return self.solo is True or (self.solo is not False and all(map(self.solo, calls)))
 
 
 def scope_of(calls: Sequence[Command[Any]] | Sequence[Query[Any]]) -> Scope:
@@ -243,7 +267,6 @@ def executes(
     ids: str | Needs | None = None,
     cipher: bool = False,
     batch: bool = False,
-    solo: bool = False,
     **options: Unpack[Options],
 ) -> Callable[[PlanT], PlanT]:
     """Execute the calls of a class with this plan, whose first parameter is the call, or with `batch` all calls of a batch.
@@ -262,7 +285,7 @@ def executes(
             steps: Plan[list[Any]] = plan(calls, *injected(source, key))
             return steps
 
-        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), solo, **options)  # type: ignore[attr-defined]
+        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), batch, **options)  # type: ignore[attr-defined]
         return plan
 
     return register

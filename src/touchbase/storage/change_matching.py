@@ -16,10 +16,10 @@ from touchbase.records.sql.bulk import matching
 from touchbase.records.write_batch import record_of
 from touchbase.search.queries import SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
+from touchbase.sql.batches import plan_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import executes
 from touchbase.sql.statement import Plan
-from touchbase.storage.batch import plan_of
 
 
 def _needs(commands: Sequence[ChangeMatching]) -> Mapping[str, int]:
@@ -38,7 +38,7 @@ def _matching(listing: Any) -> Plan[list[tuple[int, Micros, Micros]]]:
     return [(record.id, record.created_us, record.updated_us) for record in records]
 
 
-@executes(ChangeMatching, ids=_needs, cipher=True)
+@executes(ChangeMatching, ids=_needs, cipher=True, large=True)
 def change_matching(command: ChangeMatching, ids: Ids, cipher: Cipher) -> Plan[Step]:
     """Change a page of records that match a filter."""
     found = yield from _matching(command.listing)

@@ -13,17 +13,21 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
+from touchbase.sql.batches import needs_of, plan_of, weight_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, executes
+from touchbase.sql.operation import LIGHT, Command, Weight, executes
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict
-from touchbase.storage.batch import needs_of, plan_of
 
 AnyIdempotent = Idempotent[Any]
 
 
 def _needs(commands: Sequence[AnyIdempotent]) -> Mapping[str, int]:
     return needs_of([command.command for command in commands if command.command is not None])
+
+
+def _weight(call: AnyIdempotent) -> Weight:
+    return LIGHT if call.command is None else weight_of(call.command)
 
 
 def _clients(call: AnyIdempotent) -> Iterable[int | None]:
@@ -36,7 +40,7 @@ def _clients(call: AnyIdempotent) -> Iterable[int | None]:
         yield from (client for client in inner.clients(call.command) if client is not None or inner.unnamed == ALL_CLIENTS)
 
 
-@executes(Idempotent, ids=_needs, batch=True, cipher=True, clients=_clients, unnamed=ALL_CLIENTS)
+@executes(Idempotent, ids=_needs, batch=True, cipher=True, clients=_clients, unnamed=ALL_CLIENTS, weight=_weight)
 def execute_once(commands: Sequence[AnyIdempotent], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Return one result for each command, as if they were executed one after the other."""
     results: list[object] = [None] * len(commands)

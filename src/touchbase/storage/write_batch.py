@@ -24,10 +24,10 @@ from touchbase.records.commands import CreateCompany, CreateContact, Created, Ge
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql.reads import companies, contacts
 from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, Preview, WriteBatch, batch_failed, record_of
+from touchbase.sql.batches import needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, executes
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
-from touchbase.storage.batch import needs_of, plan_of
 
 Commands = Sequence[Command[Any]]
 IDS_PER_KIND = 2**40
@@ -66,7 +66,7 @@ def _needs(commands: Sequence[WriteBatch]) -> Mapping[str, int]:
     return {name: 2 * count for name, count in needs_of(inner).items()}  # a set may be executed again, one by one
 
 
-@executes(WriteBatch, ids=_needs, cipher=True)
+@executes(WriteBatch, ids=_needs, cipher=True, weight=lambda batch: weight_of_all(batch.commands))
 def execute_batch(batch: WriteBatch, ids: Ids, cipher: Cipher) -> Plan[object]:
     """Execute the commands of a batch in their order."""
     if any(isinstance(command, DeleteRecord) for command in batch.commands):

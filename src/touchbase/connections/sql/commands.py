@@ -89,7 +89,7 @@ def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
     return None if rows else _missing(command)
 
 
-@query(cipher=True)
+@query(cipher=True, quick=True)
 def list_connections(cipher: Cipher, client: int) -> Plan[list[Connection]]:
     """List all connections of one client, by channel and tool."""
     rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (client,))

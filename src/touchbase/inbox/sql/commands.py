@@ -17,7 +17,7 @@ from touchbase.sql.operation import command, executes
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 
-@executes(StoreDelivery, ids="delivery", batch=True, solo=True)
+@executes(StoreDelivery, ids="delivery", batch=True, solo=True, quick=True, weight=lambda command: (len(command.body), 1, 0))
 def store_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[object]]:
     """Store each webhook, or find the delivery that it repeats."""
     numbers = [ids.take("delivery") for _ in commands]
@@ -68,7 +68,7 @@ def _repeats(at: Micros, earlier_us: Micros, dated: int | None, next_us: Micros 
     return bool(dated) or (at <= earlier_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))
 
 
-@executes(CountRepeat, batch=True, solo=True)
+@executes(CountRepeat, batch=True, solo=True, quick=True)
 def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
     """Add to the repeat counts of deliveries."""
     times = Counter((command.client, command.id) for command in commands)

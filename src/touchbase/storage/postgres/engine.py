@@ -20,12 +20,11 @@ from touchbase.erasure.sql.texts import ERASED_TABLES
 from touchbase.errors import UnusableStore
 from touchbase.projection.apply import IN_USE, NOT_DELETED
 from touchbase.projection.inbox_batch import InboxBatch
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.sql.operation import Command, Query, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.batch import Probe
+from touchbase.storage.batch import probe
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
@@ -77,11 +76,8 @@ class PostgresStore:
         self._pool = pool
         self._cipher = cipher
         # Two batchers, so that reads of one record do not wait for pages.
-        records, pages = (
-            ReadBatcher(pool, cipher, read_batching.RECORDS_PER_BATCH),
-            ReadBatcher(pool, cipher, read_batching.PAGES_PER_BATCH),
-        )
-        self._batchers = {GetContact: records, GetCompany: records, ListContacts: pages, ListCompanies: pages}
+        self._single_reads = ReadBatcher(pool, cipher, read_batching.RECORDS_PER_BATCH)
+        self._page_reads = ReadBatcher(pool, cipher, read_batching.PAGES_PER_BATCH)
         self._turns = FairTurns(CLIENT_READERS)
         self._prefetcher = Prefetcher(pool)
         self._ids = SharedIds(ReconnectingConnection(url))
@@ -119,9 +115,8 @@ class PostgresStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        batcher = self._batchers.get(type(query))
-        if batcher is not None:
-            result: T = await batcher.submit(query)
+        if query.operation.batched:
+            result: T = await (self._page_reads if query.operation.page else self._single_reads).submit(query)
             return result
 
         async def attempt() -> T:
@@ -204,7 +199,7 @@ class PostgresStore:
 
     async def check(self) -> None:
         """Write something that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
-        await self.write(Probe())
+        await self.write(probe())
 
     async def close(self) -> None:
         """Finish the queue, then close all connections."""

@@ -14,22 +14,16 @@ from typing import Any, TypeVar
 import apsw
 
 import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
-from touchbase.auth.sql import any_key, find_key, is_session_ended
-from touchbase.clients.sql.queries import find_client, find_client_by_number
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairTurns
 from touchbase.common.threads import on_thread
-from touchbase.connections.sql.commands import list_connections
-from touchbase.custom_fields.sql import find_uses
 from touchbase.deliveries.claiming import claim, claim_named
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import DryRunResult, Translate, WorkReport
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.errors import UnusableStore
-from touchbase.idempotency.sql import find_response
 from touchbase.inbox.dry_runs import load_deliveries
 from touchbase.inbox.large_delivery import LargeWork
-from touchbase.inbox.sql.queries import find_traces
 from touchbase.projection.apply import IN_USE, NOT_DELETED
 from touchbase.projection.inbox_batch import (
     InboxBatch,
@@ -40,15 +34,11 @@ from touchbase.projection.inbox_batch import (
     transaction_groups,
     translate_batch,
 )
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
-from touchbase.records.sql.lookup import find_companies
-from touchbase.records.sql.reads import get_records
-from touchbase.reports.sql.statuses import report_statuses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Query, plan_of_query
 from touchbase.sql.statement import Plan
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.batch import Probe
+from touchbase.storage.batch import probe
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
 from touchbase.storage.sqlite.inbox_batch import apply_inbox_batch, dry_run_batch
@@ -61,38 +51,14 @@ T = TypeVar("T")
 
 MAX_ROUTINE_VACUUM_BYTES = 64 * 1024 * 1024
 """Size of a file that a vacuum rewrites in half a second, for which writers may wait now and then."""
-POINT_QUERIES = frozenset(
-    {
-        GetContact,
-        GetCompany,
-        find_companies,
-        find_client,
-        find_client_by_number,
-        list_connections,
-        find_key,
-        any_key,
-        find_response,
-        find_traces,
-        is_session_ended,
-    }
-)
-"""Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
-FEW_QUERIES: frozenset[Any] = frozenset({get_records})
-FEW_RECORDS = 16
-"""Records of a `get_records` up to which it is read in the event loop too: as many as one endpoint of webhooks asks for at once."""
-PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
-"""Queries that run in the event loop while they are quick, because a thread competes for the interpreter for each row."""
 QUICK_SECONDS = 0.002
 """A page query that takes longer starts again on a thread."""
 STEPS_PER_CHECK = 200
 """Steps of SQLite's virtual machine between two checks of the time: a few rows."""
-LONG_QUERIES = frozenset({report_statuses, find_uses})
-"""Queries that may read everything a client has: they have threads of their own, so that no other query waits for them.
-
-Reports by campaign read part by part, so they may take the threads of the others.
-"""
 READERS = 4
 LONG_READERS = 2
+"""Long queries have threads of their own, so that no other query waits for them. Reports by campaign read part by part, so they may take
+the threads of the others."""
 OPENING_TRIES = 10
 OPENING_PAUSE = 0.05
 CHUNK = 128
@@ -168,12 +134,13 @@ class SqliteStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        if type(query) in POINT_QUERIES or (type(query) in FEW_QUERIES and len(getattr(query, "ids", ())) <= FEW_RECORDS):
+        operation = query.operation
+        if operation.quick and (operation.quick is True or operation.quick(query)):
             return _read(self._loop_reader, plan_of_query(query, self._cipher))
-        if type(query) in PAGE_QUERIES:
+        if operation.page:
             with contextlib.suppress(apsw.InterruptError):
                 return await self._read_page(query)
-        threads = self._long_readers if type(query) in LONG_QUERIES else self._readers
+        threads = self._long_readers if operation.long else self._readers
         return await threads.run(lambda connection: _read(connection, plan_of_query(query, self._cipher)), getattr(query, "client", None))
 
     async def _read_page(self, query: Query[T]) -> T:
@@ -251,7 +218,7 @@ class SqliteStore:
 
     async def check(self) -> None:
         """Write a row that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
-        await self.write(Probe())
+        await self.write(probe())
 
     async def close(self) -> None:
         """Finish the queue, then close the file."""
