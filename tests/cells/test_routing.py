@@ -16,7 +16,7 @@ from touchbase.clients.sql.queries import deleting_clients, find_client
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.sql.queries import find_new_events
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.maintenance import Maintenance

@@ -11,7 +11,7 @@ from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
 from touchbase.http.dependencies import no_adapter
 from touchbase.idempotency import service as idempotency_service
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
 from touchbase.idempotency.service import CLEANUP_PAUSE, ResponseCleanup
 from touchbase.idempotency.sql import expired_responses

@@ -39,7 +39,7 @@ from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping

@@ -35,7 +35,7 @@ from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping

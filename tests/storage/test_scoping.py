@@ -77,7 +77,7 @@ from touchbase.erasure.sql.texts import strike_texts
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.commands import StoredMapping
@@ -110,11 +110,11 @@ from touchbase.outgoing.sql.dispatch import (
 )
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.presence import ServerFacts, list_servers, note_presence
-from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.lookup import find_owner, match_everywhere
+from touchbase.search.bulk_change import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import CountFound, SearchCompanies, SearchContacts
@@ -196,7 +196,6 @@ LOOKING_FURTHER: dict[type, str] = {
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
 FILES_WITH_ALL_CLIENTS = {
-    "storage/idempotent_batch.py",
     "postgres/backup.py",
     "postgres/engine.py",
     "postgres/schema.py",
@@ -390,7 +389,7 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
     Reencrypt(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),
-    EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    EnsureClient("unknown", 5, first_use=True), change_page(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),
     create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),

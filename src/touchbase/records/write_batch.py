@@ -1,15 +1,13 @@
-"""Several writes of one client in one transaction: the command, and what it answers."""
+"""Several writes of one client in one transaction: limits and results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from touchbase.errors import BatchFailed, Fault, Invalid, TouchbaseError
 from touchbase.records.commands import Created
 from touchbase.records.models import Company, Contact, Record
-from touchbase.sql.operation import Command
 
 MAX_COMMANDS = 1_000
 """Commands in one batch: one transaction, for which all other writes wait on SQLite."""
@@ -30,20 +28,6 @@ class Preview:
     outcome: object
     deletes: bool = False
     """Whether the record would be gone; `outcome` has it as it was."""
-
-
-@dataclass(slots=True)
-class WriteBatch(Command[list[object]]):
-    """Execute creates, upserts, updates and deletions of one client in their order; the result has a result or an error for each.
-
-    One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
-    In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
-    """
-
-    client: int
-    commands: list[Command[Any]] = field(default_factory=list)
-    atomic: bool = False
-    dry_run: bool = False
 
 
 def record_of(outcome: object) -> Record | None:

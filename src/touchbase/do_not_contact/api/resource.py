@@ -39,8 +39,9 @@ from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, P
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
+from touchbase.merging.sql.write_batch import write_batch
 from touchbase.records.api.parameters import DRY_RUN
-from touchbase.records.write_batch import Preview, WriteBatch
+from touchbase.records.write_batch import Preview
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"
@@ -199,7 +200,7 @@ async def _try(call: Call, command: SaveEntries) -> Sequence[Saved]:
     """Return what a command would do, without storing it."""
     if call.recorder is not None:
         call.recorder.skip()
-    [preview] = await call.api.dependencies.store.write(WriteBatch(command.client, [command], dry_run=True))
+    [preview] = await call.api.dependencies.store.write(write_batch(command.client, [command], dry_run=True))
     assert isinstance(preview, Preview)
     return cast("Sequence[Saved]", preview.outcome)
 
