@@ -13,7 +13,7 @@ from touchbase.auth.service import WRITE, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.dependencies import Dependencies
 from touchbase.http.endpoint import Api, key_from_headers
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 MOST_US = 10.0
 TIMES, CALLS = 9, 5_000

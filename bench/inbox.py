@@ -20,7 +20,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 HEADERS = b'{"content-type":"application/json"}'
 AT_ONCE = 512

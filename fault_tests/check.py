@@ -19,7 +19,7 @@ from touchbase.consistency.sql import audit_deliveries
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 PAGE = 500
 STILL_SECONDS = 15.0

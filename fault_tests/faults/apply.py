@@ -12,7 +12,7 @@ from fault_tests.process import Process, longest
 from fault_tests.unnotified import store_unnotified
 from touchbase.clients.sql.queries import find_client
 from touchbase.inbox.queries import CountDeliveries
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 BACKLOG = 5_000
 KILLS = 2

@@ -19,7 +19,7 @@ from touchbase.clients.sql.queries import find_client
 from touchbase.inbox.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOISY, QUIET = "bench", "quiet"
 SHORT, USUAL, LONG = 3_000, 50_000, 1_000_000

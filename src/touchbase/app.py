@@ -46,8 +46,8 @@ from touchbase.server.metrics import ProcessMetrics
 from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
 from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
-from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
+from touchbase.stores import open_store
 from touchbase.workers import Runs, run_all, running
 
 LOG = logging.getLogger("touchbase")

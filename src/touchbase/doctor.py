@@ -18,10 +18,10 @@ from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import CallStatistics
 from touchbase.connections.silence import duration, usual_text
 from touchbase.connections.sql.commands import list_connections
-from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
+from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
 from touchbase.inbox.queries import ListDeliveries

@@ -18,7 +18,7 @@ from touchbase.auth.sql import revoke_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.app import Dependencies
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 CONTACTS = "/public/v2/contacts"
 KEYS = "/admin/v1/keys"

@@ -19,7 +19,7 @@ from touchbase import __version__
 from touchbase.clients.commands import EnsureClient
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 SENT = b'{"event_type":"email_sent","lead_email":"contact@example.com","timestamp":"2026-11-20T09:30:00Z"}'
 NONSENSE = b"nothing that a tool would send"

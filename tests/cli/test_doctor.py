@@ -34,8 +34,8 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.presence import ServerFacts, note_presence
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command
-from touchbase.storage import open_store
 from touchbase.storage.sqlite.schema import migrate
+from touchbase.stores import open_store
 
 HOUR = 3_600 * SECOND
 KEYS = {"TOUCHBASE_ENCRYPTION_KEY": ENCRYPTION_KEYS.current}

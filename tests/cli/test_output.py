@@ -19,7 +19,7 @@ from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_record, 
 from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.clients.sql.queries import find_client
 from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 WITHOUT_JSON = {"serve", "completion", "events follow", "mcp", "messages get", "relay"}
 """They run until they are stopped, print a script, or print JSON always; what `relay --once` prints is JSON always."""

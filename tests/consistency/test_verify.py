@@ -26,7 +26,7 @@ from touchbase.records.commands import CreateCompany, CreateContact, ListCompani
 from touchbase.records.models import Company, Contact
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

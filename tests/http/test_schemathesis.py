@@ -20,7 +20,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import from_text
 from touchbase.http.app import AuthMode, Dependencies, build_app
 from touchbase.http.openapi import description
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from touchbase.idempotency.service import CLEANUP_PAUSE, ResponseCleanup
 from touchbase.idempotency.sql import expired_responses
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOW = 1_790_000_000_000_000
 

@@ -15,7 +15,7 @@ from touchbase.inbox.cleanup import EXPIRE_AFTER, PAUSE, DedupeCleanup
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql.queries import old_dedupe_keys
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOW = 1_790_000_000_000_000
 THEN = NOW + EXPIRE_AFTER + 1

@@ -30,7 +30,7 @@ from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

@@ -43,8 +43,7 @@ from touchbase.records.commands import CreateContact, GetCompany, GetContact, Li
 from touchbase.records.models import Contact
 from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
-from touchbase.storage.postgres import inbox_batch as postgres
-from touchbase.storage.sqlite import inbox_batch as sqlite
+from touchbase.stores import postgres, sqlite
 
 NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)
@@ -428,9 +427,9 @@ WORKER = """
 import asyncio, os, signal, sys
 from touchbase.adapters.registry import load_adapters
 from touchbase.inbox.worker import InboxWorker
-from touchbase.storage import open_store
-from touchbase.storage.postgres import inbox_batch as postgres
-from touchbase.storage.sqlite import inbox_batch as sqlite
+from touchbase.stores import open_store
+from touchbase.stores import postgres
+from touchbase.stores import sqlite
 
 url, now, left = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 

@@ -27,7 +27,7 @@ from touchbase.records.commands import CreateContact, ListCompanies, ListContact
 from touchbase.records.models import Contact
 from touchbase.records.sql.reads import find_united
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

@@ -15,7 +15,7 @@ from tests.records.model_fold import Values
 from tests.records.model_more import WholeModel
 
 from touchbase.http.app import Dependencies
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 class World:

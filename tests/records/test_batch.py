@@ -17,7 +17,7 @@ from touchbase.http.app import Dependencies
 from touchbase.http.dependencies import Limits
 from touchbase.records.write_batch import MAX_COMMANDS
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 TABLES = ("contact", "company", "custom_field", "event", "link", "idempotency_key", "id_block")

@@ -17,7 +17,7 @@ from tests.records.test_batch import COMMANDS, DELETIONS, SINGLE, alone, create,
 from touchbase.auth.authentication import READ
 from touchbase.http.app import Dependencies
 from touchbase.http.routes import ROUTES
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 SEATS = [{"field_name": "Seats", "field_value": "4"}]

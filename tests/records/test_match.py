@@ -18,7 +18,7 @@ from touchbase.http.app import Dependencies
 from touchbase.records.api.match_schemas import MAX_ITEMS
 from touchbase.records.match import MAX_LOOKUPS
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None, "suppressed": None}

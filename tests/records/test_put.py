@@ -109,7 +109,7 @@ async def test_put__of_64_at_once_makes_one_record(call: ApiClient, path: str, b
 
 
 async def test_put__through_two_processes_at_once_makes_one_record(postgres_url: str, make_client: MakeClient) -> None:
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     stores = [await open_store(postgres_url), await open_store(postgres_url)]
     try:
@@ -169,7 +169,7 @@ def test_any_puts_at_once__give_what_they_give_one_after_the_other_by_identity(p
     import tempfile
 
     from touchbase.http.app import Dependencies
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -26,7 +26,7 @@ from touchbase.inbox.sql.queries import get_delivery
 from touchbase.retention import service as retention
 from touchbase.retention.service import Retention, UnrecognisedLimits, count_due
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 @pytest.fixture

@@ -24,10 +24,10 @@ from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
 from touchbase.storage.sqlite import backup
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import replace_store, staged_backup
+from touchbase.stores import open_store
 
 ENOUGH = 300
 """Writes before the backup begins."""

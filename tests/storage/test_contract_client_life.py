@@ -61,8 +61,8 @@ from touchbase.reports.queries import CountedPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
-from touchbase.storage.postgres.prefetch import SLICE_BYTES
+from touchbase.stores import open_store
+from touchbase.stores.prefetch import SLICE_BYTES
 
 LATER = 5 + DELETION_DELAY
 

@@ -427,7 +427,7 @@ async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the
 def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) -> None:
     import asyncio
 
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     asyncio.run(_made(open_store, sqlite_url))
     tables = {name for name, columns in tables_of_sqlite(sqlite_url).items() if {"record_kind", "record_id"} <= set(columns)}

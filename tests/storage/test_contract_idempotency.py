@@ -25,7 +25,7 @@ from touchbase.idempotency.sql import delete_responses, expired_responses, find_
 from touchbase.records.commands import CreateCompany, CreateContact, Created, ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOW = 1_790_000_000_000_000
 Answer = Callable[[object], StoredResponse | None]

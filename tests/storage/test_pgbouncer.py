@@ -20,8 +20,8 @@ from touchbase.errors import UnusableStore
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
-from touchbase.storage import open_store
 from touchbase.storage.postgres import pooler
+from touchbase.stores import open_store
 
 PGBOUNCER = shutil.which("pgbouncer") or ("/usr/sbin/pgbouncer" if os.path.exists("/usr/sbin/pgbouncer") else None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PGBOUNCER is None, reason="there is no PgBouncer on this machine")]

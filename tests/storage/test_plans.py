@@ -110,7 +110,7 @@ FIRST_IS_ENOUGH = {
 # The third ends the files of all jobs of a client: a few hundred rows, at an erasure.
 MAY_WALK = {
     "jobs.sql.EXPIRE_JOB_FILES",
-    "connections.sql.encrypted_columns.FORGET_KEYS",
+    "encryption.encrypted_columns.FORGET_KEYS",
     "inbox.sql.refused.TRIM_REFUSALS",
     "inbox.sql.refused_bodies.TRIM_BODIES",  # the newest bodies of one client, a bounded number
     "search.sql.index.TAKE_PENDING",

@@ -26,8 +26,8 @@ from touchbase.records.models import Company, Contact
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
 from touchbase.storage.postgres import engine
+from touchbase.stores import open_store
 from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND

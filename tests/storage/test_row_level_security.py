@@ -63,8 +63,8 @@ from touchbase.sql.operation import Command
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import ReconnectingConnection
+from touchbase.stores import open_store
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
@@ -422,7 +422,7 @@ WALKING: dict[str, str] = {
     "auth.sql.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
     "cells.sql.RAISE": "all blocks of ids: there are some twenty",
     "do_not_contact.sql.copies.EMPTY": "removes a copy of the installation's list, to fill it again",
-    "connections.sql.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
+    "encryption.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
 }
 """Statements that may walk a small table: reviewed."""
 

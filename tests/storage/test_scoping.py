@@ -57,7 +57,6 @@ from touchbase.company_links.sql.follow import clients_to_link, start_linking
 from touchbase.connections.models import Connection
 from touchbase.connections.silence import JudgeConnection
 from touchbase.connections.sql.commands import add_connection
-from touchbase.connections.sql.encrypted_columns import check_encryption, check_keys, replace_lost, retire_keys
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements
 from touchbase.custom_fields.changes import FieldChange
@@ -69,6 +68,7 @@ from touchbase.do_not_contact.models import Addresses
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import Reencrypt
+from touchbase.encryption.encrypted_columns import check_encryption, check_keys, replace_lost, retire_keys
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import AddErasures, ErasePerson, StoredTexts
 from touchbase.erasure.sql.commands import sweep_erasure
@@ -129,9 +129,9 @@ from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.commands import ApplyRefused
 from touchbase.statuses.sql.renames import define_status, remove_status
-from touchbase.storage import open_store
 from touchbase.storage.batch import probe
 from touchbase.storage.sqlite.connection import read
+from touchbase.stores import open_store
 
 QUERIES = all_queries()
 SPANNING: dict[type, str] = {

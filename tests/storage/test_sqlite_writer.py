@@ -18,9 +18,9 @@ from touchbase.clients.sql.queries import find_client, list_clients
 from touchbase.connections.models import CRM
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.storage import open_store
 from touchbase.storage.sqlite import wal, writer
 from touchbase.storage.sqlite.connection import path_of
+from touchbase.stores import open_store
 
 FEW_PAGES = 20
 WRITERS = 5

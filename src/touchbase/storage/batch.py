@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded
@@ -17,6 +17,7 @@ from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.operation import Command, Weight
 from touchbase.sql.statement import Execute, Plan, Statement
 
+T = TypeVar("T")
 W = TypeVar("W")
 MEMORY_TRIES = 3
 MEMORY_RETRY_SECONDS = 0.05
@@ -119,6 +120,26 @@ def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
                     waiter.set_exception(outcome)
                 else:
                     waiter.set_result(outcome)
+
+
+Committed = Callable[[], None]
+"""To be called after the commit of a transaction."""
+
+
+class Around(Protocol):
+    """What the capabilities above an engine add to a plan that writes."""
+
+    def __call__(self, plan: Plan[T]) -> tuple[Plan[T], Committed]:
+        """Return the plan to execute in place of this one, and what to call after its commit."""
+        ...
+
+
+def unchanged(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+    """Add nothing to a plan."""
+    return plan, _nothing
+
+
+def _nothing() -> None: ...
 
 
 def client_of(command: Command[Any]) -> int | None:

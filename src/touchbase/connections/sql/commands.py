@@ -5,10 +5,10 @@ from __future__ import annotations
 from touchbase.common.cipher import Cipher
 from touchbase.connections.commands import ChangeConnection, RemoveConnection
 from touchbase.connections.models import CRM, Connection
-from touchbase.connections.sql.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.connections.sql.silence import forget_calls, settings_changed
+from touchbase.encryption.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import names, settings_text

@@ -20,6 +20,7 @@ from touchbase.sql.operation import Command, scope_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
+    Around,
     FairQueue,
     Waiter,
     client_of,
@@ -40,8 +41,12 @@ LOG = logging.getLogger("touchbase.storage")
 class Writer:
     """The queue, and the tasks that write its commands."""
 
-    def __init__(self, url: str, cipher: Cipher, ids: SharedIds, *, writers: int, queue_limit: int) -> None:
+    def __init__(
+        self, url: str, cipher: Cipher, ids: SharedIds, *, writers: int, queue_limit: int, transaction: Around, single: Around
+    ) -> None:
         self._cipher = cipher
+        self._transaction = transaction
+        self._single = single
         self._ids = ids
         self._limit = queue_limit
         self._quota = FairQuota(queue_limit)
@@ -140,9 +145,9 @@ class Writer:
         scope, ids = scope_of(commands), await self._ids.cut(operation.needs(commands))
         if operation.is_solo(commands) and scope != ALL_CLIENTS:
             # The statement that writes is a transaction by itself; a transaction with a scope would cost two more round trips.
-            results = await write_alone(await connection.with_scope(scope), plan_of(commands, ids, self._cipher, alone=True))
+            results = await write_alone(await connection.with_scope(scope), plan_of(commands, ids, self._cipher, alone=True), self._single)
             return await self._completed(connection, commands, results)
-        return await write(await connection.connection(), plan_of(commands, ids, self._cipher), scope)
+        return await write(await connection.connection(), plan_of(commands, ids, self._cipher), scope, self._transaction)
 
     async def _completed(self, connection: ReconnectingConnection, commands: Commands, results: list[object]) -> list[object]:
         """Return the results, after running commands again that need a transaction."""

@@ -28,6 +28,7 @@ from touchbase.sql.statement import Plan, SerializationConflict
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
+    Around,
     FairQueue,
     Waiter,
     client_of,
@@ -61,12 +62,13 @@ FLUSH_WEIGHT = 0.1
 class Writer:
     """Owns the connection that writes. Only the event loop uses it, except during work that a thread does."""
 
-    def __init__(self, connection: apsw.Connection, copying: apsw.Connection, cipher: Cipher, queue_limit: int) -> None:
+    def __init__(self, connection: apsw.Connection, copying: apsw.Connection, cipher: Cipher, queue_limit: int, around: Around) -> None:
         self.cursor = connection.cursor()
         self.ids = Ids()
         self.taken = 0
         self._connection = connection
         self._cipher = cipher
+        self._around = around
         self._limit = queue_limit
         self._quota = FairQuota(queue_limit)
         self._loop = asyncio.get_running_loop()
@@ -122,7 +124,7 @@ class Writer:
                 # In a transaction of its own: a rollback of the batch must not free the ids again.
                 self.ids.fill(name, write(self.cursor, reserve(name, count, self.ids.give_up(name))), count)
             try:
-                return write(self.cursor, plan(), self._flushed)
+                return write(self.cursor, plan(), self._flushed, self._around)
             except SerializationConflict:
                 if attempt == TRIES:
                     raise Overloaded("too many concurrent writes to the same records; send this again in a moment") from None

@@ -16,7 +16,7 @@ MODULES = (
     "touchbase.clients.sql.stored_bytes",
     "touchbase.company_links.sql.follow",
     "touchbase.connections.sql.commands",
-    "touchbase.connections.sql.encrypted_columns",
+    "touchbase.encryption.encrypted_columns",
     "touchbase.connections.sql.fetching",
     "touchbase.connections.sql.silence",
     "touchbase.consistency.sql",
