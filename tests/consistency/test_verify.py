@@ -14,8 +14,8 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
-from touchbase.consistency.queries import AuditRecords
 from touchbase.consistency.service import Verified, verify
+from touchbase.consistency.sql import audit_records
 from touchbase.enrichment.worker import store_fetched
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
@@ -186,7 +186,7 @@ async def test_verify__reads_the_links_of_a_record_in_order_whenever_they_were_w
     for (number,) in await execute_sql("SELECT id FROM link ORDER BY tool DESC, object_type DESC, object_id DESC"):
         await execute_sql("UPDATE link SET record_kind = 1, record_id = ? WHERE id = ?", bob, number)
 
-    links = (await store.read(AuditRecords(client, CONTACT, 0, 100))).links[bob]
+    links = (await store.read(audit_records(client, CONTACT, 0, 100))).links[bob]
     assert len(links) > 2
     assert links == sorted(links)
 

@@ -34,11 +34,10 @@ from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.redaction import INLINE_BYTES
 from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import ListContacts
 from touchbase.records.models import Contact
@@ -567,7 +566,7 @@ async def test_replay__of_fetched_records_changes_nothing_and_sends_no_request(s
         await setup.receive([creation(1)])
         await setup.work()
         before = await contacts(setup)
-        ids = [one.id for one in await store.read(ListDeliveries(10, setup.client))]
+        ids = [one.id for one in await store.read(list_deliveries(10, setup.client))]
 
         await store.write(replay_deliveries(setup.client, ids, setup.clock()))
         await setup.inbox.drain()

@@ -35,9 +35,8 @@ from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
 from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.inbox.sql.queries import busy_clients
+from touchbase.inbox.sql.queries import busy_clients, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.models import Contact
@@ -419,7 +418,7 @@ async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_re
 
     assert await snapshot(store, client) == first
     assert await differences(store, client) == []
-    ended = {each.state for each in await store.read(ListDeliveries(200, client))}
+    ended = {each.state for each in await store.read(list_deliveries(200, client))}
     assert ended <= {"applied", "ignored", "parked", "unrecognised"}
 
 

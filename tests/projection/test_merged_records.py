@@ -19,8 +19,8 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.projection import apply as projection
 from touchbase.records.commands import CreateContact, ListCompanies, ListContacts, UpdateContact
@@ -59,7 +59,7 @@ async def made_through_the_api(store: Store, client: int, *emails: str) -> None:
 
 
 async def states(store: Store, client: int) -> dict[int, str]:
-    return {each.id: each.state for each in await store.read(ListDeliveries(50, client))}
+    return {each.id: each.state for each in await store.read(list_deliveries(50, client))}
 
 
 async def no_differences(store: Store, client: int) -> bool:

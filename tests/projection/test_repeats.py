@@ -19,8 +19,8 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
@@ -104,7 +104,7 @@ async def test_repeated_webhook__is_one_event_among_webhooks_about_others(store:
         await keep(store, client, NOON + 2 * step + 1, state(2, f"State {step}"))
     await apply(store, turn)
 
-    deliveries = [each for each in await store.read(ListDeliveries(50, client)) if each.received_us >= NOON]
+    deliveries = [each for each in await store.read(list_deliveries(50, client)) if each.received_us >= NOON]
     assert await told(store, client, 1) == ["Dead"]
     assert len(await told(store, client, 2)) == 8
     assert sum(each.repeats for each in deliveries) == 7
@@ -145,7 +145,7 @@ async def test_replay__is_no_repeat(store: Store) -> None:
         await apply(store, 1)
 
     assert await told(store, client, 1) == ["A", "B", "A"]
-    assert [each.repeats for each in await store.read(ListDeliveries(50, client))] == [0] * 5
+    assert [each.repeats for each in await store.read(list_deliveries(50, client))] == [0] * 5
 
 
 async def test_dated_webhook__is_a_repeat_for_an_hour(store: Store) -> None:

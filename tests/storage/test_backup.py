@@ -18,7 +18,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
@@ -79,7 +79,7 @@ class Load:
 
 async def contents(store: Store, client: int) -> tuple[set[str], int]:
     contacts = await store.read(ListContacts(client, 1_000_000))
-    return {one.email or "" for one in contacts}, len(await store.read(ListDeliveries(1_000_000, client)))
+    return {one.email or "" for one in contacts}, len(await store.read(list_deliveries(1_000_000, client)))
 
 
 async def differences(store: Store, client: int) -> list[str]:

@@ -44,9 +44,8 @@ from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.inbox.sql.queries import busy_clients, count_inbox
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
@@ -318,7 +317,7 @@ async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(s
     await keep(store, client, "ann", "bob")
 
     busy, report = await store.read(busy_clients(10)), await work(store, client)
-    waiting, counted = await store.read(ListDeliveries(10, client.number)), await store.read(count_inbox())
+    waiting, counted = await store.read(list_deliveries(10, client.number)), await store.read(count_inbox())
     await store.write(set_client_state(client.number, ACTIVE, 3))
     busy_then, report_then = await store.read(busy_clients(10)), await work(store, client)
 
@@ -338,7 +337,7 @@ async def test_suspended_client__has_no_failing_delivery_attempted(store: Store)
 
     await store.work(client.number, 10, breaking, 10)
 
-    assert [(each.state, each.attempts) for each in await store.read(ListDeliveries(10, client.number))] == [("received", 0)]
+    assert [(each.state, each.attempts) for each in await store.read(list_deliveries(10, client.number))] == [("received", 0)]
 
 
 async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: Store) -> None:
@@ -353,7 +352,7 @@ async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: St
 
     async with asyncio.timeout(60):
         report = await store.work(client.number, 10, suspending, 10)
-        rehearsal = await store.dry_run(client.number, [(await store.read(ListDeliveries(1, client.number)))[0].id], sent, 10)
+        rehearsal = await store.dry_run(client.number, [(await store.read(list_deliveries(1, client.number)))[0].id], sent, 10)
 
     assert (report.taken, await store.read(ListContacts(client.number, 10))) == (0, [])
     assert (rehearsal.created, [each.state for each in rehearsal.deliveries]) == (1, ["applied"])

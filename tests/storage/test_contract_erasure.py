@@ -27,9 +27,8 @@ from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.identity import scan as identity_scan
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
@@ -453,7 +452,7 @@ async def test_erasure__raises_not_found_for_an_unknown_contact(house: House) ->
         await house.store.write(ErasePerson(house.client, NOON, 7))
 
     assert await house.store.read(GetContact(house.client, 7)) is None
-    assert await house.store.read(ListDeliveries(5)) == []
+    assert await house.store.read(list_deliveries(5)) == []
 
 
 async def test_vacuum__after_an_erasure_leaves_no_trace_and_all_other_people(house: House, engine_url: str) -> None:

@@ -40,9 +40,8 @@ from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.inbox.sql.queries import count_inbox
+from touchbase.inbox.sql.queries import count_inbox, list_deliveries
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
@@ -356,7 +355,7 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
     await store.write(EnsureClient("acme", 1))
     await fill(store, OURS)
-    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), ListDeliveries(10)):
+    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), list_deliveries(10)):
         await store.read(query)
     await store.work(OURS, 10, lambda delivery: Translation("test", []), 9)
     with pytest.raises(asyncpg.DataError):

@@ -55,10 +55,9 @@ from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links.commands import FollowChanges, LinkPage
 from touchbase.company_links.sql.follow import clients_to_link, start_linking
 from touchbase.connections.models import Connection
-from touchbase.connections.silence import JudgeConnection
 from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import due_fetches
-from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements
+from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -83,10 +82,9 @@ from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.sql.commands import replay_many
-from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, old_dedupe_keys
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, list_deliveries, old_dedupe_keys
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
@@ -172,7 +170,7 @@ SPANNING: dict[type, str] = {
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
-    StoreKey, list_keys, ListDeliveries, group_deliveries, get_delivery, ListRefusals, match_everywhere, get_job, list_jobs,
+    StoreKey, list_keys, list_deliveries, group_deliveries, get_delivery, ListRefusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
@@ -212,7 +210,7 @@ BY_RIGHT: dict[str, str] = {
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
-    ListDeliveries, get_delivery, due_fetches, ListRefusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
+    list_deliveries, get_delivery, due_fetches, ListRefusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
     clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     old_attempts, due_counts, clients_with_erasures,
 }  # fmt: skip
@@ -397,7 +395,7 @@ ASKING: list[Any] = [
     CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
     ApplyRefused(1, 1, 0, 5, 10),
-    define_field(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
+    define_field(1, 1, "Tier", FieldType("text"), is_new=True), judge_connection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
     store_count(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
     save_mapping(1, StoredMapping("contact", "Leads", {}, 5)),
 ]  # fmt: skip
@@ -560,8 +558,8 @@ def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> No
     assert scope_of([GetContact(7, 1)]) == ",7,"
     assert scope_of(keys[:1]) == ",5,"
     assert scope_of(keys) == scope_of([count_inbox()]) == ALL_CLIENTS
-    assert scope_of([ListDeliveries(5)]) == ALL_CLIENTS
-    assert scope_of([ListDeliveries(5, client=3)]) == ",3,"
+    assert scope_of([list_deliveries(5)]) == ALL_CLIENTS
+    assert scope_of([list_deliveries(5, client=3)]) == ",3,"
     assert scope_of([find_client("acme")]) == CLIENT_LIST
     assert scope_of([rotate_client_id(7, "acme", 5)]) == CLIENT_LIST
     assert [scope_of([list_client_page(9, only=only)]) for only in (None, 7)] == [CLIENT_LIST, ",7,"]

@@ -10,7 +10,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.inbox.queries import CountDeliveries
+from touchbase.inbox.sql.queries import count_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.batches import MAX_COMMANDS
@@ -47,7 +47,7 @@ async def test_write_queue__leaves_room_for_one_client_while_another_floods_it(e
     assert {answer.detail for answer in refused} == {"too many writes of this client are waiting; send this again in a moment"}
     assert min(answer.retry_after for answer in refused) >= 1
     # What was refused is not kept, and what was kept is no less than was said.
-    kept = [await store.read(CountDeliveries(client)) for client in (LOUD, QUIET)]
+    kept = [await store.read(count_deliveries(client)) for client in (LOUD, QUIET)]
     assert kept == [len(loud) - len(refused), 10]
 
 

@@ -19,7 +19,6 @@ from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.models import Connection
 from touchbase.errors import Overloaded
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused_bodies import (
     MAX_CLIENT_BYTES,
     MAX_WAITING_BYTES,
@@ -29,6 +28,7 @@ from touchbase.inbox.refused_bodies import (
     digest_of,
     may_be_secret,
 )
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
 from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
@@ -287,7 +287,7 @@ async def find_affected_senders(store: Store, client: Client, connection: Connec
     """Return the senders on a connection's channel since then whose webhooks its new secrets would refuse."""
     if not connection.secrets:
         return []
-    recent = await store.read(ListDeliveries(LOOKBACK_DELIVERIES, client.number, connection.channel, received_since_us=since_us))
+    recent = await store.read(list_deliveries(LOOKBACK_DELIVERIES, client.number, connection.channel, received_since_us=since_us))
     required = client.settings.require_verification.on(connection.channel)
     found: dict[str | None, list[Micros]] = {}
     for one in recent:
