@@ -19,7 +19,7 @@ from bench.throughput import NAMES
 from touchbase.clients.commands import EnsureClient
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.dedupe_keys import body_key
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.stores import open_store
 
 HEADERS = b'{"content-type":"application/json"}'
@@ -100,8 +100,8 @@ async def fill(database: str, count: int, shape: Shape = WEBHOOK, name: str = "b
         await store.close()
 
 
-def _delivery(client: int, body: bytes) -> StoreDelivery:
-    return StoreDelivery(client, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, _now())
+def _delivery(client: int, body: bytes) -> store_delivery:
+    return store_delivery(client, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, _now())
 
 
 def _now() -> int:

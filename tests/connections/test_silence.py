@@ -28,8 +28,7 @@ from touchbase.connections.sql.silence import claim_check, count_silent, judge_c
 from touchbase.doctor import diagnose
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.maintenance import Maintenance
@@ -116,7 +115,7 @@ async def test_silence__of_a_suspended_client_is_not_recognised(store: Store) ->
 
 async def test_silence__is_not_decided_while_deliveries_wait_for_the_worker(store: Store) -> None:
     number = await connected(store)
-    await store.write(StoreDelivery(number, "crm", os.urandom(16), b"{}", "", b"{}", SILENT))
+    await store.write(store_delivery(number, "crm", os.urandom(16), b"{}", "", b"{}", SILENT))
 
     assert await noticed(store, SILENT + HOUR) == []
     await store.work(number, 10, lambda delivery: Translation("hubspot", []), SILENT + HOUR)
@@ -249,7 +248,7 @@ async def test_worker__counts_webhooks_of_the_tool_but_neither_replays_nor_fetch
     worker = InboxWorker(store, translated, api.clock, on_report=lambda report: counts.record(report.calls))
     keeper = Maintenance(store, api.clock, calls=counts)
     for headers in ({}, {"x-touchbase-fetched": "contact"}):
-        await store.write(StoreDelivery(number, "crm", os.urandom(16), json.dumps(headers).encode(), "", b"{}", START))
+        await store.write(store_delivery(number, "crm", os.urandom(16), json.dumps(headers).encode(), "", b"{}", START))
     await worker.drain()
     api.clock.move(60)
     known_ids = [one.id for one in await store.read(list_deliveries(10, number))]

@@ -33,10 +33,9 @@ from touchbase.enrichment.worker import FetchWorker, store_fetched
 from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.redaction import INLINE_BYTES
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import ListContacts
@@ -407,7 +406,7 @@ class Mortal:
         return getattr(self._store, name)
 
 
-@pytest.mark.parametrize(("kind", "after"), [(StoreDelivery, False), (StoreDelivery, True), (FinishFetch, False)])
+@pytest.mark.parametrize(("kind", "after"), [(store_delivery, False), (store_delivery, True), (FinishFetch, False)])
 async def test_fetch__survives_a_crash_at_any_step_without_loss_or_repetition(store: Store, kind: type, after: bool) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
@@ -445,7 +444,7 @@ async def test_fetch_claim__admits_one_worker_per_client(store: Store) -> None:
 async def test_fetch__retries_after_an_overloaded_store(store: Store) -> None:
     class Full(Mortal):
         async def write(self, command: Any) -> Any:
-            if isinstance(command, StoreDelivery):
+            if isinstance(command, store_delivery):
                 raise Overloaded("the queue is full")
             return await self._store.write(command)
 
@@ -453,7 +452,7 @@ async def test_fetch__retries_after_an_overloaded_store(store: Store) -> None:
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
         setup.clock.move(3)
-        worker = FetchWorker(Full(store, StoreDelivery, after=False), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
+        worker = FetchWorker(Full(store, store_delivery, after=False), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
         with pytest.raises(Overloaded):
             await worker.fetch_batch(setup.client, HUBSPOT)
 
@@ -550,7 +549,7 @@ async def test_fetch__continues_for_other_clients_if_one_connection_is_undecrypt
         await store.write(
             add_connection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN))
         )
-        await store.write(StoreDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
+        await store.write(store_delivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
         await setup.inbox.drain()
         setup.clock.move(3)
         worker = FetchWorker(Sealed(store, setup.client), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]

@@ -15,8 +15,8 @@ from touchbase.connections.models import EMAIL_CAMPAIGN, Connection
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
 from touchbase.history.events import Translation
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_deliveries, get_delivery
 from touchbase.inbox.worker import BACKOFF_SECONDS, InboxWorker
 from touchbase.sql.store import Store
@@ -46,7 +46,7 @@ async def keep(store: Store, client: int, count: int) -> int:
     last = 0
     for first in range(0, count, AT_ONCE):
         keys = [b"%d" % number for number in range(first, min(count, first + AT_ONCE))]
-        kept = await asyncio.gather(*(store.write(StoreDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
+        kept = await asyncio.gather(*(store.write(store_delivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
         last = kept[-1].id
     return last
 

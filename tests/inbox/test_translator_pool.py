@@ -19,7 +19,7 @@ from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import count_deliveries, get_delivery
 from touchbase.inbox.translator_pool import HIDDEN, PRELOAD, TranslatorPool
 from touchbase.inbox.worker import InboxWorker
@@ -93,7 +93,7 @@ def delivery_of(body: bytes, number: int = 1) -> Delivery:
 
 async def keep(store: Store, client: int, body: bytes) -> int:
     key = body_key(EMAIL_CAMPAIGN, str(next(COUNT)), "", body)
-    return (await store.write(StoreDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
+    return (await store.write(store_delivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
 
 
 @pytest.mark.slow

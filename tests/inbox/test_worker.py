@@ -21,9 +21,8 @@ from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox import worker as events_worker
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.fair_scheduler import MAX_LAG, MAX_PAUSE, pause_seconds
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import GetContact, ListContacts, UpdateContact
@@ -62,7 +61,7 @@ async def client_of(store: Store, settings: ClientSettings | None = None) -> int
 async def keep(store: Store, client: int, said: Any, channel: str = "email_campaign", headers: bytes = b"{}") -> int:
     body = said if isinstance(said, bytes) else msgspec.json.encode(said)
     key = body_key(channel, str(next(COUNT)), "", body)
-    kept = await store.write(StoreDelivery(client, channel, key, headers, "", body, NOON))
+    kept = await store.write(store_delivery(client, channel, key, headers, "", body, NOON))
     return kept.id
 
 

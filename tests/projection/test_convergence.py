@@ -34,8 +34,7 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import busy_clients, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, GetCompany, GetContact, ListCompanies, ListContacts
@@ -109,7 +108,7 @@ async def receive(store: Store, client: int, calls: list[list[dict[str, Any]]], 
             channel = "crm" if any("." in one["event"] for one in call) else "email_campaign"
             # A position in the key makes every repeat a delivery of its own, so that events are told apart by themselves.
             key = body_key(channel, str(next(CLIENTS)), "", body)
-            await store.write(StoreDelivery(client, channel, key, b"{}", "", body, NOON))
+            await store.write(store_delivery(client, channel, key, b"{}", "", body, NOON))
         await worker.drain()
 
 
@@ -379,7 +378,7 @@ async def work_through(store: Store, killed: Killed, workers: int, turn: int) ->
 async def keep(store: Store, client: int, call: Recording, at: int) -> int:
     request = call.request
     key = body_key(call.channel, str(next(CLIENTS)), "", request.body)
-    kept = await store.write(StoreDelivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
+    kept = await store.write(store_delivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
     return kept.id
 
 

@@ -18,8 +18,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import StoredDelivery, replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import ListContacts
@@ -42,7 +41,7 @@ def state(number: int, status: str, **more: Any) -> dict[str, Any]:
 
 async def keep(store: Store, client: int, at: int, *said: dict[str, Any]) -> StoredDelivery:
     body = json.dumps(said).encode()
-    return await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, at))
+    return await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, at))
 
 
 async def apply(store: Store, turn: int = 50) -> None:

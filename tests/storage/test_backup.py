@@ -17,7 +17,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, ListContacts
@@ -60,7 +60,7 @@ class Load:
             email = f"w{writer}n{n}@example.com"
             await self.store.write(CreateContact(Contact(self.client, 0, 5, 5, email, email)))
             key = f"{writer}-{n}".encode().ljust(16, b"-")
-            await self.store.write(StoreDelivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
+            await self.store.write(store_delivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
             self.acknowledged.append(email)
             if len(self.acknowledged) >= ENOUGH:
                 self.well_under_way.set()

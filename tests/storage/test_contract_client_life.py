@@ -43,8 +43,8 @@ from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
@@ -75,7 +75,7 @@ def sent(delivery: Delivery) -> Translation:
 async def keep(store: Store, client: Client, *who: str) -> None:
     for name in who:
         body = f"{name}@example.com".encode()
-        await store.write(StoreDelivery(client.number, "email_campaign", body[:16].ljust(16, b"_"), b"{}", "", body, 6))
+        await store.write(store_delivery(client.number, "email_campaign", body[:16].ljust(16, b"_"), b"{}", "", body, 6))
 
 
 async def work(store: Store, client: Client) -> WorkReport:
@@ -97,7 +97,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await fall_silent(store, number)
     await miss_an_event(store, number, 5)
     await wait_for_a_company(store, number)
-    await store.write(StoreDelivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
+    await store.write(store_delivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
     named = Event("contact.updated", 5, "78@a.example", object_type="person", object_id="78", company_object=("company", "9"))
     thin = Translation("hubspot", [Event("contact.updated", 5, object_type="person", object_id="77"), named], may_ask=True)
     await store.work(number, 5, lambda delivery: thin, 6)
@@ -343,7 +343,7 @@ async def test_suspended_client__has_no_failing_delivery_attempted(store: Store)
 async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     body = b"ann@example.com".ljust(SLICE_BYTES)  # so large that a thread translates it
-    await store.write(StoreDelivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
+    await store.write(store_delivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
     loop = asyncio.get_running_loop()
 
     def suspending(delivery: Delivery) -> Translation:

@@ -26,8 +26,7 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.identity import scan as identity_scan
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, ListContacts, UpdateContact
@@ -72,7 +71,7 @@ class House:
     async def keep(self, body: bytes, *, headers: dict[str, str] | None = None, query: str = "", channel: str = "crm") -> int:
         key = body_key(channel, query, "", body)
         told = json.dumps(headers or {}).encode()
-        found = await self.store.write(StoreDelivery(self.client, channel, key, told, query, body, self.now))
+        found = await self.store.write(store_delivery(self.client, channel, key, told, query, body, self.now))
         return found.id
 
     async def tell(self, *events: dict[str, Any]) -> int:

@@ -27,8 +27,7 @@ from touchbase.deliveries.delivery import (
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
-from touchbase.inbox.sql.commands import forget_dedupe_keys, replay_deliveries
+from touchbase.inbox.sql.commands import StoredDelivery, count_repeat, forget_dedupe_keys, replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, delivery_events, get_delivery, list_deliveries, old_dedupe_keys
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
@@ -42,9 +41,9 @@ async def client(store: Store) -> int:
     return (await store.write(EnsureClient("acme", NOON))).number
 
 
-def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> StoreDelivery:
+def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> store_delivery:
     text = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return StoreDelivery(client, "email_campaign", key or sha256(text).digest(), b'{"content-type":"application/json"}', "a=1", text, at)
+    return store_delivery(client, "email_campaign", key or sha256(text).digest(), b'{"content-type":"application/json"}', "a=1", text, at)
 
 
 def sent(name: str) -> list[dict[str, object]]:
@@ -91,7 +90,7 @@ async def test_store_delivery__recognises_a_repeat_and_counts_it(store: Store, c
         first, second = await asyncio.gather(store.write(call(client, b"same")), store.write(call(client, b"same")))
     else:
         first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=NOON + UNDATED_DEDUPE_WINDOW))
-    await asyncio.gather(*(store.write(CountRepeat(client, first.id)) for _ in range(3)))
+    await asyncio.gather(*(store.write(count_repeat(client, first.id)) for _ in range(3)))
 
     assert (first.is_repeat, second) == (False, StoredDelivery(first.id, True))
     assert (await state(store, first.id)).repeats == 3

@@ -17,7 +17,7 @@ import pytest
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import UnusableStore
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.storage.postgres import pooler
@@ -84,7 +84,7 @@ async def test_session_mode__works(pooled: Pooled) -> None:
     try:
         client = (await store.write(EnsureClient("acme", 1))).number
         await asyncio.gather(*(store.write(CreateContact(Contact(client, 0, at, at))) for at in range(1, 60)))
-        await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
+        await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         assert len(await store.read(ListContacts(client, 100))) == 59
     finally:
         await store.close()

@@ -17,8 +17,7 @@ from touchbase.erasure.commands import ErasePerson
 from touchbase.erasure.sql.queries import list_erasures
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.jobs.sql import list_jobs
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
@@ -86,7 +85,7 @@ async def test_duplicate_creation__is_refused_without_waiting_for_row_locks(stor
 
 
 async def test_replay__skips_a_delivery_whose_body_retention_removed_during_the_wait(store: Store, client: int, other: Any) -> None:
-    kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
+    kept = await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
     await store.work(client, 10, _sent, NOON + 1)
 
     async with other.transaction():

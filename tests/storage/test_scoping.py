@@ -81,9 +81,8 @@ from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.refused import ListRefusals
-from touchbase.inbox.sql.commands import replay_many
+from touchbase.inbox.sql.commands import replay_many, store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, list_deliveries, old_dedupe_keys
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.commands import CreateJob
@@ -447,7 +446,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(lead_shards("t", 5, 6))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
-        await store.write(StoreDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
+        await store.write(store_delivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
 
     def translate(delivery: Delivery) -> Translation:
         about = {"object_type": "person", "object_id": str(delivery.id)}

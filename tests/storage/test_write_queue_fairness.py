@@ -9,7 +9,7 @@ import pytest
 from touchbase.clients.commands import EnsureClient
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
+from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
 from touchbase.inbox.sql.queries import count_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
@@ -22,8 +22,8 @@ ROOM = 200
 FLOOD = 6 * MAX_COMMANDS
 
 
-def call(client: int, number: int) -> StoreDelivery:
-    return StoreDelivery(client, EMAIL_CAMPAIGN, b"%d" % number, b"{}", "", b"{}", 5)
+def call(client: int, number: int) -> store_delivery:
+    return store_delivery(client, EMAIL_CAMPAIGN, b"%d" % number, b"{}", "", b"{}", 5)
 
 
 async def settled(writes: list[asyncio.Future[StoredDelivery]]) -> list[object]:

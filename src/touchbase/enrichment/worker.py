@@ -29,8 +29,8 @@ from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
 from touchbase.history.dedupe_keys import body_key
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.redaction import redact_secrets
+from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
@@ -338,7 +338,7 @@ async def store_fetched(
     secrets = secrets or (connection.access_token,)
     body = redact_secrets(secrets, body) if len(body) <= INLINE_BYTES else await on_thread("translate", redact_secrets, secrets, body)
     headers = {"content-type": "application/json", FETCHED: object_type}
-    command = StoreDelivery(
+    command = store_delivery(
         client=connection.client,
         channel=CRM,
         key=body_key(CRM, "", f"{FETCHED}: {connection.tool} {object_type} {at}", body),

@@ -12,8 +12,8 @@ from touchbase.connections.fetch_state import FETCHED
 from touchbase.connections.models import UNPROVEN, Sender
 from touchbase.errors import Overloaded
 from touchbase.history.dedupe_keys import EVENT_ENDINGS, body_key
-from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.redaction import needs_process, redact
+from touchbase.inbox.sql.commands import StoredDelivery, count_repeat, store_delivery
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task
 from touchbase.sql.store import Store
@@ -64,7 +64,7 @@ async def receive_webhook(
         stored, query, body = await sandbox.call(REDACT, sender.secrets, stored, query, body)
     else:
         stored, query, body = redact(sender.secrets, stored, query, body)
-    command = StoreDelivery(
+    command = store_delivery(
         client=client.number,
         channel=channel,
         key=body_key(channel, query, naming, body),
@@ -80,5 +80,5 @@ async def receive_webhook(
     if found.is_repeat:
         # The webhook is stored; a count that fails is no reason to have it sent again.
         with suppress(Overloaded):
-            await store.write(CountRepeat(client.number, found.id))
+            await store.write(count_repeat(client.number, found.id))
     return found

@@ -33,6 +33,8 @@ Needs = Callable[[Any], Mapping[str, int]]
 Run = Callable[[Any, Ids, Any], Plan[list[Any]]]
 """Executes calls of one operation, given ids and the store's cipher; returns one result or error for each, in their order."""
 One = Callable[[Any, Ids, Any], Plan[Any]]
+Batch = Callable[..., Plan[list[Any]]]
+"""Executes calls of one operation together; its parameters are the calls, the source of ids of commands, and the cipher if it needs it."""
 Weight = tuple[int, int, int]
 """Bytes of bodies, commands, custom fields."""
 LIGHT: Weight = (0, 1, 0)
@@ -199,7 +201,13 @@ def _one_by_one(one: One) -> Run:
     return run
 
 
-def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options) -> Any:
+def _operation(
+    base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options, batch: Batch | None = None
+) -> Any:
+    if batch is not None:
+        call_type, _ = _call_type(base, plan, 0)
+        executes(call_type, ids=ids, cipher=cipher, batch=True, **options)(batch)
+        return call_type
     call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
     injected = _INJECTED[ids is not None, cipher]
 
@@ -249,15 +257,29 @@ def command(
     *, ids: str | Needs, cipher: Literal[True], **options: Unpack[Options]
 ) -> Callable[[Callable[Concatenate[Ids, Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
+def command(
+    *, batch: Batch, ids: str | Needs | None = None, cipher: bool = False, **options: Unpack[Options]
+) -> Callable[[Callable[P, Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
+@overload
 def command(**options: Unpack[Options]) -> Callable[[Callable[P, Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
-def command(plan: Any = None, *, ids: str | Needs | None = None, cipher: bool = False, **options: Unpack[Options]) -> Any:
+def command(
+    plan: Any = None,
+    *,
+    ids: str | Needs | None = None,
+    cipher: bool = False,
+    batch: Batch | None = None,
+    **options: Unpack[Options],
+) -> Any:
     """Make an operation that writes of a plan, which returns its result or a `TouchbaseError`.
 
     `ids`: the block of which a call takes up to one id, or a function that counts the ids of calls; the plan's first parameter is then
     the source of ids. With `cipher` the next one is the store's cipher.
+
+    With a `batch` that plan executes all calls of a batch, which takes as many statements as one call; the decorated function has the
+    parameters of a call and is not executed.
     """
     if plan is None:
-        return lambda plan: _operation(Command, plan, ids, cipher, options)
+        return lambda plan: _operation(Command, plan, ids, cipher, options, batch)
     return _operation(Command, plan, None, False, options)
 
 

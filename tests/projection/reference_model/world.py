@@ -20,8 +20,7 @@ from touchbase.erasure.service import Eraser
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, Event, StoredEvent, Translation
 from touchbase.history.status_words import PLAIN
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
@@ -160,7 +159,7 @@ class World:
         number = str(next(_COUNT))
         key = body_key(channel, "", f"idempotency-key: {number}", body)
         headers = msgspec.json.encode({"idempotency-key": number})
-        return (await self.store.write(StoreDelivery(self.number, channel, key, headers, "", body, us(received)))).id
+        return (await self.store.write(store_delivery(self.number, channel, key, headers, "", body, us(received)))).id
 
     async def work(self, turn: int = 50) -> None:
         """Apply all that waits."""
