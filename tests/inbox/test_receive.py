@@ -6,7 +6,8 @@ from typing import Any
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import Overloaded
-from touchbase.inbox.receive import receive_webhook, stored_headers
+from touchbase.inbox.receive import receive_webhook
+from touchbase.inbox.redaction import stored_headers
 from touchbase.inbox.sql.commands import StoredDelivery, count_repeat
 from touchbase.sandbox.pool import Sandbox
 

@@ -16,8 +16,9 @@ from tests.house import House
 from touchbase.auth.auth_throttle import WebhookThrottle
 from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
 from touchbase.encryption.keys import StaticKeys, new_key
-from touchbase.inbox.refused import ListRefusals, RefusedWebhooks
+from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.inbox.sql.queries import list_deliveries
+from touchbase.inbox.sql.refused import list_refusals
 from touchbase.metrics import SPOOLED
 from touchbase.routing.router import CellRouter
 from touchbase.server.exposition import spool_metrics
@@ -137,7 +138,7 @@ async def test_webhook__that_its_receiver_refuses_is_recorded_when_it_is_receive
     await call.parts.refused.flush(router)
 
     assert await router.read(list_deliveries(5, house.number)) == []
-    (refused,) = await router.read(ListRefusals(5, house.number))
+    (refused,) = await router.read(list_refusals(5, house.number))
     assert refused.cause == "not_verified"
 
 

@@ -39,9 +39,10 @@ from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
-from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import count_inbox, list_deliveries
+from touchbase.inbox.sql.refused import store_refusals
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
@@ -112,7 +113,7 @@ async def fill(store: Store, *clients: int) -> None:
         await fall_silent(store, n)
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
-        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
+        await store.write(store_refusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(store_delivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))

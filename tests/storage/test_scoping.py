@@ -81,9 +81,9 @@ from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
-from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.sql.commands import replay_many, store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, list_deliveries, old_dedupe_keys
+from touchbase.inbox.sql.refused import list_refusals
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
@@ -169,7 +169,7 @@ SPANNING: dict[type, str] = {
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
-    StoreKey, list_keys, list_deliveries, group_deliveries, get_delivery, ListRefusals, match_everywhere, get_job, list_jobs,
+    StoreKey, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
@@ -209,7 +209,7 @@ BY_RIGHT: dict[str, str] = {
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
-    list_deliveries, get_delivery, due_fetches, ListRefusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
+    list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
     clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     old_attempts, due_counts, clients_with_erasures,
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 
@@ -54,3 +54,24 @@ class InboxCounts:
     by_state: dict[str, int]
     oldest_us: dict[str, Micros]
     """Without empty states."""
+
+
+@dataclass(slots=True)
+class RefusedWebhook:
+    """One refused webhook, or several alike within a second; `calls` is their number."""
+
+    client: int
+    received_us: Micros
+    channel: str
+    cause: str
+    tool: str | None = None
+    """The tool that it resembles, unverified."""
+    size: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    client_id: str = ""
+    """The id in the URL."""
+    calls: int = 1
+    body: str | None = None
+    """The id of its body (`RefusedBody.digest`), if it may be stored."""
+    id: int = 0
+    """Set by the store."""
