@@ -54,7 +54,7 @@ IN_PARALLEL := -n auto --dist worksteal
 # Where bytecode is not written, every process compiles the service again: a second of the processor for each server that a test starts.
 test test-ci test-all: export PYTHONDONTWRITEBYTECODE :=
 # The programs that fault runs with broken builds and of high availability try, as committed; `.ci/tried` has those of the last whole run.
-TRIED = git rev-parse HEAD:fault_tests HEAD:src/touchbase/storage HEAD:src/touchbase/server HEAD:deploy
+TRIED = git rev-parse HEAD:fault_tests HEAD:src/touchbase/storage HEAD:src/touchbase/stores HEAD:src/touchbase/server HEAD:deploy
 
 test: setup ## Run the tests, but for the slow ones: about 4 minutes on two cores
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not slow and not serial and not weekly"

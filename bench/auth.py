@@ -12,7 +12,7 @@ from touchbase.auth.service import WRITE, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import clock
 from touchbase.http.endpoint import Api, key_from_headers
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import Dependencies
 
 MOST_US = 10.0

@@ -29,7 +29,7 @@ from touchbase.clients.sql.commands import create_client
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.routing.router import CellRouter
 from touchbase.routing.set_up import add_cell
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 CLIENTS, CELLS, CONNECTIONS = 1_000, 4, 64
 MOST_TIMES = 1.15

@@ -21,9 +21,9 @@ from bench.bodies import STRIDE
 from bench.dataset_sample import EVENTS, Row, Sample, address_of, domain_of, make_samples
 from bench.dialects import POSTGRES, SQLITE, Dialect
 from touchbase.sql.migrations import packaged
-from touchbase.storage import open_store
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
+from touchbase.stores import open_store
 
 CLIENT = 1
 AT_ONCE = 20_000

@@ -30,7 +30,7 @@ from touchbase.jobs.worker import JobWorker
 from touchbase.records.commands import CreateContact
 from touchbase.server.server import freeze_gc
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 IMPORT_ROWS = {"sqlite": 20_000, "postgresql": 15_000}
 """Rows a second that an import should do."""

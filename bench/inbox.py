@@ -19,8 +19,8 @@ from bench.throughput import NAMES
 from touchbase.clients.commands import EnsureClient
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import EMAIL_CAMPAIGN
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.storage import open_store
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.stores import open_store
 
 HEADERS = b'{"content-type":"application/json"}'
 AT_ONCE = 512
@@ -100,8 +100,8 @@ async def fill(database: str, count: int, shape: Shape = WEBHOOK, name: str = "b
         await store.close()
 
 
-def _delivery(client: int, body: bytes) -> StoreDelivery:
-    return StoreDelivery(client, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, _now())
+def _delivery(client: int, body: bytes) -> store_delivery:
+    return store_delivery(client, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, _now())
 
 
 def _now() -> int:

@@ -23,8 +23,8 @@ from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
 from bench.server_process import ServerProcess, server
 from bench.throughput import NAMES
-from touchbase.storage import open_store
 from touchbase.storage.sqlite.connection import open_writer
+from touchbase.stores import open_store
 
 SIZE = 1_000
 """Commands of a batch, and items of a lookup."""

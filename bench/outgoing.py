@@ -27,7 +27,7 @@ from touchbase.encryption.keys import EncryptionKeys
 from touchbase.outgoing.models import Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret
 from touchbase.outgoing.sql.endpoints import add_endpoint
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 CALLS_A_SECOND = 500
 LATENCY_MS = 250.0

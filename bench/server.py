@@ -26,7 +26,7 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.clients.sql.queries import find_client
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
+from touchbase.inbox.sql.commands import StoredDelivery, count_repeat, store_delivery
 from touchbase.inbox.sql.queries import count_inbox
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact, CustomField
@@ -53,7 +53,7 @@ class BareStore:
 
     async def write(self, command: Any) -> Any:
         self._last += 1
-        if isinstance(command, StoreDelivery):
+        if isinstance(command, store_delivery):
             return StoredDelivery(self._last, False)
         if isinstance(command, CreateContact):
             record = command.record
@@ -115,7 +115,7 @@ def main() -> None:
         batch.MAX_COMMANDS = 1
         engine.WRITERS = CONNECTIONS_OF_SINGLE
     if options.variant in ("single", "single-keep"):
-        for kind in (CreateContact, CreateCompany, StoreDelivery, CountRepeat):
+        for kind in (CreateContact, CreateCompany, store_delivery, count_repeat):
             kind.operation = replace(kind.operation, solo=False)
     without_worker = ["--no-inbox-worker"] if options.variant in WITHOUT_WORKER else []
     cli(["serve", *without_worker, *options.serve], prog_name="touchbase")

@@ -14,12 +14,11 @@ from fault_tests.calls import ApiClient
 from fault_tests.journal import Journal
 from touchbase.clients.sql.queries import find_client
 from touchbase.consistency import service as consistency_service
-from touchbase.consistency.queries import AuditRecords
-from touchbase.consistency.sql import audit_deliveries
+from touchbase.consistency.sql import audit_deliveries, audit_records
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 PAGE = 500
 STILL_SECONDS = 15.0
@@ -203,7 +202,7 @@ async def _contacts(store: Store, client: int) -> StoredContacts:
     stored: StoredContacts = []
     after: int | None = 0
     while after is not None:
-        page = await store.read(AuditRecords(client, CONTACT, after, PAGE))
+        page = await store.read(audit_records(client, CONTACT, after, PAGE))
         stored += [(record, events) for record, events in page.records if isinstance(record, Contact)]
         after = page.last
     return stored

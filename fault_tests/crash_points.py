@@ -14,8 +14,7 @@ from fault_tests import mutants
 from touchbase import fleet
 from touchbase.inbox import worker as events_worker
 from touchbase.inbox.api import webhooks
-from touchbase.storage.postgres import inbox_batch as postgres
-from touchbase.storage.sqlite import inbox_batch as sqlite
+from touchbase.stores import postgres, sqlite
 
 HALFWAY = 3
 """Statements of a batch that run before the server dies inside it."""

@@ -44,7 +44,7 @@ from touchbase.inbox import fair_scheduler, translation
 from touchbase.inbox import receive as inbox_receive
 from touchbase.inbox import worker as events_worker
 from touchbase.inbox.api import webhooks
-from touchbase.inbox.commands import StoredDelivery
+from touchbase.inbox.sql.commands import StoredDelivery
 from touchbase.inbox.translator_pool import PRELOAD, TranslatorPool
 from touchbase.jobs import runner
 from touchbase.jobs.commands import JobStep

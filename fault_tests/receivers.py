@@ -27,7 +27,7 @@ from touchbase.outgoing.models import TIMEOUT
 from touchbase.outgoing.sql.dispatch import list_attempts, read_served
 from touchbase.sql.operation import Query
 from touchbase.sql.statement import T
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 OK, REFUSE, HANG, RESET, RESET_LATE, HALF_HEAD, HALF_BODY, SLOW, STALL = (
     "ok", "refuse", "hang", "reset", "reset late", "half head", "half body", "slow", "stall",

@@ -11,8 +11,8 @@ from fault_tests.writers import body_of
 from touchbase.clients.commands import EnsureClient
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import EMAIL_CAMPAIGN
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.storage import open_store
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.stores import open_store
 
 HEADERS = b'{"content-type":"application/json"}'
 AT_ONCE = 500
@@ -31,7 +31,7 @@ async def _keep(database: str, journal: Journal, emails: list[str]) -> None:
         journal.webhooks |= dict.fromkeys(emails, True)
         bodies = [json.dumps(body_of(email)).encode() for email in emails]
         keys = [body_key(EMAIL_CAMPAIGN, "", "", body) for body in bodies]
-        kept = [StoreDelivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)]
+        kept = [store_delivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)]
         for first in range(0, len(kept), AT_ONCE):
             await asyncio.gather(*(store.write(each) for each in kept[first : first + AT_ONCE]))
     finally:

@@ -15,8 +15,8 @@ from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND, from_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
@@ -131,13 +131,13 @@ class House:
 
     async def replay(self) -> None:
         """Replay all webhooks."""
-        known = sorted(each.id for each in await self.call.parts.store.read(ListDeliveries(200, self.number)))
+        known = sorted(each.id for each in await self.call.parts.store.read(list_deliveries(200, self.number)))
         await self.call.parts.store.write(replay_deliveries(self.number, known, self.call.clock()))
         await self.work()
 
     async def states(self) -> list[str]:
         """The states of all webhooks, the first received first."""
-        found = await self.call.parts.store.read(ListDeliveries(200, self.number))
+        found = await self.call.parts.store.read(list_deliveries(200, self.number))
         return [each.state for each in sorted(found, key=lambda each: each.id)]
 
     async def differences(self) -> list[str]:

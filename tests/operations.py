@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 import touchbase.app  # every module with operations is loaded
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, Needs, Operation, Query, no_ids
+from touchbase.sql.operation import Command, Needs, Operation, Options, Query, no_ids
 from touchbase.sql.statement import Plan
 
 assert touchbase.app
 
 
-def handler(run: Callable[[Sequence[Any], Ids], Plan[list[object]]], needs: Needs = no_ids, *, solo: bool = False) -> Operation:
+def handler(run: Callable[[Sequence[Any], Ids], Plan[list[object]]], needs: Needs = no_ids, **options: Unpack[Options]) -> Operation:
     """An operation that executes a batch with this plan."""
 
     def execute(calls: Sequence[Any], ids: Ids, cipher: Any) -> Plan[list[object]]:
@@ -23,7 +23,7 @@ def handler(run: Callable[[Sequence[Any], Ids], Plan[list[object]]], needs: Need
     def one(call: Any, ids: Ids, cipher: Any) -> Plan[Any]:
         return (yield from run([call], ids))[0]
 
-    return Operation(execute, one, needs, solo)
+    return Operation(execute, one, needs, **options)
 
 
 @contextmanager

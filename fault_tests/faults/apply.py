@@ -11,8 +11,8 @@ from fault_tests.plan import Plan
 from fault_tests.process import Process, longest
 from fault_tests.unnotified import store_unnotified
 from touchbase.clients.sql.queries import find_client
-from touchbase.inbox.queries import CountDeliveries
-from touchbase.storage import open_store
+from touchbase.inbox.sql.queries import count_deliveries
+from touchbase.stores import open_store
 
 BACKLOG = 5_000
 KILLS = 2
@@ -59,6 +59,6 @@ async def _applied(database: str, journal: Journal) -> int:
     try:
         client = await store.read(find_client(journal.client))
         assert client is not None
-        return await store.read(CountDeliveries(client.number, state="applied"))
+        return await store.read(count_deliveries(client.number, state="applied"))
     finally:
         await store.close()

@@ -16,7 +16,7 @@ from fault_tests.tool_server import ToolServer
 from fault_tests.usage import Usage, UsageMeter
 from touchbase.auth.service import add_first_key
 from touchbase.encryption.keys import encode_key, new_key
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 THREAD_SECONDS = 0.25
 """Processor seconds of the event loop, or of any other thread of the server, for one body."""

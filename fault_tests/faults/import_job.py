@@ -17,7 +17,7 @@ from fault_tests.plan import Plan
 from fault_tests.process import Process
 from touchbase.clients.sql.queries import find_client
 from touchbase.consistency import service as consistency_service
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 IMPORT, EXPORT = (3, 0.4), (1, 0.05)
 """Kills of each job in a round, if it lasts so long, and the longest time before each in seconds."""

@@ -17,9 +17,9 @@ from fault_tests.unnotified import store_unnotified
 from fault_tests.writers import webhook
 from touchbase.clients.sql.queries import find_client
 from touchbase.inbox.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
-from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOISY, QUIET = "bench", "quiet"
 SHORT, USUAL, LONG = 3_000, 50_000, 1_000_000
@@ -92,7 +92,7 @@ async def _taken_before(database: str) -> int:
         noisy, quiet = [await store.read(find_client(each)) for each in (NOISY, QUIET)]
         assert noisy is not None
         assert quiet is not None
-        (first,) = (await store.read(ListDeliveries(PAGE, quiet.number)))[-1:]
+        (first,) = (await store.read(list_deliveries(PAGE, quiet.number)))[-1:]
         return await _applied_until(store, noisy.number, first.applied_us or 0)
     finally:
         await store.close()
@@ -100,7 +100,7 @@ async def _taken_before(database: str) -> int:
 
 async def _applied_until(store: Store, client: int, until_us: int) -> int:
     count, before = 0, None
-    while page := await store.read(ListDeliveries(PAGE, client, before=before)):
+    while page := await store.read(list_deliveries(PAGE, client, before=before)):
         count += sum(1 for each in page if each.applied_us is not None and each.applied_us <= until_us)
         before = page[-1].id
     return count

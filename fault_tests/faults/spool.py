@@ -29,7 +29,7 @@ from fault_tests.senders import Senders
 from fault_tests.verify import verify_twice
 from touchbase.clients.sql.queries import find_client
 from touchbase.consistency.sql import audit_bodies
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 BEFORE_SECONDS = (0.2, 0.6)
 AFTER_SECONDS = (0.5, 2.5)

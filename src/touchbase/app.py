@@ -43,8 +43,8 @@ from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
 from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.sql.worker import Worker
-from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
+from touchbase.stores import open_store
 from touchbase.web import Dependencies, build_app
 from touchbase.workers import run_all, running
 

@@ -18,14 +18,13 @@ from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import CallStatistics
 from touchbase.connections.silence import duration, usual_text
 from touchbase.connections.sql.commands import list_connections
-from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
+from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.erasure.sql.queries import open_erasures
 from touchbase.errors import Overloaded
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.queries import busy_clients, count_inbox
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
 from touchbase.outgoing.mail_client import recipients, why_not_mailed
 from touchbase.outgoing.models import ACTIVE as ACTIVE_ENDPOINT
 from touchbase.outgoing.sql.dispatch import list_mail_endpoints, list_troubles
@@ -282,4 +281,4 @@ def _time(at: Micros) -> str:
 async def _newest(store: Store, client: Client | None = None, one: Connection | None = None) -> Delivery | None:
     """Return the newest delivery, of all or of one connection."""
     filters = (None, None, None) if client is None or one is None else (client.number, one.channel, one.tool)
-    return next(iter(await store.read(ListDeliveries(1, *filters))), None)
+    return next(iter(await store.read(list_deliveries(1, *filters))), None)

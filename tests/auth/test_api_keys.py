@@ -17,7 +17,7 @@ from touchbase.auth.service import add_key
 from touchbase.auth.sql import revoke_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import Dependencies
 
 CONTACTS = "/public/v2/contacts"

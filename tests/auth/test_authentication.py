@@ -18,7 +18,7 @@ from touchbase.common.timestamps import SECOND
 from touchbase.connections.service import Connections
 from touchbase.errors import Unauthorized
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 class Watched:

@@ -12,7 +12,7 @@ from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.routing.router import CellRouter
 from touchbase.routing.set_up import add_cell
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 KEY = encode_key(new_key())
 OPEN = partial(open_store, encryption_keys=EncryptionKeys(KEY))

@@ -8,8 +8,8 @@ from tests.house import House, read
 
 from touchbase.inbox.worker import InboxWorker
 from touchbase.routing.router import CellRouter
-from touchbase.storage.postgres.engine import PostgresStore
-from touchbase.storage.sqlite.engine import SqliteStore
+from touchbase.stores.postgres import PostgresStore
+from touchbase.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

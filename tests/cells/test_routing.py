@@ -15,9 +15,8 @@ from touchbase.clients.sql.queries import deleting_clients, find_client
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.sql.queries import find_new_events
-from touchbase.idempotency.commands import Idempotent
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.idempotency.execute_once import Idempotent
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.maintenance import Maintenance
 from touchbase.routing.names import READS, WRITES
 from touchbase.routing.router import CellRouter
@@ -72,7 +71,7 @@ async def test_webhooks__are_stored_and_applied_in_the_cell_of_their_client(call
     for number, house in enumerate(made):
         await house.hook("camp", SENT | {"identities": [{"kind": "email", "value": f"p{number}@example.com"}]}, apply=False)
 
-    stored = [[each.client for each in await store.read(ListDeliveries(9))] for store in router.stores().values()]
+    stored = [[each.client for each in await store.read(list_deliveries(9))] for store in router.stores().values()]
     assert sorted(stored) == sorted([house.number] for house in made)
 
 
@@ -259,7 +258,7 @@ class TestDown:
 
     async def test_a_question_of_a_program_is_refused(self, router: CellRouter, made: list[House]) -> None:
         with pytest.raises(StoreUnavailable):
-            await router.read(ListDeliveries(5))
+            await router.read(list_deliveries(5))
 
     async def test_what_may_be_there_is_not_said_to_be_missing(self, router: CellRouter, made: list[House]) -> None:
         with collecting(), pytest.raises(StoreUnavailable):

@@ -17,7 +17,7 @@ from tests.conftest import Databases, with_postgres_tools
 from touchbase.clients.commands import EnsureClient
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from touchbase.clients.commands import Removal
 from touchbase.clients.sql.queries import find_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 def listed(store: Run, *arguments: str) -> list[str]:

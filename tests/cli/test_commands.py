@@ -18,8 +18,8 @@ from tests.storage.old_store import KEY, make_old_sqlite
 from touchbase import __version__
 from touchbase.clients.commands import EnsureClient
 from touchbase.history.dedupe_keys import body_key
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.storage import open_store
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.stores import open_store
 
 SENT = b'{"event_type":"email_sent","lead_email":"contact@example.com","timestamp":"2026-11-20T09:30:00Z"}'
 NONSENSE = b"nothing that a tool would send"
@@ -32,7 +32,7 @@ def keep(*bodies: bytes, client_id: str = "acme", channel: str = "email_campaign
     async def work() -> list[int]:
         store = await open_store("sqlite:///touchbase.db")
         client = await store.write(EnsureClient(client_id, 1))
-        commands = [StoreDelivery(client.number, channel, body_key(channel, "", "", body), b"{}", "", body, 2) for body in bodies]
+        commands = [store_delivery(client.number, channel, body_key(channel, "", "", body), b"{}", "", body, 2) for body in bodies]
         kept = [await store.write(command) for command in commands]
         await store.close()
         return [each.id for each in kept]

@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 from tests.connections.silent import fall_silent
 
 from touchbase.common.timestamps import from_text
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 HUBSPOT = ("--client", "acme", "--channel", "crm", "--tool", "hubspot")
 SECRET = "a-secret-of-ours"

@@ -18,7 +18,7 @@ from touchbase.connections.rhythm import HOUR, Rhythm
 from touchbase.demo import recording
 from touchbase.demo.recording import SHARES, SILENT, WEEKS, RecordedCall
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 KEY = encode_key(new_key())
 NOW = from_text("2026-11-26T10:00:00Z")

@@ -30,12 +30,12 @@ from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.doctor import clock_finding
 from touchbase.encryption.keys import encode_key, new_key
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.presence import ServerFacts, note_presence
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command
-from touchbase.storage import open_store
 from touchbase.storage.sqlite.schema import migrate
+from touchbase.stores import open_store
 
 HOUR = 3_600 * SECOND
 KEYS = {"TOUCHBASE_ENCRYPTION_KEY": ENCRYPTION_KEYS.current}
@@ -78,8 +78,8 @@ def execute(url: str, statement: str) -> None:
         asyncio.run(work())
 
 
-def delivery(client: Client, received_us: Micros, tool: str | None = "hubspot") -> StoreDelivery:
-    return StoreDelivery(client.number, "crm", os.urandom(16), b"{}", "", b"{}", received_us, tool)
+def delivery(client: Client, received_us: Micros, tool: str | None = "hubspot") -> store_delivery:
+    return store_delivery(client.number, "crm", os.urandom(16), b"{}", "", b"{}", received_us, tool)
 
 
 def connected(client: Client, created_us: Micros, secrets: tuple[str, ...] = ()) -> add_connection:

@@ -71,7 +71,7 @@ def test_any_command_that_fails_unexpectedly__ends_with_one_line_and_a_trace(
 def test_store_that_fails_unexpectedly__ends_with_one_line(
     store: Run, traces: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    monkeypatch.setattr("touchbase.storage.open_store", fails(ZeroDivisionError("no such number")))
+    monkeypatch.setattr("touchbase.stores.open_store", fails(ZeroDivisionError("no such number")))
 
     result = store(*arguments)
 
@@ -100,7 +100,7 @@ def test_store_that_fails_unexpectedly__ends_with_one_line(
 def test_known_error__has_a_sentence_with_the_next_step(
     run: Run, traces: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, says: str
 ) -> None:
-    monkeypatch.setattr("touchbase.storage.open_store", fails(error))
+    monkeypatch.setattr("touchbase.stores.open_store", fails(error))
 
     result = run("migrate")
 
@@ -110,7 +110,7 @@ def test_known_error__has_a_sentence_with_the_next_step(
 
 
 def test_command_that_ctrl_c_stops__ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.storage.open_store", fails(KeyboardInterrupt()))
+    monkeypatch.setattr("touchbase.stores.open_store", fails(KeyboardInterrupt()))
 
     result = run("migrate")
 
@@ -118,7 +118,7 @@ def test_command_that_ctrl_c_stops__ends_with_130(run: Run, monkeypatch: pytest.
 
 
 def test_trace_that_cannot_be_written__is_said_with_the_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.storage.open_store", fails(ZeroDivisionError("no such number")))
+    monkeypatch.setattr("touchbase.stores.open_store", fails(ZeroDivisionError("no such number")))
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
 
     result = run("migrate")
@@ -131,7 +131,7 @@ def test_trace__has_no_value_of_a_secret_setting_or_option(run: Run, traces: Pat
     values = ["canary-of-a-setting", "canary-of-an-option", "canary-behind-equals"]
     monkeypatch.setenv("TOUCHBASE_KEY", values[0])
     monkeypatch.setattr(sys, "argv", ["touchbase", "migrate", "--access-token", values[1], f"--secret={values[2]}"])
-    monkeypatch.setattr("touchbase.storage.open_store", fails(RuntimeError(f"{values}; token=abc; password: 'x y'")))
+    monkeypatch.setattr("touchbase.stores.open_store", fails(RuntimeError(f"{values}; token=abc; password: 'x y'")))
 
     result = run("migrate")
 

@@ -18,8 +18,10 @@ from touchbase.cli import cli, output
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
 from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.clients.sql.queries import find_client
-from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
-from touchbase.storage import open_store
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.refused import CAUSES
+from touchbase.inbox.sql.refused import store_refusals
+from touchbase.stores import open_store
 
 WITHOUT_JSON = {"serve", "completion", "events follow", "mcp", "messages get", "relay"}
 """They run until they are stopped, print a script, or print JSON always; what `relay --once` prints is JSON always."""
@@ -170,7 +172,7 @@ def wide(store: Run) -> str:
         headers = {"user-agent": "a sender of many words " * 9}
         cause = max(CAUSES, key=len)
         one = RefusedWebhook(client.number, 1, "email_campaign", cause, "activecampaign", 123_456, headers, client_id)
-        await opened.write(StoreRefusals(client.number, [one]))
+        await opened.write(store_refusals(client.number, [one]))
         await opened.close()
 
     asyncio.run(refuse())

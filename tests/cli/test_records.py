@@ -11,7 +11,7 @@ from tests.cli.conftest import Run
 from touchbase.clients.commands import EnsureClient
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 @pytest.fixture

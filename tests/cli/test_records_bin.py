@@ -14,7 +14,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.merging.models import SURVIVORSHIPS as POLICIES
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 ACME = ("--client", "acme")
 

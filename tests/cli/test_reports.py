@@ -15,8 +15,8 @@ from touchbase.history.sql import INSERT_EVENT, event_row
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.sql.statement import Execute
-from touchbase.storage import open_store
 from touchbase.storage.sqlite.connection import open_writer, write
+from touchbase.stores import open_store
 
 AT = from_text("2026-10-05T08:00:00Z")
 SINCE = "2026-10-01"

@@ -22,7 +22,7 @@ from tests.cli.conftest import Run
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.records.commands import ListContacts
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 Serve = Callable[..., "Server"]
 NUMBERS = itertools.count()

@@ -13,7 +13,7 @@ from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.models import DELETION_DELAY
 from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import SECOND
-from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.maintenance import Maintenance
 from touchbase.sql.store import Store
 
@@ -163,7 +163,7 @@ async def test_suspended_client__stores_webhooks_and_a_resume_notifies_the_worke
     assert found is not None
     assert reply.status == 200
     assert call.kept == [found.number]
-    assert len(await call.parts.store.read(ListDeliveries(10, found.number))) == 1
+    assert len(await call.parts.store.read(list_deliveries(10, found.number))) == 1
 
 
 async def test_suspend_client__applies_in_other_processes_within_a_second(call: ApiClient) -> None:
@@ -199,7 +199,7 @@ async def test_rotate_client_id__leaves_the_old_id_valid_for_keep_old_seconds(gu
     assert (await guarded.get(f"/admin/v1/clients/{new}", **everything)).json()["former_ids"] == []
     client = await guarded.parts.store.read(find_client(new))
     assert client is not None
-    assert len(await guarded.parts.store.read(ListDeliveries(10, client.number))) == 4
+    assert len(await guarded.parts.store.read(list_deliveries(10, client.number))) == 4
 
 
 async def test_rotate_client_id__with_zero_seconds_ends_the_old_id_in_all_processes(call: ApiClient) -> None:

@@ -12,7 +12,8 @@ from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL
 from touchbase.common.timestamps import SECOND
 from touchbase.doctor import diagnose
 from touchbase.http.dependencies import Limits
-from touchbase.inbox.refused import ListRefusals, RefusedWebhooks, list_refusals
+from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.inbox.sql.refused import list_refusals
 from touchbase.maintenance import Maintenance
 from touchbase.server.metrics import storage_metrics
 from touchbase.sql.store import Store
@@ -128,7 +129,7 @@ async def test_refused_webhook__is_listed_with_its_cause(store: Store, make_clie
     await call.post("/public/crm-webhook/default", {"event": "x"})
     await refused.flush(store)
 
-    assert [(each.cause, each.channel) for each in (await list_refusals(store, ListRefusals(10)))[0]] == [("storage", "crm")]
+    assert [(each.cause, each.channel) for each in await store.read(list_refusals(10))] == [("storage", "crm")]
 
 
 async def test_maintenance__counts_what_requests_and_webhooks_store(call: ApiClient) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from touchbase.common.timestamps import DAY, Micros
 from touchbase.connections.rhythm import HOUR, Silence
-from touchbase.connections.silence import CountCalls, JudgeConnection
+from touchbase.connections.silence import CountCalls
+from touchbase.connections.sql.silence import judge_connection
 from touchbase.sql.store import Store
 
 
@@ -17,6 +18,6 @@ def calls_until(last: Micros, client: int, channel: str = "crm", tool: str = "hu
 async def fall_silent(store: Store, client: int, last: Micros = 100 * DAY) -> Silence:
     """Let the client's HubSpot fall silent after this call; its client has no delivery that waits."""
     await store.write(calls_until(last, client))
-    silence = await store.write(JudgeConnection(client, "crm", "hubspot", last + DAY, 0))
+    silence = await store.write(judge_connection(client, "crm", "hubspot", last + DAY, 0))
     assert silence is not None
     return silence

@@ -16,7 +16,7 @@ from touchbase.connections.commands import FinishFetch
 from touchbase.connections.models import ConnectionSettings
 from touchbase.connections.sql.commands import list_connections
 from touchbase.connections.sql.fetching import claim_fetch
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
@@ -480,7 +480,7 @@ async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(
     client = (await store.write(EnsureClient("acme", 1))).number
     odd, old = sqlite_call.clock(), sqlite_call.clock() - 8 * 86_400 * SECOND
     for number, (tool, at) in enumerate([("instantly", odd), ("instantly", odd), ("heyreach", odd), (None, odd), ("instantly", old)]):
-        await store.write(StoreDelivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))
+        await store.write(store_delivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))
     place = {"channel": "email_campaign", "tool": "instantly"}
     own = {"tool": "instantly", "calls": 2, "last_received_time": NOW, "reason": "must_prove"}
     unknown = {"tool": None, "calls": 1, "last_received_time": NOW, "reason": "not_recognised"}

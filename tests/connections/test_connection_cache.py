@@ -20,8 +20,7 @@ from touchbase.erasure.service import Eraser
 from touchbase.errors import Conflict, NotFound, UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import delivery_events, get_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, ListContacts
@@ -53,7 +52,7 @@ def hubspot(client: int, **settings: Any) -> Connection:
 
 async def keep(store: Store, client: int, channel: str = "email_campaign", tool: str | None = None, verified: bool | None = False) -> int:
     key = body_key(channel, str(next(COUNT)), "", b"{}")
-    return (await store.write(StoreDelivery(client, channel, key, b"{}", "", b"{}", NOON, tool, verified))).id
+    return (await store.write(store_delivery(client, channel, key, b"{}", "", b"{}", NOON, tool, verified))).id
 
 
 async def worked(store: Store, translation: Translation) -> None:

@@ -86,7 +86,7 @@ async def test_undecryptable_secret__refuses_all_webhooks_with_503(
 
 
 async def test_missing_encryption_key__refuses_secrets_and_names_the_setting(postgres_url: str, make_client: MakeClient) -> None:
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     store = await open_store(postgres_url)
     call = make_client(store, senders=load_adapters())

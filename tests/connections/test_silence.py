@@ -21,16 +21,15 @@ from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.commands import RemoveConnection
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import HOUR, Silence
-from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, CallCounts, CountCalls, JudgeConnection
+from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, CallCounts, CountCalls
 from touchbase.connections.silence_check import begin_silences
 from touchbase.connections.sql.commands import add_connection
-from touchbase.connections.sql.silence import claim_check, count_silent, list_calls, list_silences
+from touchbase.connections.sql.silence import claim_check, count_silent, judge_connection, list_calls, list_silences
 from touchbase.doctor import diagnose
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.maintenance import Maintenance
 from touchbase.server.metrics import store_metrics
@@ -116,7 +115,7 @@ async def test_silence__of_a_suspended_client_is_not_recognised(store: Store) ->
 
 async def test_silence__is_not_decided_while_deliveries_wait_for_the_worker(store: Store) -> None:
     number = await connected(store)
-    await store.write(StoreDelivery(number, "crm", os.urandom(16), b"{}", "", b"{}", SILENT))
+    await store.write(store_delivery(number, "crm", os.urandom(16), b"{}", "", b"{}", SILENT))
 
     assert await noticed(store, SILENT + HOUR) == []
     await store.work(number, 10, lambda delivery: Translation("hubspot", []), SILENT + HOUR)
@@ -145,7 +144,7 @@ async def test_check__is_claimed_by_one_process_and_knows_outages(store: Store) 
 async def test_judgement__by_several_processes_at_once_makes_one_silence(store: Store) -> None:
     number = await connected(store)
 
-    made = await asyncio.gather(*(store.write(JudgeConnection(number, *HUBSPOT, SILENT + n, 0)) for n in range(1, 6)))
+    made = await asyncio.gather(*(store.write(judge_connection(number, *HUBSPOT, SILENT + n, 0)) for n in range(1, 6)))
 
     assert len([one for one in made if one is not None]) == 1
     assert len(await stored(store, number)) == 1
@@ -249,10 +248,10 @@ async def test_worker__counts_webhooks_of_the_tool_but_neither_replays_nor_fetch
     worker = InboxWorker(store, translated, api.clock, on_report=lambda report: counts.record(report.calls))
     keeper = Maintenance(store, api.clock, calls=counts)
     for headers in ({}, {"x-touchbase-fetched": "contact"}):
-        await store.write(StoreDelivery(number, "crm", os.urandom(16), json.dumps(headers).encode(), "", b"{}", START))
+        await store.write(store_delivery(number, "crm", os.urandom(16), json.dumps(headers).encode(), "", b"{}", START))
     await worker.drain()
     api.clock.move(60)
-    known_ids = [one.id for one in await store.read(ListDeliveries(10, number))]
+    known_ids = [one.id for one in await store.read(list_deliveries(10, number))]
     assert await store.write(replay_deliveries(number, known_ids, api.clock())) == 2
     assert (await worker.drain()).taken == 2
 

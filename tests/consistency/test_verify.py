@@ -14,19 +14,19 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
-from touchbase.consistency.queries import AuditRecords
 from touchbase.consistency.service import Verified, verify
+from touchbase.consistency.sql import audit_records
 from touchbase.enrichment.worker import store_fetched
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.receive import receive_webhook
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -63,7 +63,7 @@ async def filled(store: Store, times: int = 1) -> int:
     for channel, said in CALLS * times:
         body, number = msgspec.json.encode(said), str(next(COUNT))
         key, headers = body_key(channel, "", f"x-event: {number}", body), msgspec.json.encode({"x-event": number})
-        await store.write(StoreDelivery(client, channel, key, headers, "", body, NOON))
+        await store.write(store_delivery(client, channel, key, headers, "", body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
     return client
 
@@ -186,7 +186,7 @@ async def test_verify__reads_the_links_of_a_record_in_order_whenever_they_were_w
     for (number,) in await execute_sql("SELECT id FROM link ORDER BY tool DESC, object_type DESC, object_id DESC"):
         await execute_sql("UPDATE link SET record_kind = 1, record_id = ? WHERE id = ?", bob, number)
 
-    links = (await store.read(AuditRecords(client, CONTACT, 0, 100))).links[bob]
+    links = (await store.read(audit_records(client, CONTACT, 0, 100))).links[bob]
     assert len(links) > 2
     assert links == sorted(links)
 
@@ -223,7 +223,7 @@ async def test_verify__finds_a_history_of_two_people(store: Store, execute_sql: 
     for number in ("8", "9"):
         said = {"event": "contact.updated", "object_type": "contact", "object_id": number, "email": f"p{number}@x.test"}
         body = msgspec.json.encode(said)
-        await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+        await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
         await InboxWorker(store, read, lambda: NOON + 1).drain()
     ids = {each.email: each.id for each in await store.read(ListContacts(client, 9))}
     assert await told(store, client) == []
@@ -245,7 +245,7 @@ async def test_verify__finds_a_changed_company_of_a_contact(store: Store, execut
     else:
         said = {"event": "contact.updated", "object_type": "contact", "object_id": "1", "company_object": ["company", "7"]}
         body = msgspec.json.encode(said)
-        await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+        await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
         await InboxWorker(store, read, lambda: NOON + 1).drain()
     assert await told(store, client) == []
 
@@ -264,7 +264,7 @@ async def test_verify__accepts_a_contact_whose_company_was_merged(store: Store) 
     await store.write(CreateCompany(Company(client, 0, NOON, NOON, "other.test")))
     said = {"event": "company.updated", "domain": "other.test", "object_type": "company", "object_id": "7"}
     body = msgspec.json.encode(said)
-    await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+    await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
     await InboxWorker(store, read, lambda: NOON + 1).drain()
 
     [left] = await store.read(ListCompanies(client, 10))
@@ -338,7 +338,7 @@ async def test_verify__accepts_an_api_write_after_an_event_with_a_future_time(st
     ahead = {"event": "contact.updated", "email": "ann@example.com", "fields": {"last_name": "Lu"}, "custom": {"plan": "max"},
              "occurred_us": NOON + 3600 * SECOND}  # fmt: skip
     body = msgspec.json.encode(ahead)
-    await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON))
+    await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
     [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
 
@@ -363,7 +363,7 @@ async def test_verify__finds_a_missing_custom_field_of_a_record_over_500(store: 
     for word in ("a", "b"):
         said = {"event": "contact.updated", "email": "ann@example.com", "custom": {f"{word}{n}": "x" for n in range(300)}}
         body = msgspec.json.encode(said | {"occurred_us": NOON - SECOND})
-        await store.write(StoreDelivery(client, "crm", body_key("crm", word, "", body), b"{}", word, body, NOON))
+        await store.write(store_delivery(client, "crm", body_key("crm", word, "", body), b"{}", word, body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
 
     await execute_sql("DELETE FROM custom_field WHERE name = 'b5'")

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import with_postgres_tools
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "back-up"
 BLIND = """#!/bin/sh

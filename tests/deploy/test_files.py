@@ -28,7 +28,7 @@ from tests.conftest import with_postgres_tools
 from touchbase.config import Settings, environment_name
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.http.dependencies import Limits
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 __all__ = ["serve"]
 

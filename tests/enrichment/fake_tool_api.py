@@ -20,7 +20,7 @@ from touchbase.connections.sql.fetching import list_fetching
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
 from touchbase.history.dedupe_keys import body_key
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
@@ -124,7 +124,7 @@ class FetchSetup:
         data = json.dumps(body).encode()
         key = body_key("crm", query, str(self.clock()), data)
         kept = await self.store.write(
-            StoreDelivery(self.client, "crm", key, json.dumps(headers).encode(), query, data, self.clock(), None, False)
+            store_delivery(self.client, "crm", key, json.dumps(headers).encode(), query, data, self.clock(), None, False)
         )
         await self.inbox.drain()
         return kept.id

@@ -19,7 +19,7 @@ from touchbase.common.timestamps import SECOND, to_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.store import Store
@@ -161,7 +161,7 @@ async def receive(store: Store, client: int, calls: list[Told], batch: int) -> N
             headers = json.dumps({"x-touchbase-fetched": call.fetched} if call.fetched else {}).encode()
             key = b"%016d" % next(COUNT)
             tool = call.tool or "instantly"
-            await store.write(StoreDelivery(client, call.channel, key, headers, call.query, call.body.encode(), call.at, tool, True))
+            await store.write(store_delivery(client, call.channel, key, headers, call.query, call.body.encode(), call.at, tool, True))
         await worker.drain()
 
 

@@ -13,8 +13,7 @@ from tests.enrichment.fake_tool_api import FakeResponse, FetchSetup, ReceivedReq
 from touchbase.connections.models import Connection
 from touchbase.connections.oauth import grant_of
 from touchbase.enrichment.oauth_tokens import TOKEN_BYTES
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
@@ -160,7 +159,7 @@ async def test_oauth_token__appears_in_no_log_error_or_delivery(store: Store, ca
                 await setup.work()
                 told.append((await setup.fetching("zoho")).error or "")
                 setup.clock.move(900)
-        kept = [await store.read(get_delivery(one.id)) for one in await store.read(ListDeliveries(100))]
+        kept = [await store.read(get_delivery(one.id)) for one in await store.read(list_deliveries(100))]
 
         assert await emails(setup) == {"person-1@example.com"}
         assert told[0]

@@ -11,8 +11,7 @@ from tests.enrichment.fake_tool_api import ADAPTERS, NOON, TOKEN, FakeApi, Fetch
 from touchbase.common.timestamps import DAY, to_text
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
@@ -201,7 +200,7 @@ async def test_fetch__turns_a_parked_object_into_a_record(store: Store, name: st
         check_asked(case, request)
         for wanted, found in ((case.contact, contacts), (case.company, companies)):
             assert [{key: getattr(one, key) for key in wanted} for one in found] == ([wanted] if wanted else [])
-        deliveries = await store.read(ListDeliveries(10, setup.client))
+        deliveries = await store.read(list_deliveries(10, setup.client))
         assert {one.state for one in deliveries} == {"applied"}
         assert (await setup.fetching(case.tool)).wanted == 0
         assert await setup.work() == 0
@@ -213,7 +212,7 @@ async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(
     async with setup_with_api(store, always(case.answer)) as (setup, server):
         await fetched(setup, server, case)
 
-        newest, _ = await store.read(ListDeliveries(10, setup.client))
+        newest, _ = await store.read(list_deliveries(10, setup.client))
         whole = await store.read(get_delivery(newest.id))
         assert whole is not None
         assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
@@ -245,7 +244,7 @@ async def test_fetched_record__without_a_primary_key_stays_parked_and_is_not_fet
         await setup.work()
 
         assert len(server.requests) == 1
-        assert {one.state for one in await store.read(ListDeliveries(10, setup.client))} == {"parked"}
+        assert {one.state for one in await store.read(list_deliveries(10, setup.client))} == {"parked"}
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,10 @@ from touchbase.enrichment.worker import FetchWorker
 from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.redaction import INLINE_BYTES, redact_secrets
-from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import ListContacts
 from touchbase.records.models import Contact
@@ -408,7 +406,7 @@ class Mortal:
         return getattr(self._store, name)
 
 
-@pytest.mark.parametrize(("kind", "after"), [(StoreDelivery, False), (StoreDelivery, True), (FinishFetch, False)])
+@pytest.mark.parametrize(("kind", "after"), [(store_delivery, False), (store_delivery, True), (FinishFetch, False)])
 async def test_fetch__survives_a_crash_at_any_step_without_loss_or_repetition(store: Store, kind: type, after: bool) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
@@ -446,7 +444,7 @@ async def test_fetch_claim__admits_one_worker_per_client(store: Store) -> None:
 async def test_fetch__retries_after_an_overloaded_store(store: Store) -> None:
     class Full(Mortal):
         async def write(self, command: Any) -> Any:
-            if isinstance(command, StoreDelivery):
+            if isinstance(command, store_delivery):
                 raise Overloaded("the queue is full")
             return await self._store.write(command)
 
@@ -454,7 +452,7 @@ async def test_fetch__retries_after_an_overloaded_store(store: Store) -> None:
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
         setup.clock.move(3)
-        worker = FetchWorker(Full(store, StoreDelivery, after=False), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
+        worker = FetchWorker(Full(store, store_delivery, after=False), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
         with pytest.raises(Overloaded):
             await worker.fetch_batch(setup.client, HUBSPOT)
 
@@ -551,7 +549,7 @@ async def test_fetch__continues_for_other_clients_if_one_connection_is_undecrypt
         await store.write(
             add_connection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN))
         )
-        await store.write(StoreDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
+        await store.write(store_delivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
         await setup.inbox.drain()
         setup.clock.move(3)
         worker = FetchWorker(Sealed(store, setup.client), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
@@ -567,7 +565,7 @@ async def test_replay__of_fetched_records_changes_nothing_and_sends_no_request(s
         await setup.receive([creation(1)])
         await setup.work()
         before = await contacts(setup)
-        ids = [one.id for one in await store.read(ListDeliveries(10, setup.client))]
+        ids = [one.id for one in await store.read(list_deliveries(10, setup.client))]
 
         await store.write(replay_deliveries(setup.client, ids, setup.clock()))
         await setup.inbox.drain()
@@ -619,7 +617,7 @@ async def test_fetched_record__has_no_access_token(store: Store, length: int, mo
         await setup.receive([creation(1)])
         await setup.work()
 
-        ids = [one.id for one in await store.read(ListDeliveries(10, setup.client))]
+        ids = [one.id for one in await store.read(list_deliveries(10, setup.client))]
         bodies = [stored.body for stored in [await store.read(get_delivery(number)) for number in ids] if stored is not None]
         assert any(b"person-1@example.com" in body for body in bodies)
         assert not any(TOKEN.encode() in body for body in bodies)

@@ -25,7 +25,7 @@ from touchbase.inbox.sql.queries import get_delivery
 from touchbase.inbox.worker import InboxWorker, translator
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
-from touchbase.storage.postgres.prefetch import SLICE_BYTES
+from touchbase.stores.prefetch import SLICE_BYTES
 
 __all__ = ["house"]
 ANN = "ann@example.com"

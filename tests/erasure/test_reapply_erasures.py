@@ -20,7 +20,7 @@ from touchbase.erasure.service import Eraser
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 def now() -> int:

@@ -9,7 +9,7 @@ from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 WRITES = 40
 """Of each store."""

@@ -20,7 +20,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import from_text
 from touchbase.http.dependencies import AuthMode
 from touchbase.routes import description
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import Dependencies, build_app
 
 pytestmark = pytest.mark.slow

@@ -10,13 +10,13 @@ from tests.conftest import ExecuteSql
 from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
 from touchbase.idempotency import service as idempotency_service
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
 from touchbase.idempotency.service import CLEANUP_PAUSE, ResponseCleanup
 from touchbase.idempotency.sql import expired_responses
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import NO_ADAPTERS
 
 NOW = 1_790_000_000_000_000

@@ -25,9 +25,9 @@ from touchbase.connections.sql.commands import list_connections
 from touchbase.errors import Overloaded
 from touchbase.http.idempotency import fingerprint
 from touchbase.idempotency import service
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 JANE = {"email": "jane@example.com", "first_name": "Jane"}

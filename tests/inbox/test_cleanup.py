@@ -12,10 +12,10 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.config import Settings
 from touchbase.inbox import cleanup as inbox_cleanup
 from touchbase.inbox.cleanup import EXPIRE_AFTER, PAUSE, DedupeCleanup
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import old_dedupe_keys
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOW = 1_790_000_000_000_000
 THEN = NOW + EXPIRE_AFTER + 1
@@ -24,7 +24,7 @@ THEN = NOW + EXPIRE_AFTER + 1
 async def keep(store: Store, *keys: bytes, name: str = "acme", at: int = NOW) -> None:
     client = (await store.write(EnsureClient(name, NOW))).number
     for key in keys:
-        await store.write(StoreDelivery(client, "crm", key, b"{}", "", b"{}", at))
+        await store.write(store_delivery(client, "crm", key, b"{}", "", b"{}", at))
 
 
 async def left(execute_sql: ExecuteSql) -> list[bytes]:

@@ -20,12 +20,12 @@ from touchbase.deliveries.work import DryRunDelivery
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import CountDeliveries, DeliveryGroup
+from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.replay import DryRunner, count, pages, replay_page
 from touchbase.inbox.service import DeliveryFilter, group_deliveries
 from touchbase.inbox.sql import queries as sql_queries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.inbox.sql.queries import count_deliveries, get_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
@@ -41,7 +41,7 @@ SENT = {"event_type": "email_sent", "lead_email": "ann@example.com", "email_acco
 async def keep(store: Store, client: int, said: Any, channel: str = "crm", at: int = NOON, headers: str = "{}") -> int:
     body = said if isinstance(said, bytes) else json.dumps(said).encode()
     key = body_key(channel, str(next(COUNT)), "", body)
-    return (await store.write(StoreDelivery(client, channel, key, headers.encode(), "", body, at))).id
+    return (await store.write(store_delivery(client, channel, key, headers.encode(), "", body, at))).id
 
 
 async def client_of(store: Store, name: str = "acme") -> int:
@@ -152,7 +152,7 @@ async def test_replay__goes_page_by_page_and_resumes_from_a_cursor(store: Store)
 
     assert whole == [("a", [ids[2], ids[1]]), ("b", [ids[6], ids[5]]), ("b", [ids[4], ids[3]])]
     assert (stopped, left, left_count) == ([2, 2], [ids[4], ids[3]], 2)
-    assert await store.read(CountDeliveries(second, state=RECEIVED)) == 3
+    assert await store.read(count_deliveries(second, state=RECEIVED)) == 3
     assert await count(store, DeliveryFilter(state=IGNORED)) == 3
 
 

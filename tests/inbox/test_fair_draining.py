@@ -15,10 +15,9 @@ from touchbase.connections.models import Connection
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
 from touchbase.history.events import EMAIL_CAMPAIGN, Translation
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
-from touchbase.inbox.queries import CountDeliveries
-from touchbase.inbox.sql.queries import busy_clients, get_delivery
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.inbox.sql.queries import busy_clients, count_deliveries, get_delivery
 from touchbase.inbox.worker import BACKOFF_SECONDS, InboxWorker
 from touchbase.sql.store import Store
 
@@ -47,7 +46,7 @@ async def keep(store: Store, client: int, count: int) -> int:
     last = 0
     for first in range(0, count, AT_ONCE):
         keys = [b"%d" % number for number in range(first, min(count, first + AT_ONCE))]
-        kept = await asyncio.gather(*(store.write(StoreDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
+        kept = await asyncio.gather(*(store.write(store_delivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
         last = kept[-1].id
     return last
 
@@ -85,7 +84,7 @@ async def test_single_delivery__is_applied_during_a_large_backlog_of_another_cli
     # The turn at hand and the next one of the loud client; nobody told of it, it is found at the next look around.
     assert turns.index(1) + 1 - came_after <= (3 if told else 13)
     assert turns[:2] == [SMALL_BATCH_SIZE, BATCH_SIZE]
-    left = await store.read(CountDeliveries(loud, state="received"))
+    left = await store.read(count_deliveries(loud, state="received"))
     assert left == BACKLOG - (sum(turns) - 1) > BACKLOG // 2  # a turn may follow that of the quiet client before the worker stops
 
 
@@ -105,7 +104,7 @@ async def test_worker__applies_every_delivery_of_all_clients(store: Store) -> No
     async with asyncio.timeout(60):
         await worker.run()
 
-    assert [await store.read(CountDeliveries(client, state="ignored")) for client in clients] == [2_000, 1_500, 1]
+    assert [await store.read(count_deliveries(client, state="ignored")) for client in clients] == [2_000, 1_500, 1]
 
 
 async def test_worker__uses_smaller_batches_under_write_load(store: Store) -> None:
@@ -181,7 +180,7 @@ async def test_failing_client__is_retried_after_the_backoff(store: Store) -> Non
         clock.now += int(BACKOFF_SECONDS * SECOND)
         await running
 
-    assert await store.read(CountDeliveries(broken.client, state="ignored")) == 1
+    assert await store.read(count_deliveries(broken.client, state="ignored")) == 1
 
 
 @pytest.mark.parametrize("error", BREAKS, ids=type)

@@ -6,8 +6,9 @@ from typing import Any
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import CountRepeat, StoredDelivery
-from touchbase.inbox.receive import receive_webhook, stored_headers
+from touchbase.inbox.receive import receive_webhook
+from touchbase.inbox.redaction import stored_headers
+from touchbase.inbox.sql.commands import StoredDelivery, count_repeat
 from touchbase.sandbox.pool import Sandbox
 
 OURS = Client(1, "ours", 0, ClientSettings())
@@ -33,7 +34,7 @@ def test_stored_headers__preserves_non_ascii_bytes() -> None:
 async def test_receive_webhook__returns_a_repeat_when_counting_it_fails() -> None:
     class Full:
         async def write(self, command: Any) -> Any:
-            if isinstance(command, CountRepeat):
+            if isinstance(command, count_repeat):
                 raise Overloaded("the queue is full")
             return StoredDelivery(7, is_repeat=True)
 

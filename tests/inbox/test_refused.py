@@ -11,6 +11,7 @@ from tests.asgi_client import CountedMetrics
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
+from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.refused import (
     MAX_ALIKE,
     MAX_GROUPS,
@@ -18,12 +19,10 @@ from touchbase.inbox.refused import (
     NOT_VERIFIED,
     RATE,
     UNKNOWN_CLIENT,
-    ListRefusals,
-    RefusedWebhook,
     RefusedWebhooks,
-    list_refusals,
     shown_headers,
 )
+from touchbase.inbox.sql.refused import list_refusals
 from touchbase.metrics import DELIVERIES_REFUSED
 from touchbase.sql.store import Store
 
@@ -46,7 +45,7 @@ class Failing:
 
 
 async def listed(store: Store) -> list[RefusedWebhook]:
-    return (await list_refusals(store, ListRefusals(1000)))[0]
+    return await store.read(list_refusals(1000))
 
 
 async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:

@@ -12,7 +12,8 @@ from touchbase.app import record_foreign_webhook
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.dependencies import Limits
-from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, ListRefusals, RefusedWebhooks
+from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, RefusedWebhooks
+from touchbase.inbox.sql.refused import list_refusals
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.sql.store import Store
 
@@ -137,5 +138,5 @@ async def test_a_page_of_another_site__is_listed(memory: Store, clock: Any) -> N
     record_foreign_webhook(refused, {"path": "/public/v2/contacts", "headers": []})
     await refused.flush(memory)
 
-    [listed] = await memory.read(ListRefusals(10))
+    [listed] = await memory.read(list_refusals(10))
     assert (listed.client, listed.cause, listed.headers) == (client.number, "foreign_origin", {"origin": "https://evil.test"})

@@ -15,8 +15,8 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import find_client
 from touchbase.common.timestamps import DAY
 from touchbase.connections.sql.commands import list_connections
-from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.encryption.commands import Reencrypt
+from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.erasure.service import Eraser
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks
 from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, RefusedBody, content_of

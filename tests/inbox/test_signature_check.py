@@ -20,8 +20,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.sql.commands import list_connections
 from touchbase.inbox import receive
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import translator
 from touchbase.metrics import DELIVERIES_REFUSED
 from touchbase.sql.store import Store
@@ -57,7 +56,7 @@ async def connect(call: ApiClient, tool: str, *secrets: str, channel: str = "crm
 
 
 async def kept(call: ApiClient) -> list[Any]:
-    listed = await call.parts.store.read(ListDeliveries(200))
+    listed = await call.parts.store.read(list_deliveries(200))
     return [await call.parts.store.read(get_delivery(each.id)) for each in reversed(listed)]
 
 

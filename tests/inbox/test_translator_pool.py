@@ -20,9 +20,8 @@ from touchbase.deliveries.work import WorkReport
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CRM, EMAIL_CAMPAIGN
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import CountDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.inbox.sql.queries import count_deliveries, get_delivery
 from touchbase.inbox.translator_pool import HIDDEN, PRELOAD, TranslatorPool
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sandbox.pool import Sandbox
@@ -95,7 +94,7 @@ def delivery_of(body: bytes, number: int = 1) -> Delivery:
 
 async def keep(store: Store, client: int, body: bytes) -> int:
     key = body_key(EMAIL_CAMPAIGN, str(next(COUNT)), "", body)
-    return (await store.write(StoreDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
+    return (await store.write(store_delivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
 
 
 @pytest.mark.slow
@@ -186,7 +185,7 @@ async def test_inbox_with_deliveries_over_budget__fails_them_and_delays_no_other
         await worker.run()
 
     assert reports[0] == (1, 0)  # the other client's, before what is poisoned was given up
-    assert await store.read(CountDeliveries(good, state="applied")) == 1
+    assert await store.read(count_deliveries(good, state="applied")) == 1
     found = [await store.read(get_delivery(number)) for number in poison]
     assert [(one.state, one.attempts, one.error) for one in found if one] == [
         ("failed", 1, REASONS[b"sleep"]),

@@ -20,8 +20,7 @@ from touchbase.adapters.interface import ProtocolResponse
 from touchbase.common.timestamps import DAY
 from touchbase.errors import Overloaded
 from touchbase.http.dependencies import Limits
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.sql.store import Store
 
 TOKEN = "AQ4AQNot.A.Real.Session_" + "x" * 40
@@ -37,7 +36,7 @@ RECEIVERS = {"/public/emailcampaign-webhook/abc": "email_campaign", "/public/crm
 
 
 async def kept(call: ApiClient) -> list[Any]:
-    listed = await call.parts.store.read(ListDeliveries(200))
+    listed = await call.parts.store.read(list_deliveries(200))
     found = [await call.parts.store.read(get_delivery(each.id)) for each in reversed(listed)]
     assert None not in found
     return found

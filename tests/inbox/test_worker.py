@@ -21,16 +21,14 @@ from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox import worker as events_worker
-from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.fair_scheduler import MAX_LAG, MAX_PAUSE, pause_seconds
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -63,7 +61,7 @@ async def client_of(store: Store, settings: ClientSettings | None = None) -> int
 async def keep(store: Store, client: int, said: Any, channel: str = "email_campaign", headers: bytes = b"{}") -> int:
     body = said if isinstance(said, bytes) else msgspec.json.encode(said)
     key = body_key(channel, str(next(COUNT)), "", body)
-    kept = await store.write(StoreDelivery(client, channel, key, headers, "", body, NOON))
+    kept = await store.write(store_delivery(client, channel, key, headers, "", body, NOON))
     return kept.id
 
 
@@ -394,7 +392,7 @@ async def test_concurrent_workers__apply_each_delivery_once(store: Store) -> Non
         await keep(store, client, [SENT | {"occurred_us": NOON - step, "email": f"p{step % 7}@example.com"}])
     reports = await asyncio.gather(*(InboxWorker(store, read, Clock(), batch_size=5).drain() for _ in range(3)))
 
-    ended = await store.read(ListDeliveries(200, client))
+    ended = await store.read(list_deliveries(200, client))
     assert {one.state for one in ended} == {"applied"}
     assert sum(report.ended.get("applied", 0) for report in reports) == 40
     assert len(await contacts(store, client)) == 7

@@ -19,8 +19,8 @@ from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.outgoing import signatures as outgoing_signatures
 from touchbase.sql.store import Store
-from touchbase.storage.postgres.engine import PostgresStore
-from touchbase.storage.sqlite.engine import SqliteStore
+from touchbase.stores.postgres import PostgresStore
+from touchbase.stores.sqlite import SqliteStore
 from touchbase.suppression import server_secret
 
 

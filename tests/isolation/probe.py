@@ -31,8 +31,7 @@ from touchbase.erasure.sql.texts import TEXT_TABLES
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.models import RequestKey
 from touchbase.idempotency.sql import find_response
-from touchbase.inbox.search_queries import StepThroughDeliveries
-from touchbase.inbox.sql.search import find_sought_person, get_effects
+from touchbase.inbox.sql.search import find_sought_person, get_effects, step_through_deliveries
 from touchbase.search.queries import CountFound, SearchContacts
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql.plans import find_position
@@ -163,8 +162,8 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     yield from (find_client(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield find_sought_person(client, REFS[:2], mentioned=REFS)
     yield from (find_sought_person(client, contact_id=number) for number in known.contacts)
-    yield from (StepThroughDeliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
-    yield StepThroughDeliveries(client, NEVER, 100, not_of_contacts=known.contacts, bodies=True)
+    yield from (step_through_deliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
+    yield step_through_deliveries(client, NEVER, 100, not_of_contacts=known.contacts, bodies=True)
     yield get_effects([(client, number) for number in known.ids])
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))

@@ -28,7 +28,8 @@ from touchbase.connections.service import Connections
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
-from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.sql.refused import store_refusals
 from touchbase.inbox.worker import translator
 from touchbase.jobs.worker import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
@@ -291,7 +292,7 @@ async def furnish(a: Side) -> None:
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
-    await store.write(StoreRefusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
+    await store.write(store_refusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
     await store.write(store_count(a.number, 5, TIME_OF_A, 0))
     await store.write(store_parts(a.number, {(0, HOUR): CountedPart(0, ReportPart(), packed(ReportPart()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]

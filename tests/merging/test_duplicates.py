@@ -19,7 +19,7 @@ from touchbase.merging.sql.duplicates import read_block
 from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 async def pairs(house: House, kind: str = "contacts", query: str = "limit=200") -> list[dict[str, Any]]:

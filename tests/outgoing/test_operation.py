@@ -15,7 +15,7 @@ from touchbase.common.timestamps import DAY, SECOND
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.endpoints import list_endpoints
 from touchbase.server.metrics import store_metrics
-from touchbase.storage import copy_store, open_store
+from touchbase.stores import copy_store, open_store
 
 
 async def test_doctor__names_endpoints_that_fail_or_are_paused_and_what_to_do(webhooks: Webhooks) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from touchbase.sql.store import Store
-from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.stores.postgres import PostgresStore
 
 EVERY = 5
 """Of the orders on PostgreSQL: each call is first, last and just before each other call in some of the 24 orders of five calls."""

@@ -21,7 +21,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.serializers import company_out, contact_out
@@ -107,7 +107,7 @@ class World:
         body = msgspec.json.encode(call.events)
         channel = "crm" if any("." in one["event"] for one in call.events) else "email_campaign"
         key = body_key(channel, str(next(COUNT)), "", body)
-        await self.store.write(StoreDelivery(self.client.number, channel, key, b"{}", "", body, call.received))
+        await self.store.write(store_delivery(self.client.number, channel, key, b"{}", "", body, call.received))
         await InboxWorker(self.store, read, lambda: at(100)).drain()
 
     async def patch(self, step: Patch) -> Contact:

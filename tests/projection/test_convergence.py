@@ -34,17 +34,14 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.inbox.sql.queries import busy_clients
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import busy_clients, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.models import Contact
 from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
-from touchbase.storage.postgres import inbox_batch as postgres
-from touchbase.storage.sqlite import inbox_batch as sqlite
+from touchbase.stores import postgres, sqlite
 
 NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)
@@ -111,7 +108,7 @@ async def receive(store: Store, client: int, calls: list[list[dict[str, Any]]], 
             channel = "crm" if any("." in one["event"] for one in call) else "email_campaign"
             # A position in the key makes every repeat a delivery of its own, so that events are told apart by themselves.
             key = body_key(channel, str(next(CLIENTS)), "", body)
-            await store.write(StoreDelivery(client, channel, key, b"{}", "", body, NOON))
+            await store.write(store_delivery(client, channel, key, b"{}", "", body, NOON))
         await worker.drain()
 
 
@@ -381,7 +378,7 @@ async def work_through(store: Store, killed: Killed, workers: int, turn: int) ->
 async def keep(store: Store, client: int, call: Recording, at: int) -> int:
     request = call.request
     key = body_key(call.channel, str(next(CLIENTS)), "", request.body)
-    kept = await store.write(StoreDelivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
+    kept = await store.write(store_delivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
     return kept.id
 
 
@@ -420,7 +417,7 @@ async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_re
 
     assert await snapshot(store, client) == first
     assert await differences(store, client) == []
-    ended = {each.state for each in await store.read(ListDeliveries(200, client))}
+    ended = {each.state for each in await store.read(list_deliveries(200, client))}
     assert ended <= {"applied", "ignored", "parked", "unrecognised"}
 
 
@@ -428,9 +425,9 @@ WORKER = """
 import asyncio, os, signal, sys
 from touchbase.adapters.registry import load_adapters
 from touchbase.inbox.worker import InboxWorker
-from touchbase.storage import open_store
-from touchbase.storage.postgres import inbox_batch as postgres
-from touchbase.storage.sqlite import inbox_batch as sqlite
+from touchbase.stores import open_store
+from touchbase.stores import postgres
+from touchbase.stores import sqlite
 
 url, now, left = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 

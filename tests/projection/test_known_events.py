@@ -13,8 +13,7 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
@@ -28,7 +27,7 @@ Call = list[dict[str, Any]]
 async def keep(store: Store, client: int, call: Call, received_us: Micros, channel: str = "crm") -> int:
     body = msgspec.json.encode(call)
     key = body_key(channel, f"known {next(COUNT)}", "", body)
-    return (await store.write(StoreDelivery(client, channel, key, b"{}", "", body, received_us))).id
+    return (await store.write(store_delivery(client, channel, key, b"{}", "", body, received_us))).id
 
 
 async def work(store: Store, at: Micros, turn: int = 50) -> None:

@@ -18,16 +18,15 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.projection import apply as projection
 from touchbase.records.commands import CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
 from touchbase.records.sql.reads import find_united
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -48,7 +47,7 @@ async def receive(store: Store, client: int, *calls: list[dict[str, Any]], chann
     for call in calls:
         body = msgspec.json.encode(call)
         key = body_key(channel, str(next(COUNT)), "", body)
-        kept.append((await store.write(StoreDelivery(client, channel, key, b"{}", "", body, NOON))).id)
+        kept.append((await store.write(store_delivery(client, channel, key, b"{}", "", body, NOON))).id)
         await InboxWorker(store, read, lambda: NOON).drain()
     return kept
 
@@ -59,7 +58,7 @@ async def made_through_the_api(store: Store, client: int, *emails: str) -> None:
 
 
 async def states(store: Store, client: int) -> dict[int, str]:
-    return {each.id: each.state for each in await store.read(ListDeliveries(50, client))}
+    return {each.id: each.state for each in await store.read(list_deliveries(50, client))}
 
 
 async def no_differences(store: Store, client: int) -> bool:
@@ -228,7 +227,7 @@ async def test_concurrent_workers__merge_the_events_of_one_object(store: Store) 
             about("contact", str(number), email=f"q{number}@example.com", occurred_us=NOON - 6),
         ):
             body = msgspec.json.encode(call)
-            await store.write(StoreDelivery(client, "crm", body_key("crm", str(next(COUNT)), "", body), b"{}", "", body, NOON))
+            await store.write(store_delivery(client, "crm", body_key("crm", str(next(COUNT)), "", body), b"{}", "", body, NOON))
 
     await asyncio.gather(*(InboxWorker(store, read, lambda: NOON, batch_size=1).drain() for _ in range(4)))
 

@@ -18,9 +18,8 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import StoredDelivery, replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
@@ -42,7 +41,7 @@ def state(number: int, status: str, **more: Any) -> dict[str, Any]:
 
 async def keep(store: Store, client: int, at: int, *said: dict[str, Any]) -> StoredDelivery:
     body = json.dumps(said).encode()
-    return await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, at))
+    return await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, at))
 
 
 async def apply(store: Store, turn: int = 50) -> None:
@@ -104,7 +103,7 @@ async def test_repeated_webhook__is_one_event_among_webhooks_about_others(store:
         await keep(store, client, NOON + 2 * step + 1, state(2, f"State {step}"))
     await apply(store, turn)
 
-    deliveries = [each for each in await store.read(ListDeliveries(50, client)) if each.received_us >= NOON]
+    deliveries = [each for each in await store.read(list_deliveries(50, client)) if each.received_us >= NOON]
     assert await told(store, client, 1) == ["Dead"]
     assert len(await told(store, client, 2)) == 8
     assert sum(each.repeats for each in deliveries) == 7
@@ -145,7 +144,7 @@ async def test_replay__is_no_repeat(store: Store) -> None:
         await apply(store, 1)
 
     assert await told(store, client, 1) == ["A", "B", "A"]
-    assert [each.repeats for each in await store.read(ListDeliveries(50, client))] == [0] * 5
+    assert [each.repeats for each in await store.read(list_deliveries(50, client))] == [0] * 5
 
 
 async def test_dated_webhook__is_a_repeat_for_an_hour(store: Store) -> None:

@@ -17,7 +17,7 @@ from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
 from touchbase.auth.sql import find_key
 from touchbase.clients.commands import EnsureClient
-from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.sql.store import Store
 
@@ -234,7 +234,7 @@ async def test_webhook_rate__refuses_more_with_503_and_never_429(memory: Store, 
     assert {reply.headers["retry-after"] for reply in replies[100:]} == {"1"}
     assert replies[-1].problem["code"] == "overloaded"
     assert told(replies[0]) == (None, None, None)
-    assert len(await memory.read(ListDeliveries(200))) == 100
+    assert len(await memory.read(list_deliveries(200))) == 100
     # What the tool sends again is kept, and another client notices nothing.
     assert (await call("POST", "/public/crm-webhook/theirs", raw=b"1")).status == 200
     call.clock.move(1)
@@ -250,7 +250,7 @@ async def test_webhook_byte_rate__refuses_more_with_503(memory: Store, make_clie
 
     assert [reply.status for reply in replies] == [200, 200, 503, 503]
     assert (replies[2].problem["code"], replies[2].headers["retry-after"], other.status) == ("overloaded", "1", 200)
-    assert len(await memory.read(ListDeliveries(200))) == 3
+    assert len(await memory.read(list_deliveries(200))) == 3
     assert (await call("POST", HOOK, raw=b"x" * 400)).status == 200
 
 
@@ -262,7 +262,7 @@ async def test_webhook_byte_rate__counts_what_a_body_decompresses_to(memory: Sto
 
     assert [reply.status for reply in replies] == [200, 200, 503, 503]
     assert replies[2].headers["retry-after"] == "1"
-    assert len(await memory.read(ListDeliveries(10))) == 2
+    assert len(await memory.read(list_deliveries(10))) == 2
 
 
 async def test_webhook_throttle__refuses_an_address_after_guesses_of_client_ids(memory: Store, make_client: MakeClient) -> None:

@@ -14,7 +14,7 @@ from tests.records.model import CUSTOM, NOON, Record, Refused, text
 from tests.records.model_fold import Values
 from tests.records.model_more import WholeModel
 
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import Dependencies
 
 

@@ -16,7 +16,7 @@ from tests.examples import examples
 from touchbase.http.dependencies import Limits
 from touchbase.records.write_batch import MAX_COMMANDS
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import Dependencies
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
@@ -261,8 +261,8 @@ async def test_batch__leaves_out_records_after_the_bytes_of_a_page(memory: Store
 
 
 async def test_batch__stops_at_records_with_very_many_custom_fields(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.storage.write_batch.MOST_READ_FIELDS", 6)
-    monkeypatch.setattr("touchbase.storage.write_batch.FIRST_PART", 1)
+    monkeypatch.setattr("touchbase.merging.sql.write_batch.MOST_READ_FIELDS", 6)
+    monkeypatch.setattr("touchbase.merging.sql.write_batch.FIRST_PART", 1)
     fields = [{"field_name": name, "field_value": "x"} for name in "ab"]
     await batch(call, *(create(email=f"{n}@example.com", contact_custom_fields_input=fields) for n in range(8)))
     changes = [update(1 + n, first_name="Ann") for n in range(6)]
@@ -284,8 +284,8 @@ async def test_batch__stops_at_records_with_very_many_custom_fields(call: ApiCli
 
 
 async def test_batch__counts_the_characters_of_the_records_fields(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.storage.write_batch.MOST_READ_CHARACTERS", 15_000)
-    monkeypatch.setattr("touchbase.storage.write_batch.FIRST_PART", 1)
+    monkeypatch.setattr("touchbase.merging.sql.write_batch.MOST_READ_CHARACTERS", 15_000)
+    monkeypatch.setattr("touchbase.merging.sql.write_batch.FIRST_PART", 1)
     await sqlite_call.post(CONTACTS, {"contact_custom_fields_input": [{"field_name": "notes", "field_value": "x" * 9_000}]})
 
     results = (await batch(sqlite_call, *[update(1, first_name="Ann")] * 3)).json()["results"]

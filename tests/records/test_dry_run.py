@@ -16,7 +16,7 @@ from tests.records.test_batch import COMMANDS, DELETIONS, SINGLE, alone, create,
 
 from touchbase.auth.authentication import READ
 from touchbase.routes import ROUTES
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import Dependencies
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"

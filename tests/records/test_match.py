@@ -17,7 +17,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.records.api.match_schemas import MAX_ITEMS
 from touchbase.records.match import MAX_LOOKUPS
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 from touchbase.web import Dependencies
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"

@@ -109,7 +109,7 @@ async def test_put__of_64_at_once_makes_one_record(call: ApiClient, path: str, b
 
 
 async def test_put__through_two_processes_at_once_makes_one_record(postgres_url: str, make_client: MakeClient) -> None:
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     stores = [await open_store(postgres_url), await open_store(postgres_url)]
     try:
@@ -168,7 +168,7 @@ def test_any_puts_at_once__give_what_they_give_one_after_the_other_by_identity(p
     """No 500 and no two records with one address, whatever is sent at once."""
     import tempfile
 
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
     from touchbase.web import Dependencies
 
     async def run() -> None:

@@ -22,6 +22,7 @@ from tests.storage.statements import STATEMENTS
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.status import REPLY, SENT
 from touchbase.reports import service
+from touchbase.reports.event_hours import BY_EVENT, BY_RECORD
 from touchbase.reports.intervals import edges_of
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import BY_CAMPAIGN, COUNTED, COUNTS, LEVELS, PartBuilder, People, Union, group_at, packed, unpacked
@@ -30,7 +31,6 @@ from touchbase.reports.service import report_campaigns
 from touchbase.reports.spans import spans_of
 from touchbase.reports.sql import parts as parts_sql
 from touchbase.sql.statement import Statement
-from touchbase.storage.event_hours import BY_EVENT, BY_RECORD
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu")
 HOURS = 3_600 * SECOND

@@ -22,12 +22,12 @@ from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.queries import list_erasures, open_erasures
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.retention import service as retention
 from touchbase.retention.service import Retention, UnrecognisedLimits, count_due
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def ending(house: House, days: int = 0, most_bytes: int = 0) -> Retention:
 async def riddles(house: House, count: int, size: int, **told: Any) -> list[int]:
     """Calls of this size that nobody understands, by their ids."""
     commands = [
-        StoreDelivery(
+        store_delivery(
             house.client, CRM, b"%d %d %d" % (house.now, size, n), b"{}", "", (b"riddle %d " % n).ljust(size, b"x"), house.now, **told
         )
         for n in range(count)

@@ -16,7 +16,7 @@ from touchbase.common.timestamps import SECOND
 from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import Overloaded, UnrecognisedPayload
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.server.health import Operations
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import ProcessMetrics
@@ -114,7 +114,7 @@ async def test_get_metrics__reports_the_number_and_oldest_age_of_deliveries_by_s
     parked = Translation("test", [Event("contact.updated", object_id="7")])
     puzzled, broken = UnrecognisedPayload("a riddle"), ZeroDivisionError("a fault")
     for number, (age, outcome) in enumerate([(50, parked), (40, parked), (30, puzzled), (20, broken), (10, None)]):
-        await memory.write(StoreDelivery(client, "crm", bytes([number] * 16), b"{}", "", b"{}", NOW - age * SECOND))
+        await memory.write(store_delivery(client, "crm", bytes([number] * 16), b"{}", "", b"{}", NOW - age * SECOND))
 
         def translate(delivery: Delivery, outcome: Any = outcome) -> Translation:
             if isinstance(outcome, Exception):

@@ -16,8 +16,9 @@ from tests.house import House
 from touchbase.auth.auth_throttle import WebhookThrottle
 from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
 from touchbase.encryption.keys import StaticKeys, new_key
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.refused import ListRefusals, RefusedWebhooks
+from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.inbox.sql.queries import list_deliveries
+from touchbase.inbox.sql.refused import list_refusals
 from touchbase.metrics import SPOOLED
 from touchbase.routing.router import CellRouter
 from touchbase.server.metrics import spool_metrics
@@ -72,7 +73,7 @@ async def test_webhook__of_a_cell_that_is_down_is_stored_when_it_is_back(
     stored = await spool.drain()
 
     assert (stored, await spool.drain()) == (1, 0)
-    (found,) = await router.read(ListDeliveries(5, house.number))
+    (found,) = await router.read(list_deliveries(5, house.number))
     assert (found.received_us, found.channel) == (came, "email_campaign")
     assert metrics.counted == [(SPOOLED,)]
 
@@ -90,7 +91,7 @@ async def test_webhooks__are_stored_in_the_order_in_which_they_came(
     await bring_back(router)
     await spool.drain()
 
-    found = await router.read(ListDeliveries(50, house.number))
+    found = await router.read(list_deliveries(50, house.number))
     assert [each.received_us for each in reversed(found)] == times
 
 
@@ -105,7 +106,7 @@ async def test_webhooks__that_come_at_once_are_all_acknowledged_and_stored(
 
     assert [reply.status for reply in replies] == [200] * 50
     assert await spool.drain() == 50
-    assert len(await router.read(ListDeliveries(100, house.number))) == 50
+    assert len(await router.read(list_deliveries(100, house.number))) == 50
 
 
 async def test_webhook__that_was_stored_already_is_a_repeat(down: tuple[ApiClient, House], router: CellRouter, spool: Spool) -> None:
@@ -116,7 +117,7 @@ async def test_webhook__that_was_stored_already_is_a_repeat(down: tuple[ApiClien
 
     await spool.drain()
 
-    (found,) = await router.read(ListDeliveries(5, house.number))
+    (found,) = await router.read(list_deliveries(5, house.number))
     assert found.repeats == 2
 
 
@@ -136,8 +137,8 @@ async def test_webhook__that_its_receiver_refuses_is_recorded_when_it_is_receive
     await spool.drain()
     await call.parts.refused.flush(router)
 
-    assert await router.read(ListDeliveries(5, house.number)) == []
-    (refused,) = await router.read(ListRefusals(5, house.number))
+    assert await router.read(list_deliveries(5, house.number)) == []
+    (refused,) = await router.read(list_refusals(5, house.number))
     assert refused.cause == "not_verified"
 
 
@@ -152,7 +153,7 @@ async def test_webhooks__of_unknown_clients_do_not_hold_up_the_ones_behind_them(
     await bring_back(router)
 
     assert await spool.drain() == 6
-    assert len(await router.read(ListDeliveries(5, house.number))) == 1
+    assert len(await router.read(list_deliveries(5, house.number))) == 1
 
 
 async def test_webhooks__without_a_proof_do_not_hold_up_the_ones_behind_them(
@@ -171,7 +172,7 @@ async def test_webhooks__without_a_proof_do_not_hold_up_the_ones_behind_them(
     await bring_back(router)
 
     assert await spool.drain() == 6
-    assert [each.channel for each in await router.read(ListDeliveries(5, house.number))] == ["crm"]
+    assert [each.channel for each in await router.read(list_deliveries(5, house.number))] == ["crm"]
 
 
 async def test_webhooks__of_other_cells_do_not_wait(down: tuple[ApiClient, House], router: CellRouter, spool: Spool) -> None:

@@ -10,8 +10,8 @@ import pytest
 from tests.operations import executed_by
 
 from touchbase.sql.operation import Operation
-from touchbase.storage.postgres.engine import PostgresStore
-from touchbase.storage.sqlite.engine import SqliteStore
+from touchbase.stores.postgres import PostgresStore
+from touchbase.stores.sqlite import SqliteStore
 
 AnyStore = SqliteStore | PostgresStore
 Opener = Callable[..., Awaitable[AnyStore]]

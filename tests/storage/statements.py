@@ -13,7 +13,7 @@ from typing import Any
 import touchbase
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql.removal import CLIENT_TABLES
-from touchbase.connections.sql import encrypted_columns
+from touchbase.encryption import encrypted_columns
 from touchbase.sql.statement import Statement
 
 FOLDER = Path(touchbase.__file__ or "").parent
@@ -37,7 +37,7 @@ BUILT_AT_RUN_TIME = {
         for name in table.children
     },
     **{
-        f"connections.sql.encrypted_columns._replace_secret.{table.name}.{column}": encrypted_columns._replace_secret(table, column)
+        f"encryption.encrypted_columns._replace_secret.{table.name}.{column}": encrypted_columns._replace_secret(table, column)
         for table in encrypted_columns.TABLES
         for column in table.columns
     },
@@ -45,7 +45,7 @@ BUILT_AT_RUN_TIME = {
 """Statements built at run time, for every possible argument."""
 MAKERS = {
     "cells.sql._store_rows", "clients.sql.removal._delete_child", "erasure.sql.pii_tables._by_record", "sql.statement.delete",
-    "connections.sql.encrypted_columns._replace_secret", "deliveries.sql.statements._store",
+    "encryption.encrypted_columns._replace_secret", "deliveries.sql.statements._store",
     "records.sql.statements._create", "records.sql.lookup._match", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that build statements, for module constants or at run time."""

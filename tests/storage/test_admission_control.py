@@ -11,11 +11,11 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
 from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company
-from touchbase.storage import open_store
-from touchbase.storage.batch import MAX_COMMANDS
+from touchbase.sql.batches import MAX_COMMANDS
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
 from touchbase.storage.postgres.engine import WRITERS
+from touchbase.stores import open_store
 
 
 def test_expected_wait__grows_with_the_groups_ahead() -> None:

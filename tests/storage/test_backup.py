@@ -17,17 +17,17 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
 from touchbase.storage.sqlite import backup
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import replace_store, staged_backup
+from touchbase.stores import open_store
 
 ENOUGH = 300
 """Writes before the backup begins."""
@@ -60,7 +60,7 @@ class Load:
             email = f"w{writer}n{n}@example.com"
             await self.store.write(CreateContact(Contact(self.client, 0, 5, 5, email, email)))
             key = f"{writer}-{n}".encode().ljust(16, b"-")
-            await self.store.write(StoreDelivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
+            await self.store.write(store_delivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
             self.acknowledged.append(email)
             if len(self.acknowledged) >= ENOUGH:
                 self.well_under_way.set()
@@ -79,7 +79,7 @@ class Load:
 
 async def contents(store: Store, client: int) -> tuple[set[str], int]:
     contacts = await store.read(ListContacts(client, 1_000_000))
-    return {one.email or "" for one in contacts}, len(await store.read(ListDeliveries(1_000_000, client)))
+    return {one.email or "" for one in contacts}, len(await store.read(list_deliveries(1_000_000, client)))
 
 
 async def differences(store: Store, client: int) -> list[str]:

@@ -11,7 +11,7 @@ from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.inbox.sql.queries import busy_clients
 from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 EACH = 20_000
 # Two clients with much waiting, one with a single delivery, one that has to wait before it is tried again.

@@ -14,7 +14,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.records.commands import (
     CreateCompany,
     CreateContact,
@@ -356,7 +356,7 @@ async def test_update_contact__lets_a_record_over_500_custom_fields_change_but_n
     client = (await store.write(EnsureClient("acme", MONDAY))).number
     for n in (1, 2):
         body = f"{n}".encode()
-        await store.write(StoreDelivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
+        await store.write(store_delivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
     await store.work(client, 10, lambda told: Translation("test", [_four_hundred(told.body.decode())]), MONDAY)
     [ann] = await store.read(ListContacts(client, 10))
 
@@ -394,7 +394,7 @@ async def test_former_address__leads_to_its_record_after_a_change_of_several_fie
     ann = await made(store, contact("ann@example.com", client))
     await store.write(change(ann, {"email": "lee@example.com", "email_key": "lee@example.com", "first_name": "ann@example.com"}))
 
-    await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", MONDAY))
+    await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"x", MONDAY))
     await store.work(client, 10, lambda _: Translation("test", [Event("email_sent", MONDAY, "ann@example.com")]), MONDAY)
 
     assert [(one.id, one.last_sent_us) for one in await store.read(ListContacts(client, 10))] == [(ann.id, MONDAY)]

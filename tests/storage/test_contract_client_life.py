@@ -39,14 +39,14 @@ from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.inbox.sql.queries import busy_clients, count_inbox
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
+from touchbase.inbox.sql.refused import store_refusals
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
@@ -61,8 +61,8 @@ from touchbase.reports.queries import CountedPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
-from touchbase.storage.postgres.prefetch import SLICE_BYTES
+from touchbase.stores import open_store
+from touchbase.stores.prefetch import SLICE_BYTES
 
 LATER = 5 + DELETION_DELAY
 
@@ -76,7 +76,7 @@ def sent(delivery: Delivery) -> Translation:
 async def keep(store: Store, client: Client, *who: str) -> None:
     for name in who:
         body = f"{name}@example.com".encode()
-        await store.write(StoreDelivery(client.number, "email_campaign", body[:16].ljust(16, b"_"), b"{}", "", body, 6))
+        await store.write(store_delivery(client.number, "email_campaign", body[:16].ljust(16, b"_"), b"{}", "", body, 6))
 
 
 async def work(store: Store, client: Client) -> WorkReport:
@@ -98,14 +98,14 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await fall_silent(store, number)
     await miss_an_event(store, number, 5)
     await wait_for_a_company(store, number)
-    await store.write(StoreDelivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
+    await store.write(store_delivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
     named = Event("contact.updated", 5, "78@a.example", object_type="person", object_id="78", company_object=("company", "9"))
     thin = Translation("hubspot", [Event("contact.updated", 5, object_type="person", object_id="77"), named], may_ask=True)
     await store.work(number, 5, lambda delivery: thin, 6)
     await store.write(claim_fetch(number, "hubspot", 5, 7, 1))
     await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
-    await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
+    await store.write(store_refusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
     await store.write(store_count(number, 5, 5, 0))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     job = await store.write(CreateJob(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
@@ -318,7 +318,7 @@ async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(s
     await keep(store, client, "ann", "bob")
 
     busy, report = await store.read(busy_clients(10)), await work(store, client)
-    waiting, counted = await store.read(ListDeliveries(10, client.number)), await store.read(count_inbox())
+    waiting, counted = await store.read(list_deliveries(10, client.number)), await store.read(count_inbox())
     await store.write(set_client_state(client.number, ACTIVE, 3))
     busy_then, report_then = await store.read(busy_clients(10)), await work(store, client)
 
@@ -338,13 +338,13 @@ async def test_suspended_client__has_no_failing_delivery_attempted(store: Store)
 
     await store.work(client.number, 10, breaking, 10)
 
-    assert [(each.state, each.attempts) for each in await store.read(ListDeliveries(10, client.number))] == [("received", 0)]
+    assert [(each.state, each.attempts) for each in await store.read(list_deliveries(10, client.number))] == [("received", 0)]
 
 
 async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     body = b"ann@example.com".ljust(SLICE_BYTES)  # so large that a thread translates it
-    await store.write(StoreDelivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
+    await store.write(store_delivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
     loop = asyncio.get_running_loop()
 
     def suspending(delivery: Delivery) -> Translation:
@@ -353,7 +353,7 @@ async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: St
 
     async with asyncio.timeout(60):
         report = await store.work(client.number, 10, suspending, 10)
-        rehearsal = await store.dry_run(client.number, [(await store.read(ListDeliveries(1, client.number)))[0].id], sent, 10)
+        rehearsal = await store.dry_run(client.number, [(await store.read(list_deliveries(1, client.number)))[0].id], sent, 10)
 
     assert (report.taken, await store.read(ListContacts(client.number, 10))) == (0, [])
     assert (rehearsal.created, [each.state for each in rehearsal.deliveries]) == (1, ["applied"])

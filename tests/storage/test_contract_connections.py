@@ -11,9 +11,8 @@ from touchbase.connections.commands import ChangeConnection, RemoveConnection
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.errors import Conflict, NotFound, PreconditionFailed
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.sql.store import Store
 
 SETTINGS = ConnectionSettings(
@@ -122,10 +121,10 @@ async def test_change_and_remove_connection__raise_not_found_without_a_connectio
 async def test_delivery__stores_its_tool_and_whether_it_is_verified(store: Store, tool: str | None, verified: bool | None) -> None:
     client = await client_of(store)
 
-    kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))
+    kept = await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))
 
     found = await store.read(get_delivery(kept.id))
-    (listed,) = await store.read(ListDeliveries(5))
+    (listed,) = await store.read(list_deliveries(5))
     assert found is not None
     assert (found.tool, found.verified) == (listed.tool, listed.verified) == (tool, verified)
 

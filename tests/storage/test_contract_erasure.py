@@ -26,10 +26,8 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.identity import scan as identity_scan
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.inbox.sql.queries import get_delivery
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
@@ -73,7 +71,7 @@ class House:
     async def keep(self, body: bytes, *, headers: dict[str, str] | None = None, query: str = "", channel: str = "crm") -> int:
         key = body_key(channel, query, "", body)
         told = json.dumps(headers or {}).encode()
-        found = await self.store.write(StoreDelivery(self.client, channel, key, told, query, body, self.now))
+        found = await self.store.write(store_delivery(self.client, channel, key, told, query, body, self.now))
         return found.id
 
     async def tell(self, *events: dict[str, Any]) -> int:
@@ -427,7 +425,7 @@ async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the
 def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) -> None:
     import asyncio
 
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     asyncio.run(_made(open_store, sqlite_url))
     tables = {name for name, columns in tables_of_sqlite(sqlite_url).items() if {"record_kind", "record_id"} <= set(columns)}
@@ -453,7 +451,7 @@ async def test_erasure__raises_not_found_for_an_unknown_contact(house: House) ->
         await house.store.write(ErasePerson(house.client, NOON, 7))
 
     assert await house.store.read(GetContact(house.client, 7)) is None
-    assert await house.store.read(ListDeliveries(5)) == []
+    assert await house.store.read(list_deliveries(5)) == []
 
 
 async def test_vacuum__after_an_erasure_leaves_no_trace_and_all_other_people(house: House, engine_url: str) -> None:

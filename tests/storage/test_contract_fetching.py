@@ -19,7 +19,7 @@ from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.commands import add_connection, list_connections
 from touchbase.connections.sql.fetching import claim_fetch, due_fetches, list_fetching
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
@@ -44,7 +44,7 @@ def read(request: WebhookRequest) -> Translation:
 async def told(store: Store, client: int, *events: dict[str, Any], at: int = NOON, query: str = "") -> None:
     """A call with these events is applied."""
     body = msgspec.json.encode([{"event": "contact.updated", "occurred_us": NOON, "object_type": "person", **one} for one in events])
-    await store.write(StoreDelivery(client, "crm", msgspec.json.encode([at, query])[:8] + body[-200:], b"{}", query, body, at))
+    await store.write(store_delivery(client, "crm", msgspec.json.encode([at, query])[:8] + body[-200:], b"{}", query, body, at))
     await InboxWorker(store, read, lambda: at).drain()
 
 

@@ -19,13 +19,13 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.commands import add_connection
 from touchbase.errors import Conflict, KeyReused, TouchbaseError
 from touchbase.history.events import CONTACT
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
 from touchbase.idempotency.sql import delete_responses, expired_responses, find_response
 from touchbase.records.commands import CreateCompany, CreateContact, Created, ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 NOW = 1_790_000_000_000_000
 Answer = Callable[[object], StoredResponse | None]

@@ -27,10 +27,8 @@ from touchbase.deliveries.delivery import (
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import forget_dedupe_keys, replay_deliveries
-from touchbase.inbox.sql.queries import busy_clients, count_inbox, delivery_events, get_delivery, old_dedupe_keys
+from touchbase.inbox.sql.commands import StoredDelivery, count_repeat, forget_dedupe_keys, replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, delivery_events, get_delivery, list_deliveries, old_dedupe_keys
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
@@ -43,9 +41,9 @@ async def client(store: Store) -> int:
     return (await store.write(EnsureClient("acme", NOON))).number
 
 
-def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> StoreDelivery:
+def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> store_delivery:
     text = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return StoreDelivery(client, "email_campaign", key or sha256(text).digest(), b'{"content-type":"application/json"}', "a=1", text, at)
+    return store_delivery(client, "email_campaign", key or sha256(text).digest(), b'{"content-type":"application/json"}', "a=1", text, at)
 
 
 def sent(name: str) -> list[dict[str, object]]:
@@ -92,11 +90,11 @@ async def test_store_delivery__recognises_a_repeat_and_counts_it(store: Store, c
         first, second = await asyncio.gather(store.write(call(client, b"same")), store.write(call(client, b"same")))
     else:
         first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=NOON + UNDATED_DEDUPE_WINDOW))
-    await asyncio.gather(*(store.write(CountRepeat(client, first.id)) for _ in range(3)))
+    await asyncio.gather(*(store.write(count_repeat(client, first.id)) for _ in range(3)))
 
     assert (first.is_repeat, second) == (False, StoredDelivery(first.id, True))
     assert (await state(store, first.id)).repeats == 3
-    assert len(await store.read(ListDeliveries(10))) == 1
+    assert len(await store.read(list_deliveries(10))) == 1
 
 
 async def test_store_delivery__stores_a_new_delivery_after_the_dedupe_window(store: Store, client: int) -> None:
@@ -109,7 +107,7 @@ async def test_store_delivery__stores_a_new_delivery_after_the_dedupe_window(sto
     assert not second.is_repeat
     assert second.id != first.id
     assert third == late == StoredDelivery(second.id, True)
-    assert len(await store.read(ListDeliveries(10))) == 2
+    assert len(await store.read(list_deliveries(10))) == 2
 
 
 async def test_dedupe_window__begins_with_the_first_webhook_and_not_its_last_repeat(store: Store, client: int) -> None:
@@ -161,7 +159,7 @@ async def test_store_delivery__stores_one_of_equal_webhooks_that_several_process
         rounds.append(await asyncio.gather(*(store.write(call(client, body, at=at)) for store, body, at in calls)))
 
     assert [sum(not each.is_repeat for each in kept) for kept in rounds] == [1] * 8
-    assert len({each.id for kept in rounds for each in kept}) == len(await stores[0].read(ListDeliveries(50))) == 8
+    assert len({each.id for kept in rounds for each in kept}) == len(await stores[0].read(list_deliveries(50))) == 8
 
 
 async def test_forget_dedupe_keys__makes_a_webhook_new_and_leaves_its_delivery(store: Store, client: int) -> None:
@@ -287,7 +285,7 @@ async def test_failing_delivery__is_retried_later_and_ends_as_failed(store: Stor
     assert (found.state, outcomes) == (FAILED, [("email_campaign", "", FAILED)])
     assert found.attempts == MAX_ATTEMPTS
     assert found.error
-    assert await store.read(ListDeliveries(10, state=FAILED)) != []
+    assert await store.read(list_deliveries(10, state=FAILED)) != []
 
 
 async def test_replay__applies_a_delivery_that_was_unrecognised_before(store: Store, client: int) -> None:
@@ -354,9 +352,9 @@ async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, 
     await store.work(other, 10, translate, NOON)
 
     counts = await store.read(count_inbox())
-    first = await store.read(ListDeliveries(3))
-    rest = await store.read(ListDeliveries(3, before=first[-1].id))
-    ours = await store.read(ListDeliveries(10, client=client, channel="email_campaign", state=RECEIVED))
+    first = await store.read(list_deliveries(3))
+    rest = await store.read(list_deliveries(3, before=first[-1].id))
+    ours = await store.read(list_deliveries(10, client=client, channel="email_campaign", state=RECEIVED))
 
     assert counts.by_state[RECEIVED] == 4
     assert counts.by_state[UNRECOGNISED] == 1
@@ -364,4 +362,4 @@ async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, 
     assert [one.id for one in first + rest] == sorted((one.id for one in kept), reverse=True)
     assert {one.body for one in first} == {b""}
     assert [one.id for one in ours] == [one.id for one in reversed(kept[:4])]
-    assert await store.read(ListDeliveries(10, tool="instantly")) == []
+    assert await store.read(list_deliveries(10, tool="instantly")) == []

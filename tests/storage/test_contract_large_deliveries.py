@@ -22,8 +22,7 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.inbox import large_delivery
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.projection.inbox_batch import pack_result, read_delivery
 from touchbase.projection.normalization import FIELDS_PER_EVENT
@@ -71,7 +70,7 @@ async def client_of(store: Store) -> int:
 async def keep(store: Store, client: int, said: list[dict[str, Any]], channel: str = "email_campaign", size: int = 0) -> int:
     body = msgspec.json.encode(said).ljust(size)
     key = body_key(channel, str(next(COUNT)), "", body)
-    return (await store.write(StoreDelivery(client, channel, key, b"{}", "", body, NOON))).id
+    return (await store.write(store_delivery(client, channel, key, b"{}", "", body, NOON))).id
 
 
 async def drain(store: Store, client: int, now: int = NOON, read: Any = translate) -> WorkReport:

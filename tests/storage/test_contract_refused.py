@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.commands import begin_deletion
-from touchbase.inbox.refused import NO_CLIENT, ListRefusals, RefusedWebhook, StoreRefusals
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.refused import NO_CLIENT
+from touchbase.inbox.sql.refused import list_refusals, store_refusals
 from touchbase.sql.store import Store
 
 
@@ -15,14 +17,14 @@ def refused(client: int, at: int, **more: object) -> RefusedWebhook:
 
 
 async def times(store: Store, **sought: object) -> list[int]:
-    return [one.received_us for one in await store.read(ListRefusals(100, **sought))]  # type: ignore[arg-type]
+    return [one.received_us for one in await store.read(list_refusals(100, **sought))]  # type: ignore[arg-type]
 
 
 async def test_list_refusals__shows_all_of_a_refused_call(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
-    await store.write(StoreRefusals(client.number, [refused(client.number, 5)]))
+    await store.write(store_refusals(client.number, [refused(client.number, 5)]))
 
-    (found,) = await store.read(ListRefusals(10, client.number))
+    (found,) = await store.read(list_refusals(10, client.number))
 
     assert found == refused(client.number, 5, id=found.id)
 
@@ -30,11 +32,11 @@ async def test_list_refusals__shows_all_of_a_refused_call(store: Store) -> None:
 async def test_list_refusals__filters_and_pages_newest_first(store: Store) -> None:
     one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
     await store.write(
-        StoreRefusals(one, [refused(one, 5), refused(one, 7, tool=None, cause="rate"), refused(one, 6, channel="email_campaign")])
+        store_refusals(one, [refused(one, 5), refused(one, 7, tool=None, cause="rate"), refused(one, 6, channel="email_campaign")])
     )
-    await store.write(StoreRefusals(two, [refused(two, 8)]))
+    await store.write(store_refusals(two, [refused(two, 8)]))
 
-    (first, second) = await store.read(ListRefusals(2, one))
+    (first, second) = await store.read(list_refusals(2, one))
 
     assert await times(store) == [8, 7, 6, 5]
     assert await times(store, client=one) == [7, 6, 5]
@@ -47,18 +49,18 @@ async def test_list_refusals__filters_and_pages_newest_first(store: Store) -> No
 
 async def test_note_refusals__keeps_the_newest_of_each_client(store: Store) -> None:
     one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
-    await store.write(StoreRefusals(two, [refused(two, at) for at in (1, 2, 3)], most=3))
-    await store.write(StoreRefusals(one, [refused(one, at) for at in (9, 3, 7, 7)], most=3))
-    await store.write(StoreRefusals(one, [refused(one, 8)], most=3))
+    await store.write(store_refusals(two, [refused(two, at) for at in (1, 2, 3)], most=3))
+    await store.write(store_refusals(one, [refused(one, at) for at in (9, 3, 7, 7)], most=3))
+    await store.write(store_refusals(one, [refused(one, 8)], most=3))
 
     assert await times(store, client=one) == [9, 8, 7]
     assert await times(store, client=two) == [3, 2, 1]
 
 
 async def test_note_refusals__of_no_client_show_the_id_in_the_address(store: Store) -> None:
-    await store.write(StoreRefusals(NO_CLIENT, [refused(NO_CLIENT, 5, client_id="acmee", cause="unknown_client")]))
+    await store.write(store_refusals(NO_CLIENT, [refused(NO_CLIENT, 5, client_id="acmee", cause="unknown_client")]))
 
-    (found,) = await store.read(ListRefusals(10))
+    (found,) = await store.read(list_refusals(10))
 
     assert (found.client, found.client_id) == (NO_CLIENT, "acmee")
 
@@ -66,6 +68,6 @@ async def test_note_refusals__of_no_client_show_the_id_in_the_address(store: Sto
 async def test_note_refusals__stores_nothing_for_a_client_that_is_being_deleted(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     await store.write(begin_deletion(client.number, 2))
-    await store.write(StoreRefusals(client.number, [refused(client.number, 5)]))
+    await store.write(store_refusals(client.number, [refused(client.number, 5)]))
 
     assert await times(store, client=client.number) == []

@@ -14,7 +14,7 @@ from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTE
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Forbidden
 from touchbase.event_log.sql.queries import list_logged_events
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.sql.store import Store
@@ -33,7 +33,7 @@ async def client_of(store: Store, client_id: str = "acme", limit: int | None = N
 async def fill(store: Store, client: int) -> None:
     """Store seven webhooks and three contacts with a custom field each, with letters of several bytes."""
     for number in range(7):
-        await store.write(StoreDelivery(client, "crm", b"key%d" % number, b"{}", "", b"x" * (1000 + number), NOW))
+        await store.write(store_delivery(client, "crm", b"key%d" % number, b"{}", "", b"x" * (1000 + number), NOW))
     for number in range(3):
         email = f"{number}@example.com"
         await store.write(CreateContact(Contact(client, 0, NOW, NOW, email, email), [("Größe", "é" * 100)]))

@@ -19,15 +19,15 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.connections.commands import ChangeConnection
 from touchbase.connections.models import NO_SETTINGS, Connection, Sender
 from touchbase.connections.sql.commands import add_connection, list_connections
-from touchbase.connections.sql.encrypted_columns import check_encryption, replace_lost, retire_keys
 from touchbase.encryption import key_file
 from touchbase.encryption.cipher import AesGcmCipher, DecryptionFailed
 from touchbase.encryption.commands import Reencrypt
+from touchbase.encryption.encrypted_columns import check_encryption, replace_lost, retire_keys
 from touchbase.encryption.key_file import KeyFile
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, StaticKeys, decode_key, encode_key, new_key
 from touchbase.errors import Invalid, Overloaded, UnusableStore
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 SECRET = "a-secret-of-ours"
 OLD, NEW = encode_key(new_key()), encode_key(new_key())

@@ -16,10 +16,11 @@ from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.errors import NotFound, Overloaded, StoreUnavailable
 from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.sql.batches import MAX_COMMANDS, weight_of, weight_of_all
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
-from touchbase.storage.batch import MAX_COMMANDS, MAX_FIELDS, FairQueue, client_of, settle, weight_of
+from touchbase.storage.batch import MAX_FIELDS, FairQueue, client_of, settle
 from touchbase.storage.postgres.engine import WRITERS
 
 PUT = Statement(
@@ -27,9 +28,15 @@ PUT = Statement(
 )
 
 
+def not_executed(calls: Sequence[object], ids: Ids) -> Plan[list[object]]:
+    raise NotImplementedError
+
+
 @dataclass
 class Put(Command[int]):
     """Stores a name that must be new: a second time breaks a constraint that no handler foresees."""
+
+    operation = handler(not_executed)
 
     name: str
     number: int = 0
@@ -373,7 +380,8 @@ async def test_command_that_cannot_be_weighed__is_refused_alone(engine_url: str,
         client: int = 1
 
     toys = Toys()
-    store = await open_with(engine_url, {**toys.handlers, Odd: toys.handlers[Put]}, queue_limit=2)
+    odd_handler = handler(toys.put, weight=lambda odd: (len(odd.body), 1, 0))
+    store = await open_with(engine_url, {**toys.handlers, Odd: odd_handler}, queue_limit=2)
 
     async with asyncio.timeout(30):
         for number in range(4):  # more than the client's share of the queue
@@ -426,6 +434,7 @@ def queue_of(*commands: Command[object]) -> FairQueue[int]:
 def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
     @dataclass
     class Heavy(Command[None]):
+        operation = handler(not_executed, weight=lambda heavy: (len(heavy.body), 1, 0))
         body: bytes
 
     heavy = Heavy(bytes(7 * 1024 * 1024))
@@ -439,10 +448,12 @@ def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
 def test_take_batch__spreads_commands_with_many_custom_fields_over_several_groups() -> None:
     @dataclass
     class Wide(Command[None]):
+        operation = handler(not_executed, weight=lambda wide: (0, 1, len(wide.custom)))
         custom: dict[str, str]
 
     @dataclass
     class WideBatch(Command[None]):
+        operation = handler(not_executed, weight=lambda batch: weight_of_all(batch.commands))
         commands: list[Command[None]]
 
     wide = Wide(dict.fromkeys(map(str, range(MAX_FIELDS // 2)), "x"))
@@ -465,6 +476,7 @@ def test_take_batch__has_one_command_that_changes_many_records() -> None:
 
 @dataclass
 class Wide(Command[None]):
+    operation = handler(not_executed, weight=lambda wide: (0, 1, len(wide.custom)))
     client: int
     name: str
     custom: dict[str, str] = field(default_factory=dict)
@@ -478,7 +490,7 @@ def test_take_batch__has_commands_of_all_clients_in_turns() -> None:
     names = ["a1", "a2", "a3", "b1", "b2", "c1"]
     waiting = queue_of(*(Wide("abc".index(name[0]), name) for name in names))
 
-    batch, _ = waiting.take_batch()
+    batch, _, _ = waiting.take_batch()
 
     assert [command.name for command in batch] == ["a1", "b1", "c1", "a2", "b2", "a3"]
     assert len(waiting) == 0

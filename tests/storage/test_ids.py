@@ -11,9 +11,9 @@ from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.sql.ids import LASTS, SMALLEST_BLOCK, SOON, Ids
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
 from touchbase.storage.batch import reserve
 from touchbase.storage.sqlite.connection import write
+from touchbase.stores import open_store
 
 
 class Seconds:

@@ -16,9 +16,9 @@ from tests.storage.schemas import sqlite_schema as sqlite_schema_of
 from touchbase.clients.sql.queries import list_clients
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import Migration, packaged, pending
-from touchbase.storage import open_store
 from touchbase.storage.postgres import schema as postgres_schema
 from touchbase.storage.sqlite import schema as sqlite_schema
+from touchbase.stores import open_store
 
 TWO = [Migration("1001_first", "CREATE TABLE a (x BIGINT);"), Migration("1002_second", "CREATE TABLE b (y BIGINT);")]
 

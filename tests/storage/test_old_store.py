@@ -16,18 +16,18 @@ from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema, sqlite_schema
 
 from touchbase.clients.sql.queries import list_clients
-from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.consistency.service import Verified, verify
+from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.errors import UnusableStore
 from touchbase.history.events import Event, Translation
 from touchbase.sql.migrations import SCHEMA, packaged
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.store import Store
-from touchbase.storage import copy_store, open_store
 from touchbase.storage.postgres.row_level_security import set_scope
 from touchbase.storage.schema_state import schema_state
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import staged_backup
+from touchbase.stores import copy_store, open_store
 
 LATER = [each.name for each in packaged("sqlite") if each.name != SCHEMA]
 """The migrations that a store of revision 81a25171 lacks."""

@@ -17,11 +17,11 @@ import pytest
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import UnusableStore
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
-from touchbase.storage import open_store
 from touchbase.storage.postgres import pooler
+from touchbase.stores import open_store
 
 PGBOUNCER = shutil.which("pgbouncer") or ("/usr/sbin/pgbouncer" if os.path.exists("/usr/sbin/pgbouncer") else None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PGBOUNCER is None, reason="there is no PgBouncer on this machine")]
@@ -84,7 +84,7 @@ async def test_session_mode__works(pooled: Pooled) -> None:
     try:
         client = (await store.write(EnsureClient("acme", 1))).number
         await asyncio.gather(*(store.write(CreateContact(Contact(client, 0, at, at))) for at in range(1, 60)))
-        await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
+        await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         assert len(await store.read(ListContacts(client, 100))) == 59
     finally:
         await store.close()

@@ -19,9 +19,16 @@ from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.sql import get_history
 from touchbase.idempotency.sql import expired_responses
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.search_queries import StepThroughDeliveries
-from touchbase.inbox.sql.queries import STUCK, busy_clients, count_inbox, delivery_events, group_deliveries, old_dedupe_keys
+from touchbase.inbox.sql.queries import (
+    STUCK,
+    busy_clients,
+    count_inbox,
+    delivery_events,
+    group_deliveries,
+    list_deliveries,
+    old_dedupe_keys,
+)
+from touchbase.inbox.sql.search import step_through_deliveries
 from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.search.queries import SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import default_sort
@@ -51,7 +58,7 @@ LISTS: list[Query[Any]] = [
     ListCompanies(1, 50, status="a", updated_since_us=5, after=(6, 7)),
     get_history(1, 1, 1),
     delivery_events(1, 1),
-    *[ListDeliveries(50, 1, state=state) for state in STUCK],
+    *[list_deliveries(50, 1, state=state) for state in STUCK],
     *[group_deliveries(state, 50, 1) for state in STUCK],
     ListEntries(1, 50, 9, after=(8, 9)),
     ListEntries(1, 50, 9, kind="domain", active=True),
@@ -110,7 +117,7 @@ FIRST_IS_ENOUGH = {
 # The third ends the files of all jobs of a client: a few hundred rows, at an erasure.
 MAY_WALK = {
     "jobs.sql.EXPIRE_JOB_FILES",
-    "connections.sql.encrypted_columns.FORGET_KEYS",
+    "encryption.encrypted_columns.FORGET_KEYS",
     "inbox.sql.refused.TRIM_REFUSALS",
     "inbox.sql.refused_bodies.TRIM_BODIES",  # the newest bodies of one client, a bounded number
     "search.sql.index.TAKE_PENDING",
@@ -207,11 +214,11 @@ def test_busy_clients__reads_single_rows_of_an_index(store: apsw.Cursor) -> None
 
 
 SEARCHES = {
-    "all": StepThroughDeliveries(1, 99, 50, event="email_replied"),
-    "about_nobody": StepThroughDeliveries(1, 99, 50, not_of_contacts=[1, 2], bodies=True),
-    "parked": StepThroughDeliveries(1, 99, 50, state="parked", tool="a"),
-    "problems": StepThroughDeliveries(1, 99, 50, problems=True),
-    "history": StepThroughDeliveries(1, 99, 50, of_contacts=[1, 2], event="email_replied"),
+    "all": step_through_deliveries(1, 99, 50, event="email_replied"),
+    "about_nobody": step_through_deliveries(1, 99, 50, not_of_contacts=[1, 2], bodies=True),
+    "parked": step_through_deliveries(1, 99, 50, state="parked", tool="a"),
+    "problems": step_through_deliveries(1, 99, 50, problems=True),
+    "history": step_through_deliveries(1, 99, 50, of_contacts=[1, 2], event="email_replied"),
 }
 
 

@@ -16,7 +16,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.consistency.service import Verified, verify
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 pytestmark = pytest.mark.slow
 

@@ -17,9 +17,9 @@ from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
 from touchbase.records.models import Company
 from touchbase.sql.migrations import Migration, packaged
 from touchbase.sql.store import Vacuumed
-from touchbase.storage import open_store
 from touchbase.storage.postgres import connection, engine, serving_connection
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
+from touchbase.stores import open_store
 
 
 def test_refuse_settings__refuses_unsafe_durability_settings_and_old_versions() -> None:

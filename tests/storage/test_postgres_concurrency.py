@@ -17,8 +17,7 @@ from touchbase.erasure.commands import ErasePerson
 from touchbase.erasure.sql.queries import list_erasures
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.jobs.sql import list_jobs
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
@@ -27,8 +26,8 @@ from touchbase.search.sql.index import index_records
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
 from touchbase.storage.postgres import engine
+from touchbase.stores import open_store
 from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND
@@ -105,7 +104,7 @@ async def test_index__leaves_a_record_that_a_write_has_locked_for_later(store: S
 
 
 async def test_replay__skips_a_delivery_whose_body_retention_removed_during_the_wait(store: Store, client: int, other: Any) -> None:
-    kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
+    kept = await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
     await store.work(client, 10, _sent, NOON + 1)
 
     async with other.transaction():

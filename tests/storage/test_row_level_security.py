@@ -35,14 +35,14 @@ from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.inbox.sql.queries import count_inbox
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.inbox.sql.queries import count_inbox, list_deliveries
+from touchbase.inbox.sql.refused import store_refusals
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file
@@ -63,8 +63,8 @@ from touchbase.sql.operation import Command
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
 from touchbase.sql.store import Store
-from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import ReconnectingConnection
+from touchbase.stores import open_store
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
@@ -113,9 +113,9 @@ async def fill(store: Store, *clients: int) -> None:
         await fall_silent(store, n)
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
-        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
+        await store.write(store_refusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
-        await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
+        await store.write(store_delivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
         await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(rotate_client_id(n, f"now{n}", 9))
@@ -356,7 +356,7 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
     await store.write(EnsureClient("acme", 1))
     await fill(store, OURS)
-    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), ListDeliveries(10)):
+    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), list_deliveries(10)):
         await store.read(query)
     await store.work(OURS, 10, lambda delivery: Translation("test", []), 9)
     with pytest.raises(asyncpg.DataError):
@@ -422,7 +422,7 @@ WALKING: dict[str, str] = {
     "auth.sql.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
     "cells.sql.RAISE": "all blocks of ids: there are some twenty",
     "do_not_contact.sql.copies.EMPTY": "removes a copy of the installation's list, to fill it again",
-    "connections.sql.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
+    "encryption.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
 }
 """Statements that may walk a small table: reviewed."""
 

@@ -55,11 +55,9 @@ from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links.commands import FollowChanges, LinkPage
 from touchbase.company_links.sql.follow import clients_to_link, start_linking
 from touchbase.connections.models import Connection
-from touchbase.connections.silence import JudgeConnection
 from touchbase.connections.sql.commands import add_connection
-from touchbase.connections.sql.encrypted_columns import check_encryption, check_keys, replace_lost, retire_keys
 from touchbase.connections.sql.fetching import due_fetches
-from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements
+from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -69,6 +67,7 @@ from touchbase.do_not_contact.models import Addresses
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import Reencrypt
+from touchbase.encryption.encrypted_columns import check_encryption, check_keys, replace_lost, retire_keys
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import AddErasures, ErasePerson, StoredTexts
 from touchbase.erasure.sql.commands import sweep_erasure
@@ -77,16 +76,14 @@ from touchbase.erasure.sql.texts import strike_texts
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.commands import StoredMapping
 from touchbase.imports.sql import save_mapping
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.refused import ListRefusals
-from touchbase.inbox.sql.commands import replay_many
-from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, old_dedupe_keys
+from touchbase.inbox.sql.commands import replay_many, store_delivery
+from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, list_deliveries, old_dedupe_keys
+from touchbase.inbox.sql.refused import list_refusals
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
@@ -110,17 +107,18 @@ from touchbase.outgoing.sql.dispatch import (
 )
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.presence import ServerFacts, list_servers, note_presence
-from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.lookup import find_owner, match_everywhere
+from touchbase.search.bulk_change import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import CountFound, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import find_position, matches_filter
+from touchbase.sql.batches import needs_of, plan_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command, _client, plan_of_query, scope_of
@@ -128,9 +126,9 @@ from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.commands import ApplyRefused
 from touchbase.statuses.sql.renames import define_status, remove_status
-from touchbase.storage import open_store
-from touchbase.storage.batch import Probe, needs_of, plan_of
+from touchbase.storage.batch import probe
 from touchbase.storage.sqlite.connection import read
+from touchbase.stores import open_store
 
 QUERIES = all_queries()
 SPANNING: dict[type, str] = {
@@ -171,7 +169,7 @@ SPANNING: dict[type, str] = {
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
-    StoreKey, list_keys, ListDeliveries, group_deliveries, get_delivery, ListRefusals, match_everywhere, get_job, list_jobs,
+    StoreKey, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
@@ -186,7 +184,7 @@ OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
     raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     end_session, is_session_ended,
-    list_servers, note_presence, Probe,
+    list_servers, note_presence, probe,
 }  # fmt: skip
 """The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
@@ -195,7 +193,6 @@ LOOKING_FURTHER: dict[type, str] = {
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
 FILES_WITH_ALL_CLIENTS = {
-    "storage/idempotent_batch.py",
     "postgres/backup.py",
     "postgres/engine.py",
     "postgres/schema.py",
@@ -212,7 +209,7 @@ BY_RIGHT: dict[str, str] = {
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
-    ListDeliveries, get_delivery, due_fetches, ListRefusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
+    list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
     clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     old_attempts, due_counts, clients_with_erasures,
 }  # fmt: skip
@@ -389,7 +386,7 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
     Reencrypt(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),
-    EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    EnsureClient("unknown", 5, first_use=True), change_page(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),
     create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
@@ -397,7 +394,7 @@ ASKING: list[Any] = [
     CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
     ApplyRefused(1, 1, 0, 5, 10),
-    define_field(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
+    define_field(1, 1, "Tier", FieldType("text"), is_new=True), judge_connection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
     store_count(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
     save_mapping(1, StoredMapping("contact", "Leads", {}, 5)),
 ]  # fmt: skip
@@ -449,7 +446,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(lead_shards("t", 5, 6))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
-        await store.write(StoreDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
+        await store.write(store_delivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
 
     def translate(delivery: Delivery) -> Translation:
         about = {"object_type": "person", "object_id": str(delivery.id)}
@@ -560,15 +557,15 @@ def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> No
     assert scope_of([GetContact(7, 1)]) == ",7,"
     assert scope_of(keys[:1]) == ",5,"
     assert scope_of(keys) == scope_of([count_inbox()]) == ALL_CLIENTS
-    assert scope_of([ListDeliveries(5)]) == ALL_CLIENTS
-    assert scope_of([ListDeliveries(5, client=3)]) == ",3,"
+    assert scope_of([list_deliveries(5)]) == ALL_CLIENTS
+    assert scope_of([list_deliveries(5, client=3)]) == ",3,"
     assert scope_of([find_client("acme")]) == CLIENT_LIST
     assert scope_of([rotate_client_id(7, "acme", 5)]) == CLIENT_LIST
     assert [scope_of([list_client_page(9, only=only)]) for only in (None, 7)] == [CLIENT_LIST, ",7,"]
     assert scope_of([set_client_state(7, ACTIVE, 5)]) == scope_of([find_client_by_number(7)]) == ",7,"
     assert scope_of([replay_many([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
     assert scope_of([find_response(RequestKey(7, "k", b"", 5))]) == ",7,"
-    assert scope_of([Probe()]) == NO_CLIENT
+    assert scope_of([probe()]) == NO_CLIENT
 
 
 def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
@@ -585,4 +582,4 @@ def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_respons
     assert scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
     for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), create_client("acme", "", 5)):
         assert scope_of([once(9, contact), once(0, wide)]) == ALL_CLIENTS
-    assert scope_of([once(9, Probe())]) == ",9,"
+    assert scope_of([once(9, probe())]) == ",9,"

@@ -31,9 +31,9 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store, Vacuumed
-from touchbase.storage import open_store
 from touchbase.storage.sqlite import engine, wal, writer
 from touchbase.storage.sqlite.connection import path_of, refuse_old_sqlite
+from touchbase.stores import open_store
 
 
 @dataclass
@@ -189,7 +189,7 @@ async def test_failed_checkpoint__is_logged_and_leaves_the_store_usable(sqlite_u
 WRITES_UNTIL_KILLED = """
 import asyncio, sys
 from touchbase.clients.commands import EnsureClient
-from touchbase.storage import open_store
+from touchbase.stores import open_store
 
 async def main():
     store = await open_store(sys.argv[1])

@@ -17,10 +17,10 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import find_client, list_clients
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.storage import open_store
+from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
 from touchbase.storage.sqlite import wal, writer
 from touchbase.storage.sqlite.connection import path_of
+from touchbase.stores import open_store
 
 FEW_PAGES = 20
 WRITERS = 5
@@ -59,8 +59,8 @@ def disk() -> Iterator[WatchedDisk]:
     watched.unregister()
 
 
-def _delivery(client: int, n: int, body: bytes) -> StoreDelivery:
-    return StoreDelivery(client, CRM, b"call %d" % n, b"{}", "", body, n)
+def _delivery(client: int, n: int, body: bytes) -> store_delivery:
+    return store_delivery(client, CRM, b"call %d" % n, b"{}", "", body, n)
 
 
 async def _flushed_by(sqlite_url: str, disk: WatchedDisk, size: int = 10) -> set[str]:

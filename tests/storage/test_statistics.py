@@ -9,8 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from touchbase.storage import open_store
 from touchbase.storage.postgres.statistics import FEWEST_ROWS
+from touchbase.stores import open_store
 
 FEW = FEWEST_ROWS // 5
 """The server's count of rows is about right: connections that other tests closed may add theirs late."""

@@ -15,8 +15,8 @@ from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 
 from touchbase.clients.sql.queries import list_clients
 from touchbase.connections.sql.commands import list_connections
-from touchbase.connections.sql.encrypted_columns import check_encryption
 from touchbase.consistency.service import Verified, verify
+from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.errors import BadAddress, UnusableStore
 from touchbase.history.events import CONTACT
@@ -24,10 +24,10 @@ from touchbase.search.queries import SearchContacts
 from touchbase.search.service import index_waiting
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql.index import next_to_index
-from touchbase.storage import copy_store, open_store
 from touchbase.storage import store_copy as copying
 from touchbase.storage.sqlite.connection import open_reader
 from touchbase.storage.sqlite.store_copy import SqliteReader
+from touchbase.stores import copy_store, open_store
 
 
 class Stopped(Exception):

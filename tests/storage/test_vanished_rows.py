@@ -11,15 +11,14 @@ from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.clients.sql.statements import ensure_clients
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql.commands import store_deliveries
+from touchbase.inbox.sql.commands import store_deliveries, store_delivery
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.create import create_companies, create_contacts
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Select, SerializationConflict
 
-KEEP = StoreDelivery(1, "crm", b"k" * 16, b"{}", "", b"x", 5)
+KEEP = store_delivery(1, "crm", b"k" * 16, b"{}", "", b"x", 5)
 CONTACT = CreateContact(Contact(1, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"))
 COMPANY = CreateCompany(Company(1, 0, 5, 5, "example.com"))
 

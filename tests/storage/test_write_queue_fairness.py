@@ -9,20 +9,21 @@ import pytest
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
 from touchbase.history.events import EMAIL_CAMPAIGN
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.inbox.queries import CountDeliveries
+from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
+from touchbase.inbox.sql.queries import count_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
+from touchbase.sql.batches import MAX_COMMANDS
 from touchbase.sql.operation import Command
-from touchbase.storage.batch import MAX_COMMANDS, client_of
+from touchbase.storage.batch import client_of
 
 LOUD, QUIET = 1, 2
 ROOM = 200
 FLOOD = 6 * MAX_COMMANDS
 
 
-def call(client: int, number: int) -> StoreDelivery:
-    return StoreDelivery(client, EMAIL_CAMPAIGN, b"%d" % number, b"{}", "", b"{}", 5)
+def call(client: int, number: int) -> store_delivery:
+    return store_delivery(client, EMAIL_CAMPAIGN, b"%d" % number, b"{}", "", b"{}", 5)
 
 
 async def settled(writes: list[asyncio.Future[StoredDelivery]]) -> list[object]:
@@ -46,7 +47,7 @@ async def test_write_queue__leaves_room_for_one_client_while_another_floods_it(e
     assert {answer.detail for answer in refused} == {"too many writes of this client are waiting; send this again in a moment"}
     assert min(answer.retry_after for answer in refused) >= 1
     # What was refused is not kept, and what was kept is no less than was said.
-    kept = [await store.read(CountDeliveries(client)) for client in (LOUD, QUIET)]
+    kept = [await store.read(count_deliveries(client)) for client in (LOUD, QUIET)]
     assert kept == [len(loud) - len(refused), 10]
 
 

@@ -19,7 +19,7 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.auth.service import add_first_key
 from touchbase.deliveries.work import WorkReport
 from touchbase.history.events import Translation
-from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
@@ -111,7 +111,7 @@ async def test_sender__of_a_webhook_decides_nothing(
     await recorded.ask(house.call, "POST", HOOK, raw=BODY, traceparent=PARENT[:-2] + flag, tracestate="theirs=1")
     await apply(house, recorded)
 
-    [delivery] = await store.read(ListDeliveries(5, house.number))
+    [delivery] = await store.read(list_deliveries(5, house.number))
     if sampler.endswith("off"):
         assert recorded.spans() == []
         assert delivery.trace is None

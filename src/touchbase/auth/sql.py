@@ -154,7 +154,7 @@ def _made(c: StoreKey) -> ApiKey:
 _KEY = names(KEY)
 
 
-@query(scope=ALL_CLIENTS)
+@query(scope=ALL_CLIENTS, quick=True)
 def find_key(key_id: str) -> Plan[ApiKey | None]:
     """The stored API key with this id."""
     rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE key_id = ?", (key_id,))
@@ -175,7 +175,7 @@ def end_session(digest: bytes, until_us: Micros, at: Micros) -> Plan[None]:
     yield Execute(END_SESSION, [(digest, until_us)])
 
 
-@query
+@query(quick=True)
 def is_session_ended(digest: bytes) -> Plan[bool]:
     """Whether a console session was ended by signing out."""
     return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (digest,))))
@@ -203,7 +203,7 @@ def list_keys(
     return [key_of(row) for row in rows]
 
 
-@query(scope=ALL_CLIENTS)
+@query(scope=ALL_CLIENTS, quick=True)
 def any_key() -> Plan[bool]:
     """Whether any API key is stored."""
     rows = yield Select("SELECT 1 FROM api_key LIMIT 1", ())

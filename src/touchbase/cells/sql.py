@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, ClientPlace, Directory
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
-from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
+from touchbase.encryption.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.operation import command, query

@@ -141,7 +141,7 @@ def _sources(target: Path, named: Sequence[str], without_target: bool) -> list[s
 async def _bring_up_to_date(part: Path, target: Path, sources: Sequence[str]) -> int:
     """Migrate the restored store and erase again; return the number of erased identities."""
     from touchbase.encryption.keys import EncryptionKeys
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     settings = read_settings()
     keys = replace(EncryptionKeys(settings.encryption_key, settings.encryption_key_old), file=Path(f"{target}.key"))

@@ -50,7 +50,7 @@ def add(name: str, address: str, database: str | None, as_json: bool) -> None:
 async def _add(database: str | None, name: str, address: str) -> Cell:
     from touchbase.errors import UnusableStore
     from touchbase.routing.set_up import add_cell
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     if address == read_settings(database=database).database:
         raise UnusableStore("this is the home store itself: name another database")
@@ -121,7 +121,7 @@ def migrate(database: str | None, names: tuple[str, ...], as_json: bool) -> None
 
 async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[str, list[str]], dict[str, str]]:
     from touchbase.errors import TouchbaseError
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     done: dict[str, list[str]] = {}
     failed: dict[str, str] = {}

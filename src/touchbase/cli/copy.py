@@ -60,7 +60,7 @@ def _check(option: str, address: str) -> None:
 
 async def _copy(source: str, target: str) -> list[CopiedTable]:
     from touchbase.encryption.keys import EncryptionKeys
-    from touchbase.storage import copy_store
+    from touchbase.stores import copy_store
 
     settings = read_settings()
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)

@@ -121,8 +121,9 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
     from touchbase.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
     from touchbase.encryption.keys import EncryptionKeys
     from touchbase.presence import list_servers
-    from touchbase.storage import check_address, open_store
+    from touchbase.storage import check_address
     from touchbase.storage.schema_state import schema_state
+    from touchbase.stores import open_store
 
     check_address(settings.database)
     path = _sqlite_path(settings)

@@ -50,7 +50,7 @@ async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
     from touchbase.cells.models import REMOVED
     from touchbase.cells.sql import read_directory
     from touchbase.routing.cell_store import refuse_former_kind
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     directory = await home.read(read_directory())
     found = Cells(places=directory.places)

@@ -129,8 +129,8 @@ def _secrets(count: int) -> str:
 
 async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict[str, str]]:
     """Return the state of all stores, a text for each secret that cannot be decrypted, and why a cell could not be checked."""
-    from touchbase.connections.sql.encrypted_columns import check_encryption
     from touchbase.encryption.commands import EncryptionState
+    from touchbase.encryption.encrypted_columns import check_encryption
 
     total, lost = EncryptionState(), list[str]()
     async with _every_store(database) as (stores, down):
@@ -146,7 +146,7 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict
 @asynccontextmanager
 async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[str, Store]], dict[str, str]]]:
     """Open all stores, also without their keys; yield each with what to write before its secrets, and why a cell cannot be used."""
-    from touchbase.connections.sql.encrypted_columns import check_encryption
+    from touchbase.encryption.encrypted_columns import check_encryption
     from touchbase.storage.cell_names import cell_names
 
     async with _opened_without_key(database) as home:
@@ -172,7 +172,7 @@ async def _describe(store: Store, place: SecretLocation) -> str:
 
 
 async def _replace_lost(database: str | None) -> list[str]:
-    from touchbase.connections.sql import encrypted_columns as sql_encrypted_columns
+    from touchbase.encryption import encrypted_columns as sql_encrypted_columns
 
     async with _every_store(database) as (stores, _):
         return [
@@ -184,7 +184,7 @@ async def _replace_lost(database: str | None) -> list[str]:
 
 async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
     """Rotate in the home store, then in each cell. Nothing is done while a secret of any store is lost, or a cell is down."""
-    from touchbase.connections.sql.encrypted_columns import check_encryption
+    from touchbase.encryption.encrypted_columns import check_encryption
 
     total = 0
     async with opened(database) as router, cells_as_they_are(router.home) as cells:
@@ -212,8 +212,8 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
 
 async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path | None]:
     """Encrypt the secrets of one store again; return how many, the keys that it needs no longer, and the file of the previous key."""
-    from touchbase.connections.sql.encrypted_columns import check_encryption, retire_keys
     from touchbase.encryption.commands import Reencrypt
+    from touchbase.encryption.encrypted_columns import check_encryption, retire_keys
     from touchbase.encryption.key_file import KeyFile
     from touchbase.storage import keys_of
 
@@ -234,7 +234,7 @@ async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path 
 @asynccontextmanager
 async def _opened_without_key(database: str | None) -> AsyncIterator[Store]:
     """Open the store, also if its encryption key is missing."""
-    from touchbase.connections.sql.encrypted_columns import check_encryption
+    from touchbase.encryption.encrypted_columns import check_encryption
     from touchbase.errors import UnusableStore
 
     try:

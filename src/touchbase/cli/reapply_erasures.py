@@ -86,7 +86,7 @@ async def _copy_erasures(restored: ProcessingStore, address: str) -> int:
     """Copy the erasures of another store, which is not changed: its version may differ, and its encryption key may be lost."""
     from touchbase.common.timestamps import clock
     from touchbase.erasure.reapply import reapply_erasures
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     try:
         with _readable_copy(address) as copy:

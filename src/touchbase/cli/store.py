@@ -55,7 +55,7 @@ async def opened(database: str | None, *, as_is: bool = False, new: bool = False
     """
     from touchbase.encryption.keys import EncryptionKeys
     from touchbase.routing.router import CellRouter
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
 
     settings = read_settings(database=database, migration_copy=copies)
     if not new:

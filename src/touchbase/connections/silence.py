@@ -39,20 +39,6 @@ class CountCalls(Command[list[Silence]]):
 
 
 @dataclass(slots=True)
-class JudgeConnection(Command[Silence | None]):
-    """Recognise a connection as silent, if it is; else store when to look again. Returns the silence if it begins now.
-
-    While deliveries of its client wait for the worker, nothing is decided: they may be its calls.
-    """
-
-    client: int
-    channel: str
-    tool: str
-    at: Micros
-    checked_since_us: Micros
-
-
-@dataclass(slots=True)
 class CallCounts:
     """The calls that this process has seen and not written yet."""
 

@@ -6,8 +6,8 @@ import logging
 
 from touchbase.common.timestamps import Clock, Micros, has_passed
 from touchbase.connections.rhythm import Silence
-from touchbase.connections.silence import CHECK_INTERVAL, JudgeConnection, duration, usual_text
-from touchbase.connections.sql.silence import claim_check, due_judgements
+from touchbase.connections.silence import CHECK_INTERVAL, duration, usual_text
+from touchbase.connections.sql.silence import claim_check, due_judgements, judge_connection
 from touchbase.errors import Overloaded
 from touchbase.sql.store import Store
 
@@ -37,7 +37,7 @@ async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) ->
     begun: list[Silence] = []
     for client, channel, tool in await store.read(due_judgements(now)):
         try:
-            silence = await store.write(JudgeConnection(client, channel, tool, now, checked_since_us))
+            silence = await store.write(judge_connection(client, channel, tool, now, checked_since_us))
         except Overloaded:
             raise
         except Exception:

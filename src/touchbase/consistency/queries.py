@@ -1,4 +1,4 @@
-"""Queries of `touchbase verify`: the rows of a client, page by page."""
+"""Results of the queries of `touchbase verify`: the rows of a client, page by page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from touchbase.history.events import StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.status_words import StatusWords
 from touchbase.records.models import Company, Contact
-from touchbase.sql.operation import Query
 
 
 @dataclass(slots=True)
@@ -31,19 +30,6 @@ class RecordPage:
     """The job that still gives records the new name of a status; None: no job."""
     last: int | None
     """The last id of the page; None on the last page."""
-
-
-@dataclass(slots=True)
-class AuditRecords(Query[RecordPage]):
-    """Records of one kind above the id `after`, in order of id, and all rows about ids up to the last of them.
-
-    All of it is one snapshot.
-    """
-
-    client: int
-    kind: int
-    after: int
-    limit: int
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
 from touchbase.consistency.inbox import wrong_body, wrong_state
-from touchbase.consistency.queries import AuditRecords, RecordPage, WaitingPage
+from touchbase.consistency.queries import RecordPage, WaitingPage
 from touchbase.consistency.records import Difference, differences
-from touchbase.consistency.sql import audit_bodies, audit_deliveries, audit_waiting
+from touchbase.consistency.sql import audit_bodies, audit_deliveries, audit_records, audit_waiting
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.records.projection import refold_status
@@ -47,7 +47,7 @@ async def verify(
     for kind in KINDS:
         after: int | None = 0
         while after is not None:
-            records = await store.read(AuditRecords(client, kind, after, page))
+            records = await store.read(audit_records(client, kind, after, page))
             _count(so_far, kind, records)
             _rename(so_far, records)
             for difference in [of_record async for of_record in _of_records(store, client, kind, records)]:
@@ -85,7 +85,7 @@ async def _of_records(store: Store, client: int, kind: int, page: RecordPage) ->
     suspects = {record.id for record, history in page.records if any(_of(page, record, history))}
     suspects |= {number for _, number in page.strays} | {number for number, *_ in page.astray}
     for number in sorted(suspects):
-        again = await store.read(AuditRecords(client, kind, number - 1, 1))
+        again = await store.read(audit_records(client, kind, number - 1, 1))
         _rename(None, again)
         for difference in _differences_of(kind, again, number):
             yield difference

@@ -9,7 +9,7 @@ from contextlib import suppress
 from touchbase.clients.sql.queries import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
-from touchbase.consistency.queries import AuditedBodies, AuditedDeliveries, AuditRecords, RecordPage, WaitingPage
+from touchbase.consistency.queries import AuditedBodies, AuditedDeliveries, RecordPage, WaitingPage
 from touchbase.deliveries.sql import rows as inbox_rows
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
@@ -21,7 +21,7 @@ from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import COMPANY_EXISTS
 from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
-from touchbase.sql.operation import executes, query
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.statuses.models import RENAME_JOBS
 
@@ -57,18 +57,18 @@ _KINDS = ", ".join(repr(kind) for kind in RENAME_JOBS)
 _RENAMING = f"SELECT id FROM job WHERE client = ? AND kind IN ({_KINDS}) AND state IN ('queued', 'running') ORDER BY id LIMIT 1"
 
 
-@executes(AuditRecords)
-def records(query: AuditRecords) -> Plan[RecordPage]:
-    """Return a page of records with their events, custom fields and links."""
-    is_contact = query.kind == CONTACT
+@query
+def audit_records(client: int, kind: int, after: int, limit: int) -> Plan[RecordPage]:
+    """Records of one kind above the id `after`, in order of id, and all rows about ids up to the last of them: one snapshot."""
+    is_contact = kind == CONTACT
     table, columns = ("contact", sql_rows.names(records_rows.CONTACT)) if is_contact else ("company", sql_rows.names(records_rows.COMPANY))
     sql = f"SELECT {columns} FROM {table} WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
-    rows = yield Select(sql, (query.client, query.after, query.limit))
+    rows = yield Select(sql, (client, after, limit))
     histories: dict[int, tuple[Contact | Company, list[StoredEvent]]] = {
         row[1]: (records_rows.contact_of(row) if is_contact else records_rows.company_of(row), []) for row in rows
     }
-    last = rows[-1][1] if len(rows) == query.limit else None
-    bounds = (query.client, query.kind, query.after, LARGEST_ID if last is None else last)
+    last = rows[-1][1] if len(rows) == limit else None
+    bounds = (client, kind, after, LARGEST_ID if last is None else last)
     strays: set[tuple[str, int]] = set()
     deleted = {row[0] for row in (yield Select(_DELETED, bounds))}
     for row in (yield Select(_EVENTS, bounds)):
@@ -88,12 +88,12 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
             links.setdefault(number, []).append((ref[0], ref[1], ref[2]))
         else:
             strays.add(("link", number))
-    astray = yield from _astray(query, table, bounds)
+    astray = yield from _astray(client, kind, table, bounds)
     refs = {ref for record, history in histories.values() if is_contact for ref in companies_of(history)}
-    companies = yield from _companies(query.client, sorted(refs))
-    settings = yield from settings_of(query.client)
-    words = PLAIN if settings is None else settings.words(query.kind)
-    jobs = yield Select(_RENAMING, (query.client,))
+    companies = yield from _companies(client, sorted(refs))
+    settings = yield from settings_of(client)
+    words = PLAIN if settings is None else settings.words(kind)
+    jobs = yield Select(_RENAMING, (client,))
     contradicting = [row for row in astray if row[0] in histories]
     renaming = jobs[0][0] if jobs else None
     return RecordPage(list(histories.values()), sorted(strays), contradicting, links, companies, words, renaming, last)
@@ -111,12 +111,12 @@ def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int | None]]:
     return company_links | {ref: None for ref in named if ref[2] not in there_ids}
 
 
-def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:
+def _astray(client: int, kind: int, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:
     """Return links and companies of these records that contradict other rows."""
     parts = yield Select(_PART_OF_ANOTHER.format(table=table), bounds)
     differences = [(number, "link", f"of {table} {part}", f"absent, because there is a {table} {part}") for number, part in parts]
-    if query.kind == CONTACT:
-        lost = yield Select(_OF_NO_COMPANY, (query.client, *bounds[2:]))
+    if kind == CONTACT:
+        lost = yield Select(_OF_NO_COMPANY, (client, *bounds[2:]))
         differences += [(number, "company_id", str(company), "unset, because there is no such company") for number, company in lost]
     return sorted(differences)
 

@@ -57,7 +57,7 @@ class Fields:
 _USES = "SELECT name, count(*), min(created_us), max(updated_us) FROM custom_field"
 
 
-@query
+@query(long=True)
 def find_uses(client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0) -> Plan[dict[str, FieldUse]]:
     """The custom fields that records of one kind have a value of, by name; of one field, if `name` is given.
 

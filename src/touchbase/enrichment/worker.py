@@ -29,8 +29,8 @@ from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPL
 from touchbase.errors import Overloaded
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CRM
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.redaction import redact_secrets
+from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
@@ -315,7 +315,7 @@ async def store_fetched(store: Store, connection: Connection, object_type: str, 
     The time is part of the dedupe key: the same record fetched later is a new delivery, because a record may not say when it changed.
     """
     headers = {"content-type": "application/json", FETCHED: object_type}
-    command = StoreDelivery(
+    command = store_delivery(
         client=connection.client,
         channel=CRM,
         key=body_key(CRM, "", f"{FETCHED}: {connection.tool} {object_type} {at}", body),

@@ -15,6 +15,7 @@ from touchbase.metrics import Metrics, NoMetrics
 from touchbase.rate_limit.rate_limiter import RateLimiter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.spool.spool import Spool
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 from touchbase.tracing.interface import Tracing
 
@@ -28,6 +29,8 @@ class AppKey(Generic[T]):
     """Names a part of the application that only some rooms use: `call.api[KEY]` is the part. The assembly (`web.py`) has its value."""
 
 
+WRITE_BATCH: AppKey[Callable[..., Command[list[object]]]] = AppKey()
+"""The operation that executes commands of one client in their order (`merging/sql/write_batch.py`): rooms below it try theirs by it."""
 AuthMode = Literal["none", "api-key", "operator"]
 """Who may send requests: anyone; holders of keys; only this process itself, without a key, as an administrator."""
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from touchbase.common.timestamps import SECOND, Micros, has_passed
 from touchbase.errors import Conflict, KeyReused, RequestInProgress, TouchbaseError
 from touchbase.idempotency import sql as idempotency_sql
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import delete_responses, expired_responses
 from touchbase.sql.operation import Command

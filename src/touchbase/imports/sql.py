@@ -35,8 +35,9 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
-from touchbase.records.sql.suppression_guard import GUARD_NEEDED, guarded
+from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
+from touchbase.sql.batches import NEEDS_TRANSACTION
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, executes, query
 from touchbase.sql.rows import encode
@@ -94,7 +95,7 @@ class _Batch:
         return [index for index, outcome in enumerate(self.outcomes) if outcome is None]
 
 
-@executes(ImportRows, ids=import_needs)
+@executes(ImportRows, ids=import_needs, large=True)
 def import_rows(command: ImportRows, ids: Ids) -> Plan[list[Outcome]]:
     """Import the rows of one batch."""
     settings = yield from settings_of(command.client)
@@ -189,7 +190,7 @@ def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
     run: Callable[..., Plan[list[object]]] = _create_guarded if command.record == "contact" else create_companies
     results = yield from run(creations, ids)
     for index, creation, result in zip(indexes, creations, results, strict=True):
-        if result is GUARD_NEEDED or isinstance(result, Conflict):
+        if result is NEEDS_TRANSACTION or isinstance(result, Conflict):
             raise SerializationConflict("another write came between the search and the creation")
         if isinstance(result, TouchbaseError):
             batch.refuse(index, result)
@@ -213,7 +214,7 @@ def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
     run: Callable[..., Plan[list[object]]] = _update_guarded if command.record == "contact" else update_companies
     results = yield from run(list(updates.values()), ids)
     for index, result in zip(updates, results, strict=True):
-        if result is GUARD_NEEDED:
+        if result is NEEDS_TRANSACTION:
             raise SerializationConflict("the client's first erasure came at the same time")
         if isinstance(result, TouchbaseError):
             batch.refuse(index, result)

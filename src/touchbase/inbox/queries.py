@@ -1,46 +1,10 @@
-"""Queries of the inbox: pages, counts and groups of deliveries."""
+"""Results of the inbox's queries: counts and groups of deliveries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
-from touchbase.deliveries.delivery import Delivery
-from touchbase.sql.cell_answers import Before
-from touchbase.sql.operation import Query
-
-
-@dataclass(slots=True)
-class ListDeliveries(Query[list[Delivery]]):
-    """List deliveries without bodies, newest first; `before`: the last id of the previous page."""
-
-    limit: int
-    client: int | None = None
-    channel: str | None = None
-    tool: str | None = None
-    state: str | None = None
-    before: Before | None = None
-    received_since_us: Micros | None = None
-    problems: bool = False
-    """Only deliveries with a problem."""
-    received_until_us: Micros | None = None
-    """Only deliveries received before this time."""
-    like: int | None = None
-    """Only deliveries of the group of this one, as `group_deliveries` groups them."""
-
-
-@dataclass(slots=True)
-class CountDeliveries(Query[int]):
-    """Count the deliveries of one client that `ListDeliveries` would list."""
-
-    client: int
-    channel: str | None = None
-    tool: str | None = None
-    state: str | None = None
-    before: int | None = None
-    received_since_us: Micros | None = None
-    like: int | None = None
-
 
 MOST_COUNTED = 100_000
 """Deliveries that `count_states` reads: some 50 ms."""
@@ -90,3 +54,24 @@ class InboxCounts:
     by_state: dict[str, int]
     oldest_us: dict[str, Micros]
     """Without empty states."""
+
+
+@dataclass(slots=True)
+class RefusedWebhook:
+    """One refused webhook, or several alike within a second; `calls` is their number."""
+
+    client: int
+    received_us: Micros
+    channel: str
+    cause: str
+    tool: str | None = None
+    """The tool that it resembles, unverified."""
+    size: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    client_id: str = ""
+    """The id in the URL."""
+    calls: int = 1
+    body: str | None = None
+    """The id of its body (`RefusedBody.digest`), if it may be stored."""
+    id: int = 0
+    """Set by the store."""

@@ -10,14 +10,25 @@ import re
 from array import array
 from base64 import b64encode
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from touchbase.common.content_encoding import LARGEST_SIGNED, decoded, from_base64
+from touchbase.connections.fetch_state import FETCHED
 from touchbase.deliveries.limits import INLINE_BYTES
 from touchbase.errors import UnrecognisedPayload
+from touchbase.history.dedupe_keys import EVENT_ENDINGS
+
+# Credentials, the mark of fetched records, and headers of the transport only.
+UNSTORED_HEADERS = frozenset(
+    {
+        b"authorization", b"proxy-authorization", b"cookie", b"x-api-key",
+        FETCHED.encode(),
+        b"host", b"connection", b"keep-alive", b"content-length", b"transfer-encoding", b"te", b"expect",
+    }
+)  # fmt: skip
 
 _ENCODING = "content-encoding"
 # What precedes and follows a value in JSON (also JSON inside a string) and in form fields, possibly escaped once more.
@@ -203,3 +214,18 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
     if unit:
         return chr(int(unit, 16)).encode("utf-8", "surrogatepass")
     return bytes.fromhex((high + low).decode()).decode("utf-16-be").encode() if high else b""
+
+
+def stored_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str], str]:
+    """Return the headers to store, names in lower case, and those among them that name the event, as one text."""
+    stored: dict[str, str] = {}
+    naming: list[str] = []
+    for raw, value in headers:
+        name = raw.lower()
+        if name in UNSTORED_HEADERS or name.startswith(b"accept"):
+            continue
+        text, content = name.decode("latin-1"), value.decode("latin-1")
+        stored[text] = f"{stored[text]}, {content}" if text in stored else content
+        if name.endswith(EVENT_ENDINGS):
+            naming.append(f"{text}: {content}")
+    return stored, "\n".join(sorted(naming))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from touchbase.clients.models import Client
 from touchbase.clients.sql.queries import find_client
@@ -18,7 +19,7 @@ from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.models import Connection, UnverifiedReason
 from touchbase.errors import Overloaded
-from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.refused_bodies import (
     MAX_CLIENT_BYTES,
     MAX_WAITING_BYTES,
@@ -28,15 +29,14 @@ from touchbase.inbox.refused_bodies import (
     digest_of,
     may_be_secret,
 )
+from touchbase.inbox.sql.queries import list_deliveries
+from touchbase.inbox.sql.refused import list_refusals, store_refusals
 from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
-from touchbase.sql.operation import Command, Query
 from touchbase.sql.store import Store
 from touchbase.suppression.pii_scan import Unsearchable
 
 NO_CLIENT = 0
 """The client number of webhooks to an unknown client id. No client has it."""
-MOST_STORED = 1_000
-"""Refused webhooks stored for each client; the oldest are deleted."""
 NOT_VERIFIED = "not_verified"
 TEST_CALL = "test_call"
 UNKNOWN_CLIENT = "unknown_client"
@@ -54,49 +54,6 @@ CAUSES: Mapping[str, str] = {
     STORAGE: "the client stores more bytes than its limit, and than the room above it that is for webhooks",
 }
 """Each cause with its explanation."""
-
-
-@dataclass(slots=True)
-class RefusedWebhook:
-    """One refused webhook, or several alike within a second; `calls` is their number."""
-
-    client: int
-    received_us: Micros
-    channel: str
-    cause: str
-    tool: str | None = None
-    """The tool that it resembles, unverified."""
-    size: int = 0
-    headers: dict[str, str] = field(default_factory=dict)
-    client_id: str = ""
-    """The id in the URL."""
-    calls: int = 1
-    body: str | None = None
-    """The id of its body (`RefusedBody.digest`), if it may be stored."""
-    id: int = 0
-    """Set by the store."""
-
-
-@dataclass(slots=True)
-class StoreRefusals(Command[None]):
-    """Store refused webhooks of one client (or `NO_CLIENT`), and delete all but its newest `MOST_STORED`."""
-
-    client: int
-    refused: list[RefusedWebhook]
-    most: int = MOST_STORED
-    bodies: Sequence[RefusedBody] = ()
-
-
-@dataclass(slots=True)
-class ListRefusals(Query[list[RefusedWebhook]]):
-    """List refused webhooks, newest first; `before`: (received_us, id) of the last one on the previous page."""
-
-    limit: int
-    client: int | None = None
-    channel: str | None = None
-    tool: str | None = None
-    cause: str | None = None
-    before: tuple[Micros, int] | None = None
 
 
 LOG = logging.getLogger("touchbase.refusals")
@@ -228,7 +185,7 @@ class RefusedWebhooks:
                 return
             raise
         bodies = await self._take_bodies()
-        writes = (store.write(StoreRefusals(client, refused, bodies=bodies.get(client, ()))) for client, refused in by_client.items())
+        writes = (store.write(store_refusals(client, refused, bodies=bodies.get(client, ()))) for client, refused in by_client.items())
         done = await asyncio.gather(*writes, return_exceptions=True)
         failed = {client: error for client, error in zip(by_client, done, strict=True) if error is not None}
         self._requeue(waiting, failed.__contains__)
@@ -258,10 +215,11 @@ class RefusedWebhooks:
         return found
 
 
-async def list_refusals(store: Store, query: ListRefusals) -> tuple[list[RefusedWebhook], tuple[Micros, int] | None]:
-    """Return a page of refused webhooks, newest first, and the cursor of the next page."""
-    limit = query.limit
-    found = await store.read(ListRefusals(limit + 1, query.client, query.channel, query.tool, query.cause, query.before))
+async def page_of_refusals(
+    store: Store, limit: int, client: int | None = None, **filters: Any
+) -> tuple[list[RefusedWebhook], tuple[Micros, int] | None]:
+    """Return a page of refused webhooks, newest first, and the cursor of the next page; `filters` are those of `list_refusals`."""
+    found = await store.read(list_refusals(limit + 1, client, **filters))
     page = found[:limit]
     return page, place_of(page[-1]) if len(found) > limit else None
 
@@ -285,7 +243,7 @@ async def find_affected_senders(store: Store, client: Client, connection: Connec
     """Return the senders on a connection's channel since then whose webhooks its new secrets would refuse."""
     if not connection.secrets:
         return []
-    recent = await store.read(ListDeliveries(LOOKBACK_DELIVERIES, client.number, connection.channel, received_since_us=since_us))
+    recent = await store.read(list_deliveries(LOOKBACK_DELIVERIES, client.number, connection.channel, received_since_us=since_us))
     required = client.settings.require_verification.on(connection.channel)
     found: dict[str | None, list[Micros]] = {}
     for one in recent:

@@ -9,10 +9,10 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.models import Connection, Sender
 from touchbase.errors import WrongState
-from touchbase.inbox.commands import StoredDelivery
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused_bodies import RefusedBody, no_such_body
 from touchbase.inbox.sql import refused_bodies as sql_refused_bodies
+from touchbase.inbox.sql.commands import StoredDelivery
 from touchbase.inbox.sql.refused_bodies import note_replay
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped

@@ -16,9 +16,9 @@ from touchbase.connections.sql.commands import list_connections
 from touchbase.deliveries.delivery import FAILED, RECEIVED, Delivery
 from touchbase.deliveries.work import DryRunDelivery, DryRunResult, ProcessingStore, TooManyEvents
 from touchbase.errors import Overloaded
-from touchbase.inbox.queries import CountDeliveries
 from touchbase.inbox.service import DeliveryFilter, list_deliveries
 from touchbase.inbox.sql.commands import replay_deliveries, replay_many
+from touchbase.inbox.sql.queries import count_deliveries
 from touchbase.inbox.worker import Read, translator
 from touchbase.sql.store import Store, Writes
 
@@ -44,7 +44,7 @@ async def count(store: Store, filters: DeliveryFilter, cursor: Cursor | None = N
     total = 0
     for client, before in await _clients(store, filters, cursor):
         wanted = (filters.channel, filters.tool, filters.state, before, filters.received_since_us, filters.like)
-        total += await store.read(CountDeliveries(client.number, *wanted))
+        total += await store.read(count_deliveries(client.number, *wanted))
     return total
 
 

@@ -17,9 +17,9 @@ from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import Delivery
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.search_queries import DeliveryStep, SoughtPerson, StepThroughDeliveries
+from touchbase.inbox.search_queries import DeliveryStep, SoughtPerson
 from touchbase.inbox.service import DeliveryFilter
-from touchbase.inbox.sql.search import find_sought_person
+from touchbase.inbox.sql.search import find_sought_person, step_through_deliveries
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.operation import Query
@@ -182,7 +182,7 @@ class _Search:
         assert filters.client is not None
         while below:
             step = await self._store.read(
-                StepThroughDeliveries(
+                step_through_deliveries(
                     filters.client, below, STEP, filters.channel, filters.tool, filters.state, filters.received_since_us,
                     filters.received_until_us, filters.problems, self._search.event, of_contacts,
                     None if about is None else about.contacts, bodies,

@@ -1,4 +1,4 @@
-"""Queries of the inbox's search: the person, steps through deliveries, and what the deliveries of a page did."""
+"""Values of the inbox's search: the person, steps through deliveries, and what the deliveries of a page did."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import Delivery
 from touchbase.history.identity_links import Ref
-from touchbase.sql.operation import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +30,6 @@ class DeliveryStep:
     """The id below which the next step begins; 0: there are no more."""
     oldest_us: Micros | None
     """When the last examined one was received."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepThroughDeliveries(Query[DeliveryStep]):
-    """Examine at most `limit` deliveries of a client with an id lower than `below`, newest first."""
-
-    client: int
-    below: int
-    limit: int
-    channel: str | None = None
-    tool: str | None = None
-    state: str | None = None
-    received_since_us: Micros | None = None
-    received_until_us: Micros | None = None
-    problems: bool = False
-    event: str | None = None
-    """Only deliveries with such an event."""
-    of_contacts: list[int] | None = None
-    """Only deliveries with an event about one of these contacts."""
-    not_of_contacts: list[int] | None = None
-    """Only deliveries that are not applied and have no event about these contacts."""
-    bodies: bool = False
-    """With headers, query and body, and at most some megabytes of them."""
 
 
 @dataclass(slots=True)

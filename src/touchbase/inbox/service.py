@@ -17,7 +17,7 @@ from touchbase.deliveries.delivery import (
 )
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history.events import StoredEvent
-from touchbase.inbox.queries import DeliveryGroup, ListDeliveries
+from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.sql import queries as inbox_queries
 from touchbase.inbox.sql import queries as sql_queries
 from touchbase.inbox.sql.commands import replay_deliveries
@@ -58,7 +58,7 @@ async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, bef
 async def read_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> list[Delivery]:
     """Return the next deliveries, newest first; `end_of` says where the list goes on behind one of them."""
     chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
-    return await store.read(ListDeliveries(limit, *chosen, filters.problems, filters.received_until_us, filters.like))
+    return await store.read(inbox_queries.list_deliveries(limit, *chosen, filters.problems, filters.received_until_us, filters.like))
 
 
 async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) -> list[DeliveryGroup]:

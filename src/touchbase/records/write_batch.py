@@ -1,4 +1,4 @@
-"""Several writes of one client in one transaction: the command, and what it answers."""
+"""Several writes of one client in one transaction: limits and results."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.statements import set_client_settings
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.sql import find_response
 from touchbase.routing.placement import Placement
 from touchbase.sql.operation import Command

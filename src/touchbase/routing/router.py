@@ -15,7 +15,7 @@ from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.execute_once import Idempotent
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
 from touchbase.routing.placement import Placement

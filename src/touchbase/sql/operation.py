@@ -33,6 +33,11 @@ Needs = Callable[[Any], Mapping[str, int]]
 Run = Callable[[Any, Ids, Any], Plan[list[Any]]]
 """Executes calls of one operation, given ids and the store's cipher; returns one result or error for each, in their order."""
 One = Callable[[Any, Ids, Any], Plan[Any]]
+Batch = Callable[..., Plan[list[Any]]]
+"""Executes calls of one operation together; its parameters are the calls, the source of ids of commands, and the cipher if it needs it."""
+Weight = tuple[int, int, int]
+"""Bytes of bodies, commands, custom fields."""
+LIGHT: Weight = (0, 1, 0)
 
 
 class Command(Generic[T_co]):
@@ -87,6 +92,18 @@ class Options(TypedDict, total=False):
     """How a call that names several clients is divided among their cells."""
     background: bool
     """Whether only the server itself calls it: webhooks are applied in small steps while others write, and this is no other."""
+    solo: bool | Callable[[Any], bool]
+    """Whether one statement of a command does the whole write and the others only read, so that it needs no transaction."""
+    quick: bool | Callable[[Any], bool]
+    """Whether a query takes a few microseconds, or a command changes a few rows: less than a thread switch."""
+    page: bool
+    """Whether a query reads one page of records: it is quick where an index has its filters."""
+    long: bool
+    """Whether a query may read everything that a client has, at once."""
+    large: bool
+    """Whether a command changes many records: one of them is a whole batch."""
+    weight: Callable[[Any], Weight]
+    """Returns the weight of a command that has a body or custom fields, or consists of others."""
 
 
 def _client(call: Any) -> Iterable[int | None]:
@@ -97,8 +114,7 @@ def _client(call: Any) -> Iterable[int | None]:
 class Operation:
     """How calls of one operation are executed, and whose rows they access (see `Options`).
 
-    `solo`: one statement does the whole write and the others only read, so that an engine may skip the transaction, unless a call is
-    `guarded`: then erasures are read before the write, and lifted after it.
+    `batched`: calls of a batch take as many statements as one call.
     """
 
     run: Run
@@ -106,13 +122,23 @@ class Operation:
     one: One
     """Executes one call."""
     needs: Needs
-    solo: bool = False
+    batched: bool = False
+    solo: bool | Callable[[Any], bool] = False
     scope: Scope | None = None
     unnamed: Scope = NO_CLIENT
     clients: Callable[[Any], Iterable[int | None]] = _client
     merge: Merge | None = None
     divide: Division | None = None
     background: bool = False
+    quick: bool | Callable[[Any], bool] = False
+    page: bool = False
+    long: bool = False
+    large: bool = False
+    weight: Callable[[Any], Weight] | None = None
+
+    def is_solo(self, calls: Sequence[Any]) -> bool:
+        """Return whether these calls need no transaction."""
+        return self.solo is True or (self.solo is not False and all(map(self.solo, calls)))
 
 
 def scope_of(calls: Sequence[Command[Any]] | Sequence[Query[Any]]) -> Scope:
@@ -175,7 +201,13 @@ def _one_by_one(one: One) -> Run:
     return run
 
 
-def _operation(base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options) -> Any:
+def _operation(
+    base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options, batch: Batch | None = None
+) -> Any:
+    if batch is not None:
+        call_type, _ = _call_type(base, plan, 0)
+        executes(call_type, ids=ids, cipher=cipher, batch=True, **options)(batch)
+        return call_type
     call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
     injected = _INJECTED[ids is not None, cipher]
 
@@ -225,15 +257,29 @@ def command(
     *, ids: str | Needs, cipher: Literal[True], **options: Unpack[Options]
 ) -> Callable[[Callable[Concatenate[Ids, Cipher, P], Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
 @overload
+def command(
+    *, batch: Batch, ids: str | Needs | None = None, cipher: bool = False, **options: Unpack[Options]
+) -> Callable[[Callable[P, Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
+@overload
 def command(**options: Unpack[Options]) -> Callable[[Callable[P, Plan[T | TouchbaseError]]], CommandType[P, T]]: ...
-def command(plan: Any = None, *, ids: str | Needs | None = None, cipher: bool = False, **options: Unpack[Options]) -> Any:
+def command(
+    plan: Any = None,
+    *,
+    ids: str | Needs | None = None,
+    cipher: bool = False,
+    batch: Batch | None = None,
+    **options: Unpack[Options],
+) -> Any:
     """Make an operation that writes of a plan, which returns its result or a `TouchbaseError`.
 
     `ids`: the block of which a call takes up to one id, or a function that counts the ids of calls; the plan's first parameter is then
     the source of ids. With `cipher` the next one is the store's cipher.
+
+    With a `batch` that plan executes all calls of a batch, which takes as many statements as one call; the decorated function has the
+    parameters of a call and is not executed.
     """
     if plan is None:
-        return lambda plan: _operation(Command, plan, ids, cipher, options)
+        return lambda plan: _operation(Command, plan, ids, cipher, options, batch)
     return _operation(Command, plan, None, False, options)
 
 
@@ -243,7 +289,6 @@ def executes(
     ids: str | Needs | None = None,
     cipher: bool = False,
     batch: bool = False,
-    solo: bool = False,
     **options: Unpack[Options],
 ) -> Callable[[PlanT], PlanT]:
     """Execute the calls of a class with this plan, whose first parameter is the call, or with `batch` all calls of a batch.
@@ -262,7 +307,7 @@ def executes(
             steps: Plan[list[Any]] = plan(calls, *injected(source, key))
             return steps
 
-        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), solo, **options)  # type: ignore[attr-defined]
+        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), batch, **options)  # type: ignore[attr-defined]
         return plan
 
     return register
@@ -289,17 +334,3 @@ class Preview:
     outcome: object
     deletes: bool = False
     """Whether the record would be gone; `outcome` has it as it was."""
-
-
-@dataclass(slots=True)
-class WriteBatch(Command[list[object]]):
-    """Execute commands of one client in their order; the result has a result or an error for each.
-
-    One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
-    In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
-    """
-
-    client: int
-    commands: list[Command[Any]] = field(default_factory=list)
-    atomic: bool = False
-    dry_run: bool = False

@@ -4,48 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.company_links.commands import LinkPage
-from touchbase.do_not_contact.commands import SaveEntries
-from touchbase.erasure.commands import ErasePerson
-from touchbase.erasure.sql.commands import sweep_erasure
-from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import Overloaded
-from touchbase.imports.commands import ImportRows
-from touchbase.merging.commands import MergeRecords, UndoMerge
-from touchbase.records.bulk import ChangeMatching
-from touchbase.records.sql.suppression_guard import GUARD_NEEDED
+from touchbase.sql import operation
+from touchbase.sql.batches import MAX_COMMANDS, Commands
 from touchbase.sql.builders import RESERVE_IDS
-from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, executes
-from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement
+from touchbase.sql.operation import Command, Weight
+from touchbase.sql.statement import Execute, Plan, Statement
 
-Commands = Sequence[Command[Any]]
+T = TypeVar("T")
 W = TypeVar("W")
-Weight = tuple[int, int, int]
-"""Bytes of bodies, commands, custom fields."""
 MEMORY_TRIES = 3
 MEMORY_RETRY_SECONDS = 0.05
 """Seconds until a step that had no memory is tried again."""
 Waiter = asyncio.Future[Any]
 
-MAX_COMMANDS = 256
-"""Commands in one batch: more would delay each response and save nothing."""
 MAX_BODY_BYTES = 16 * 1024 * 1024
 """Bytes of webhook bodies in one batch."""
 MAX_FIELDS = 4_096
 """Custom fields in one batch: each is a row, and a record can have hundreds."""
-LARGE_COMMANDS = frozenset(
-    {ChangeMatching, ErasePerson, ImportRows, LinkPage, MergeRecords, SaveEntries, strike_texts, sweep_erasure, UndoMerge}
-)
-"""Commands that change many records each: one of them is a batch."""
 
 
 class FairQueue(Generic[W]):
@@ -70,12 +52,12 @@ class FairQueue(Generic[W]):
         queue.append((command, waiter, weight))
         self._length += 1
 
-    def take_batch(self) -> tuple[list[Command[Any]], list[W]]:
-        """Remove the next batch and return its commands and their waiters.
+    def take_batch(self) -> tuple[list[Command[Any]], list[W], int]:
+        """Remove the next batch; return its commands, their waiters, and the bytes of their bodies.
 
-        It has up to `MAX_COMMANDS`, `MAX_FIELDS` and `MAX_BODY_BYTES`, but at least one command. The commands of a `WriteBatch` or
-        `JobStep` count one by one, and one of the `LARGE_COMMANDS` as a whole batch. A client whose next command does not fit is first
-        in the next batch, unless this one has a command of it.
+        It has up to `MAX_COMMANDS`, `MAX_FIELDS` and `MAX_BODY_BYTES`, but at least one command. The commands of a command that
+        consists of others count one by one, and a large command as a whole batch. A client whose next command does not fit is first in
+        the next batch, unless this one has a command of it.
         """
         batch: list[Command[Any]] = []
         waiters: list[W] = []
@@ -100,7 +82,7 @@ class FairQueue(Generic[W]):
                 next_turns.append((client, commands))
             turns = next_turns
         self._remove(taken)  # only now, so that no command is lost if there is no memory for the batch
-        return batch, waiters
+        return batch, waiters, size
 
     def take_all(self) -> tuple[list[Command[Any]], list[W]]:
         """Remove all commands and return them and their waiters, for a writer that cannot take a batch."""
@@ -123,47 +105,6 @@ class FairQueue(Generic[W]):
             self._length -= number
 
 
-def weight_of(item: Command[Any]) -> Weight:
-    """Return a command's bytes of bodies, commands and custom fields, before it is queued: an error concerns its sender alone."""
-    command = getattr(item, "command", item)
-    count = fields = 0
-    for part in getattr(command, "commands", (command,)):
-        count += MAX_COMMANDS if type(part) in LARGE_COMMANDS else 1
-        fields += len(getattr(getattr(part, "update", part), "custom", None) or ())
-    return len(getattr(command, "body", b"")), count, fields
-
-
-def plan_of(commands: Commands, ids: Ids, cipher: Cipher, *, alone: bool = False) -> Plan[list[object]]:
-    """Execute all commands; return one result or `TouchbaseError` for each, in their order.
-
-    A result can be `GUARD_NEEDED` only if the plan runs `alone`, outside of a transaction.
-    """
-    results: list[object] = [None] * len(commands)
-    for kind, indexes in _by_kind(commands).items():
-        outcomes = yield from kind.operation.run([commands[index] for index in indexes], ids, cipher)
-        for index, outcome in zip(indexes, outcomes, strict=True):
-            results[index] = outcome
-    if not alone and any(result is GUARD_NEEDED for result in results):
-        raise SerializationConflict("the client's first erasure came between the request and this transaction")
-    return results
-
-
-def needs_of(commands: Commands) -> dict[str, int]:
-    """Return the number of ids that a batch may need, by the name of their block."""
-    total: dict[str, int] = {}
-    for kind, indexes in _by_kind(commands).items():
-        for name, count in kind.operation.needs([commands[index] for index in indexes]).items():
-            total[name] = total.get(name, 0) + count
-    return total
-
-
-def _by_kind(commands: Commands) -> dict[type[Command[Any]], list[int]]:
-    kinds: dict[type[Command[Any]], list[int]] = {}
-    for index, command in enumerate(commands):
-        kinds.setdefault(type(command), []).append(index)
-    return kinds
-
-
 def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
     """Set each waiter's result or exception, in the event loop. A waiter that is done, because its request was cancelled, is skipped."""
     if len(outcomes) != len(waiters):  # none of them may wait for ever
@@ -179,6 +120,26 @@ def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
                     waiter.set_exception(outcome)
                 else:
                     waiter.set_result(outcome)
+
+
+Committed = Callable[[], None]
+"""To be called after the commit of a transaction."""
+
+
+class Around(Protocol):
+    """What the capabilities above an engine add to a plan that writes."""
+
+    def __call__(self, plan: Plan[T]) -> tuple[Plan[T], Committed]:
+        """Return the plan to execute in place of this one, and what to call after its commit."""
+        ...
+
+
+def unchanged(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+    """Add nothing to a plan."""
+    return plan, _nothing
+
+
+def _nothing() -> None: ...
 
 
 def client_of(command: Command[Any]) -> int | None:
@@ -217,15 +178,10 @@ _PROBE = Statement(
 )
 
 
-@dataclass(slots=True)
-class Probe(Command[None]):
+@operation.command(solo=True, quick=True)
+def probe() -> Plan[None]:
     """Write something that belongs to no record, to check that the store can write."""
-
-
-@executes(Probe, batch=True, solo=True)
-def _probe(commands: Commands, ids: Ids) -> Plan[list[object]]:
     yield Execute(_PROBE, [("check",)])
-    return [None] * len(commands)
 
 
 def reserve(name: str, count: int, unused: tuple[int, int]) -> Plan[int]:

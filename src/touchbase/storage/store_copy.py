@@ -14,8 +14,8 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from touchbase.common.cipher import Cipher
-from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values, encrypted_table
 from touchbase.encryption.cipher import NO_ENCRYPTION_KEY
+from touchbase.encryption.encrypted_columns import decrypt_row, encrypt_values, encrypted_table
 from touchbase.errors import Invalid, UnusableStore
 from touchbase.sql.statement import Row
 

@@ -20,9 +20,8 @@ from touchbase.erasure.service import Eraser
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, Event, StoredEvent, Translation
 from touchbase.history.status_words import PLAIN
-from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.queries import ListDeliveries
-from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
+from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
@@ -160,7 +159,7 @@ class World:
         number = str(next(_COUNT))
         key = body_key(channel, "", f"idempotency-key: {number}", body)
         headers = msgspec.json.encode({"idempotency-key": number})
-        return (await self.store.write(StoreDelivery(self.number, channel, key, headers, "", body, us(received)))).id
+        return (await self.store.write(store_delivery(self.number, channel, key, headers, "", body, us(received)))).id
 
     async def work(self, turn: int = 50) -> None:
         """Apply all that waits."""
@@ -174,7 +173,7 @@ class World:
 
     async def replay(self, *deliveries: int) -> None:
         """Replay these deliveries, or all."""
-        known = sorted(deliveries) or sorted(each.id for each in await self.store.read(ListDeliveries(200, self.number)))
+        known = sorted(deliveries) or sorted(each.id for each in await self.store.read(list_deliveries(200, self.number)))
         await self.store.write(replay_deliveries(self.number, known, us(self.now)))
         await self.work()
 
@@ -221,4 +220,4 @@ class World:
 
     async def states(self) -> set[str]:
         """The states in which deliveries have ended."""
-        return {each.state for each in await self.store.read(ListDeliveries(200, self.number))}
+        return {each.state for each in await self.store.read(list_deliveries(200, self.number))}

@@ -23,7 +23,7 @@ CLIENTS_OF = Statement(
 )
 
 
-@query(scope=CLIENT_LIST)
+@query(scope=CLIENT_LIST, quick=True)
 def find_client(client_id: str, at: Micros | None = None) -> Plan[Client | None]:
     """The client of this `client_id`; with `at` also by a former id that is valid then."""
     if at is None:
@@ -44,7 +44,7 @@ def list_clients() -> Plan[list[Client]]:
     return sorted((clients_sql.client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
-@query(clients=lambda call: (call.number,))
+@query(clients=lambda call: (call.number,), quick=True)
 def find_client_by_number(number: int) -> Plan[Client | None]:
     """The client of this number."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (number,))

@@ -84,7 +84,7 @@ FORMER_OWNER = Statement(
 )
 
 
-@executes(EnsureClient, ids="client", batch=True, scope=CLIENT_LIST)
+@executes(EnsureClient, ids="client", batch=True, quick=True, scope=CLIENT_LIST)
 def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[object]]:
     """Create missing clients; return all."""
     fresh = {

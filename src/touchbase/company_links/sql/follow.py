@@ -125,7 +125,7 @@ def start_linking(ids: Ids, client: int, at: Micros) -> Plan[None]:
     yield Execute(SAVE_STATE, [(client, mode, newest, job.id)])
 
 
-@executes(LinkPage, ids=link_needs, background=True)
+@executes(LinkPage, ids=link_needs, background=True, large=True)
 def link_page(command: LinkPage, ids: Ids) -> Plan[LinkedPage]:
     """Run `LinkPage`."""
     client = yield from locked(command.client)

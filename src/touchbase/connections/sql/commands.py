@@ -5,10 +5,10 @@ from __future__ import annotations
 from touchbase.common.cipher import Cipher
 from touchbase.connections.commands import ChangeConnection, RemoveConnection
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.connections.sql.silence import forget_calls, settings_changed
+from touchbase.encryption.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.history.events import CRM
 from touchbase.sql.operation import command, executes, query
@@ -90,7 +90,7 @@ def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
     return None if rows else _missing(command)
 
 
-@query(cipher=True)
+@query(cipher=True, quick=True)
 def list_connections(cipher: Cipher, client: int) -> Plan[list[Connection]]:
     """List all connections of one client, by channel and tool."""
     rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (client,))

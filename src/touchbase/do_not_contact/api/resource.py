@@ -34,12 +34,13 @@ from touchbase.do_not_contact.service import entry_pages, suppressed
 from touchbase.do_not_contact.sql.lookup import get_entry
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
+from touchbase.http.dependencies import WRITE_BATCH
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, YES_OR_NO, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
-from touchbase.sql.operation import Preview, WriteBatch
+from touchbase.sql.operation import Preview
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"
@@ -198,7 +199,7 @@ async def _try(call: Call, command: SaveEntries) -> Sequence[Saved]:
     """Return what a command would do, without storing it."""
     if call.recorder is not None:
         call.recorder.skip()
-    [preview] = await call.api.dependencies.store.write(WriteBatch(command.client, [command], dry_run=True))
+    [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](command.client, [command], dry_run=True))
     assert isinstance(preview, Preview)
     return cast("Sequence[Saved]", preview.outcome)
 

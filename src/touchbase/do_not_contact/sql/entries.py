@@ -42,7 +42,7 @@ def save_needs(commands: Sequence[SaveEntries]) -> Mapping[str, int]:
     return {ID: sum(len(command.entries) for command in commands)}
 
 
-@executes(SaveEntries, ids=save_needs)
+@executes(SaveEntries, ids=save_needs, large=True)
 def save_entries(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
     """Run `SaveEntries`."""
     if command.client == INSTALLATION:

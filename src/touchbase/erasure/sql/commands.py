@@ -73,7 +73,7 @@ END_ERASURE = Statement(
 WAIT_FOR_CREATES = Statement("wait_for_creates", (), sqlite="SELECT 1", postgres="LOCK TABLE contact IN SHARE ROW EXCLUSIVE MODE")
 
 
-@executes(ErasePerson, ids="erasure")
+@executes(ErasePerson, ids="erasure", large=True)
 def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     """Run `ErasePerson`."""
     client = command.client
@@ -130,7 +130,7 @@ def open_erasure(
     return Erasure(client, number, at, done_us, swept_to, until, counts, done_us)
 
 
-@command
+@command(large=True)
 def sweep_erasure(
     client: int, id: int, clear: list[int], swept_to: int, done: bool, at: Micros, applied: int = 0, unsearchable: Sequence[int] = ()
 ) -> Plan[int | NotFound]:

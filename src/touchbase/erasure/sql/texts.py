@@ -89,7 +89,7 @@ def read_texts(client: int, table: str, limit: int, after: list[int | str] | Non
     return [StoredTexts(tuple(row[:width]), dict(zip(current_table.texts, row[width:], strict=True))) for row in rows]
 
 
-@command
+@command(large=True)
 def strike_texts(client: int, table: str, changes: list[tuple[StoredTexts, dict[str, str | bytes] | None]]) -> Plan[int]:
     """Replace texts that name an erased person; return the number of rows changed.
 

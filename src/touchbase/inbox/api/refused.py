@@ -16,7 +16,8 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, INBOX, TOOL, RawBody, checked_client, no_such_tool, raw_body
-from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals, place_of
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.refused import CAUSES, page_of_refusals, place_of
 from touchbase.inbox.refused_bodies import RefusedBody
 from touchbase.inbox.refused_replays import get_refused_body, replay_refused
 
@@ -81,7 +82,7 @@ async def refusals(call: Call) -> Response:
     before: Any = asked.cursor(LISTING, tuple[int, int])
     client = await checked_client(call, asked, limited)
     parts = call.api.dependencies
-    page, following = await list_refusals(parts.store, ListRefusals(asked[LIMIT], client, before=before, **asked.filters))
+    page, following = await page_of_refusals(parts.store, asked[LIMIT], client, before=before, **asked.filters)
     data = fitting(map(refusal_out, page), parts.limits.page_bytes)
     if len(data) < len(page):
         following = place_of(page[len(data) - 1])

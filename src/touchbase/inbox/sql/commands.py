@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.sql.statements import DEDUPE_KEY
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 
-@executes(StoreDelivery, ids="delivery", batch=True, solo=True)
-def store_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[object]]:
+@dataclass(slots=True)
+class StoredDelivery:
+    """A durable delivery: its id, and whether the webhook repeats a stored one."""
+
+    id: int
+    is_repeat: bool
+
+
+def store_deliveries(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
     """Store each webhook, or find the delivery that it repeats."""
     numbers = [ids.take("delivery") for _ in commands]
     results: dict[int, object] = {}
@@ -43,7 +51,7 @@ def store_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[o
 
 
 def _split_repeats(
-    commands: Sequence[StoreDelivery], left: Sequence[int], results: dict[int, object], earlier: dict[int, int | None]
+    commands: Sequence[Any], left: Sequence[int], results: dict[int, object], earlier: dict[int, int | None]
 ) -> Plan[list[int]]:
     """Find the repeats; return those to store, and put into `earlier` the earlier delivery with equal bytes within the dedupe window."""
     rows = yield Execute(inbox_sql.DELIVERY_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
@@ -68,19 +76,45 @@ def _repeats(at: Micros, earlier_us: Micros, dated: int | None, next_us: Micros 
     return bool(dated) or (at <= earlier_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))
 
 
-@executes(CountRepeat, batch=True, solo=True)
-def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
+@command(ids="delivery", batch=store_deliveries, solo=True, quick=True, weight=lambda call: (len(call.body), 1, 0))
+def store_delivery(
+    client: int,
+    channel: str,
+    key: bytes,
+    headers: bytes,
+    query: str,
+    body: bytes,
+    received_us: Micros,
+    tool: str | None = None,
+    verified: bool | None = None,
+    trace: str | None = None,
+) -> Plan[StoredDelivery | Overloaded]:
+    """Store one webhook byte for byte. The same `key` within `DEDUPE_WINDOW` is the same delivery, later a new one.
+
+    `headers`: a JSON object of the stored headers, names in lower case. `tool`: the tool that signed it. `trace`: the span of its receipt,
+    if that is recorded.
+    """
+    raise NotImplementedError
+
+
+def _count_repeats(commands: Sequence[Any], ids: Ids) -> Plan[list[None]]:
     """Add to the repeat counts of deliveries."""
     times = Counter((command.client, command.id) for command in commands)
-    yield Execute(inbox_sql.COUNT_REPEAT, [(*one, count) for one, count in sorted(times.items())])
+    yield Execute(inbox_sql.COUNT_REPEAT, [(*delivery, count) for delivery, count in sorted(times.items())])
     return [None] * len(commands)
 
 
-def _body_row(c: StoreDelivery, number: int) -> Row:
+@command(batch=_count_repeats, solo=True, quick=True)
+def count_repeat(client: int, id: int) -> Plan[None]:
+    """Count a repeat of a delivery."""
+    raise NotImplementedError
+
+
+def _body_row(c: Any, number: int) -> Row:
     return (c.client, number, c.query, c.headers, c.body)
 
 
-def _delivery_row(c: StoreDelivery, number: int, duplicate_of: int | None) -> Row:
+def _delivery_row(c: Any, number: int, duplicate_of: int | None) -> Row:
     verified = None if c.verified is None else int(c.verified)
     return (
         c.client,

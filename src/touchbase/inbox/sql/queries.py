@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from touchbase.common.timestamps import Micros
@@ -10,11 +9,11 @@ from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, STATES, UNRE
 from touchbase.deliveries.sql import rows as inbox_rows
 from touchbase.history import sql as history_sql
 from touchbase.history.events import StoredEvent
-from touchbase.inbox.queries import MOST_COUNTED, CountDeliveries, DeliveryGroup, InboxCounts, ListDeliveries, StateCount, StateCounts
+from touchbase.inbox.queries import MOST_COUNTED, DeliveryGroup, InboxCounts, StateCount, StateCounts
 from touchbase.sql import rows as sql_rows
-from touchbase.sql.cell_answers import FIRST, Answers, Merge, page_by_id, sorted_page, sum_of
+from touchbase.sql.cell_answers import FIRST, Answers, Before, Merge, page_by_id, sorted_page, sum_of
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import executes, query
+from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Select
 
@@ -23,30 +22,50 @@ STUCK = (PARKED, UNRECOGNISED, FAILED)
 """States with partial indexes. A state is a literal in the SQL, not a parameter, so that both engines use its index."""
 
 
-@executes(ListDeliveries, unnamed=ALL_CLIENTS, merge=page_by_id(lambda delivery: delivery.received_us))
-def list_deliveries(query: ListDeliveries) -> Plan[list[Delivery]]:
-    """Return a page of deliveries without bodies, newest first."""
-    if query.client is not None:
-        return (yield from _of_client(query))
+@query(unnamed=ALL_CLIENTS, merge=page_by_id(lambda delivery: delivery.received_us))
+def list_deliveries(
+    limit: int,
+    client: int | None = None,
+    channel: str | None = None,
+    tool: str | None = None,
+    state: str | None = None,
+    before: Before | None = None,
+    received_since_us: Micros | None = None,
+    problems: bool = False,
+    received_until_us: Micros | None = None,
+    like: int | None = None,
+) -> Plan[list[Delivery]]:
+    """List deliveries without bodies, newest first.
+
+    `before`: the last id of the previous page. `problems`: only deliveries with a problem. `received_until_us`: only deliveries received
+    before this time. `like`: only deliveries of the group of this one, as `group_deliveries` groups them.
+    """
     # Client by client, because every index begins with the client: no full scan or sort.
-    clients = yield Select("SELECT id FROM client", ())
+    clients = [(client,)] if client is not None else (yield Select("SELECT id FROM client", ()))
     found: list[Delivery] = []
     for (number,) in clients:
-        found += yield from _of_client(replace(query, client=number))
-    return sorted(found, key=lambda delivery: -delivery.id)[: query.limit]
+        where = _where(number, channel, tool, state, before, received_since_us, like)
+        where.less("d.received_us", received_until_us)
+        if problems:
+            where.add("d.problems IS NOT NULL")
+        sql = f"SELECT c.client_id, {_DELIVERY} FROM delivery d JOIN client c ON c.id = d.client WHERE {where} ORDER BY d.id DESC LIMIT ?"
+        rows = yield Select(sql, (*where.params, limit))
+        found += map(inbox_rows.delivery_of, rows)
+    return found if client is not None else sorted(found, key=lambda delivery: -delivery.id)[:limit]
 
 
-def _of_client(query: ListDeliveries) -> Plan[list[Delivery]]:
-    where = _where(query)
-    sql = f"SELECT c.client_id, {_DELIVERY} FROM delivery d JOIN client c ON c.id = d.client WHERE {where} ORDER BY d.id DESC LIMIT ?"
-    rows = yield Select(sql, (*where.params, query.limit))
-    return [inbox_rows.delivery_of(row) for row in rows]
-
-
-@executes(CountDeliveries)
-def count_deliveries(query: CountDeliveries) -> Plan[int]:
-    """Return the number of deliveries."""
-    where = _where(query)
+@query
+def count_deliveries(
+    client: int,
+    channel: str | None = None,
+    tool: str | None = None,
+    state: str | None = None,
+    before: int | None = None,
+    received_since_us: Micros | None = None,
+    like: int | None = None,
+) -> Plan[int]:
+    """Count the deliveries of one client that `list_deliveries` would list."""
+    where = _where(client, channel, tool, state, before, received_since_us, like)
     rows = yield Select(f"SELECT count(*) FROM delivery d WHERE {where}", where.params)
     total: int = rows[0][0]
     return total
@@ -75,22 +94,20 @@ def count_states(
     return StateCounts(counts, is_past_since or read < most)
 
 
-def _where(query: ListDeliveries | CountDeliveries) -> Where:
+def _where(
+    client: int, channel: str | None, tool: str | None, state: str | None, before: Before | None, since: Micros | None, like: int | None
+) -> Where:
     where = Where()
-    where.equal("d.client", query.client)
-    where.equal("d.channel", query.channel)
-    where.equal("d.tool", query.tool)
-    if query.state in STATES:
-        where.add(f"d.state = '{query.state}'")
-    if isinstance(query, ListDeliveries):
-        where.less("d.received_us", query.received_until_us)
-        if query.problems:
-            where.add("d.problems IS NOT NULL")
-    where.less("d.id", query.before)
-    where.at_least("d.received_us", query.received_since_us)
-    if query.like is not None:
-        alike = " AND ".join(f"COALESCE(l.{each}, '') = COALESCE(d.{each}, '')" for each in ("channel", "state", "tool", "shape"))
-        where.add(f"EXISTS (SELECT 1 FROM delivery l WHERE l.client = d.client AND l.id = ? AND {alike})", query.like)
+    where.equal("d.client", client)
+    where.equal("d.channel", channel)
+    where.equal("d.tool", tool)
+    if state in STATES:
+        where.add(f"d.state = '{state}'")
+    where.less("d.id", before)
+    where.at_least("d.received_us", since)
+    if like is not None:
+        alike = " AND ".join(f"COALESCE(l.{name}, '') = COALESCE(d.{name}, '')" for name in ("channel", "state", "tool", "shape"))
+        where.add(f"EXISTS (SELECT 1 FROM delivery l WHERE l.client = d.client AND l.id = ? AND {alike})", like)
     return where
 
 
@@ -118,7 +135,7 @@ def group_deliveries(
     return sorted(made, key=lambda group: (-group.count, -group.example_id))
 
 
-@query
+@query(quick=True)
 def find_traces(client: int, ids: list[int]) -> Plan[list[str]]:
     """Return the recorded receipts of these deliveries, oldest first."""
     marks = ", ".join("?" * len(ids))

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from touchbase.common.cipher import Cipher
-from touchbase.inbox.refused import ListRefusals, RefusedWebhook, StoreRefusals
+from touchbase.common.timestamps import Micros
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.refused_bodies import RefusedBody
 from touchbase.inbox.sql.refused_bodies import store_bodies
 from touchbase.sql.cell_answers import sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
+MOST_STORED = 1_000
+"""Refused webhooks stored for each client; the oldest are deleted."""
 REFUSAL: Columns = (
     ("client", "bigint"), ("received_us", "bigint"), ("id", "bigint"), ("client_id", "text"), ("channel", "text"), ("tool", "text"),
     ("cause", "text"), ("size", "bigint"), ("calls", "bigint"), ("headers", "text"), ("body", "text"),
@@ -38,35 +42,39 @@ TRIM_REFUSALS = Statement(
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 
 
-def _refusal_ids(commands: Sequence[StoreRefusals]) -> Mapping[str, int]:
-    return {"refusal": sum(len(command.refused) for command in commands)}
-
-
-@executes(StoreRefusals, ids=_refusal_ids, batch=True, cipher=True, background=True)
-def store_refusals(commands: Sequence[StoreRefusals], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
-    """Store the refused webhooks of several commands."""
-    yield from store_bodies([body for command in commands for body in command.bodies], cipher)
-    rows = [_row(command.client, one, ids.take("refusal")) for command in commands for one in command.refused]
+@command(ids=lambda calls: {"refusal": sum(len(call.refused) for call in calls)}, cipher=True, background=True)
+def store_refusals(
+    ids: Ids, cipher: Cipher, client: int, refused: list[RefusedWebhook], most: int = MOST_STORED, bodies: Sequence[RefusedBody] = ()
+) -> Plan[None]:
+    """Store refused webhooks of one client (or `NO_CLIENT`), and delete all but its newest `most`."""
+    yield from store_bodies(bodies, cipher)
+    rows = [_row(client, webhook, ids.take("refusal")) for webhook in refused]
     if rows:
         yield Execute(INSERT_REFUSAL, rows)
-        yield Execute(TRIM_REFUSALS, sorted({command.client: (command.client, command.most) for command in commands}.values()))
-    return [None] * len(commands)
+        yield Execute(TRIM_REFUSALS, [(client, most)])
 
 
-@executes(ListRefusals, unnamed=ALL_CLIENTS, merge=sorted_page(lambda refusal: (refusal.received_us, refusal.id), newest=True))
-def list_refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
-    """Return a page of refused webhooks."""
+@query(unnamed=ALL_CLIENTS, merge=sorted_page(lambda refusal: (refusal.received_us, refusal.id), newest=True))
+def list_refusals(
+    limit: int,
+    client: int | None = None,
+    channel: str | None = None,
+    tool: str | None = None,
+    cause: str | None = None,
+    before: tuple[Micros, int] | None = None,
+) -> Plan[list[RefusedWebhook]]:
+    """List refused webhooks, newest first; `before`: (received_us, id) of the last one on the previous page."""
     where = Where()
-    where.equal("r.client", query.client)
-    where.equal("r.channel", query.channel)
-    where.equal("r.tool", query.tool)
-    where.equal("r.cause", query.cause)
-    if query.before is not None:
-        where.add("(r.received_us, r.id) < (?, ?)", *query.before)
+    where.equal("r.client", client)
+    where.equal("r.channel", channel)
+    where.equal("r.tool", tool)
+    where.equal("r.cause", cause)
+    if before is not None:
+        where.add("(r.received_us, r.id) < (?, ?)", *before)
     rows = yield Select(
         f"SELECT {names(REFUSAL, 'r.')}, c.client_id FROM refusal r LEFT JOIN client c ON c.id = r.client WHERE {where} "
         "ORDER BY r.received_us DESC, r.id DESC LIMIT ?",
-        (*where.params, query.limit),
+        (*where.params, limit),
     )
     return [_refused(row) for row in rows]
 

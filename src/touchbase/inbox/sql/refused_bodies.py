@@ -9,8 +9,8 @@ import msgspec
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
-from touchbase.connections.sql.encrypted_columns import REFUSED_TABLE, decrypt_row, encrypt_values, record_key
 from touchbase.deliveries.sql.body_retention import DroppedBodies
+from touchbase.encryption.encrypted_columns import REFUSED_TABLE, decrypt_row, encrypt_values, record_key
 from touchbase.inbox.refused_bodies import MAX_BODIES, RefusedBody, RefusedContent
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names

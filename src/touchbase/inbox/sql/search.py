@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import APPLIED, STATES
 from touchbase.deliveries.sql.rows import DELIVERY, delivery_of
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.search_queries import DeliveryEffects, DeliveryPerson, DeliveryStep, SoughtPerson, StepThroughDeliveries
+from touchbase.inbox.search_queries import DeliveryEffects, DeliveryPerson, DeliveryStep, SoughtPerson
 from touchbase.sql.builders import ONE
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries, union
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import executes, query
+from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of
@@ -105,40 +106,74 @@ def _addresses_of(client: int, contact: int) -> Plan[set[Ref]]:
     return refs | {ref for ref in named if ref[0] == "" and ref[1] in _KEYS}
 
 
-@executes(StepThroughDeliveries)
-def step_through_deliveries(query: StepThroughDeliveries) -> Plan[DeliveryStep]:
-    """Return the matching deliveries of the next ones, newest first. The conditions mark rows, so that the limit bounds the rows read."""
-    source, params = _of_inbox(query) if query.of_contacts is None else _of_history(query, query.of_contacts)
-    marks = _marks(query)
+@query
+def step_through_deliveries(
+    client: int,
+    below: int,
+    limit: int,
+    channel: str | None = None,
+    tool: str | None = None,
+    state: str | None = None,
+    received_since_us: Micros | None = None,
+    received_until_us: Micros | None = None,
+    problems: bool = False,
+    event: str | None = None,
+    of_contacts: list[int] | None = None,
+    not_of_contacts: list[int] | None = None,
+    bodies: bool = False,
+) -> Plan[DeliveryStep]:
+    """Examine at most `limit` deliveries of a client with an id lower than `below`, newest first; return the matching ones.
+
+    `event`: only deliveries with such an event. `of_contacts`: only deliveries with an event about one of these contacts.
+    `not_of_contacts`: only deliveries that are not applied and have no event about these contacts. `bodies`: with headers, query and
+    body, and at most some megabytes of them.
+    """
+    if of_contacts is None:
+        source, params = _of_inbox(client, below, state, problems)
+    else:
+        source, params = _of_history(client, below, state, problems, event, of_contacts)
+    # The conditions mark rows, so that the limit bounds the rows read.
+    marks = Where()
+    marks.equal("w.channel", channel)
+    marks.equal("w.tool", tool)
+    marks.at_least("w.received_us", received_since_us)
+    marks.less("w.received_us", received_until_us)
+    if event is not None and of_contacts is None:
+        marks.add(f"{_CAUSED} AND e.event = ?)", event)
+    if not_of_contacts is not None:
+        marks.add(f"w.state <> '{APPLIED}'")
+        if not_of_contacts:
+            whose = f"e.record_kind = {CONTACT} AND e.record_id IN ({_places(not_of_contacts)})"
+            marks.add(f"NOT {_CAUSED} AND {whose})", *not_of_contacts)
     rows = yield Select(
         f"{source} SELECT w.id, w.received_us, w.size, CASE WHEN {marks} THEN 1 ELSE 0 END FROM w ORDER BY w.id DESC",
-        (*params, query.limit, *marks.params),
+        (*params, limit, *marks.params),
     )
-    last, ids = _within(rows) if query.bodies else (len(rows), [row[0] for row in rows if row[3]])
-    below = 0 if last == len(rows) < query.limit else rows[last - 1][0]
-    statement = FOUND_BODIES if query.bodies else FOUND_DELIVERIES
-    found = (yield Execute(statement, [(query.client, number) for number in ids])) if ids else []
-    deliveries = sorted(map(delivery_of, found), key=lambda each: -each.id)
-    return DeliveryStep(deliveries, last, below, rows[last - 1][1] if rows else None)
+    last, ids = _within(rows) if bodies else (len(rows), [row[0] for row in rows if row[3]])
+    next_below = 0 if last == len(rows) < limit else rows[last - 1][0]
+    found = (yield Execute(FOUND_BODIES if bodies else FOUND_DELIVERIES, [(client, number) for number in ids])) if ids else []
+    deliveries = sorted(map(delivery_of, found), key=lambda delivery: -delivery.id)
+    return DeliveryStep(deliveries, last, next_below, rows[last - 1][1] if rows else None)
 
 
 _STEP = "d.client, d.id, d.channel, d.tool, d.state, d.received_us, d.size"
+_CAUSED = "EXISTS (SELECT 1 FROM event e WHERE e.client = w.client AND e.delivery_id = w.id"
 
 
-def _of_inbox(query: StepThroughDeliveries) -> tuple[str, Row]:
+def _of_inbox(client: int, below: int, state: str | None, problems: bool) -> tuple[str, Row]:
     """Return the deliveries to examine: by the primary key, or the index of their state or of problems."""
-    where = Where("d.client = ? AND d.id < ?", query.client, query.below)
-    _indexed(where, query)
+    where = Where("d.client = ? AND d.id < ?", client, below)
+    _indexed(where, state, problems)
     return f"WITH w AS (SELECT {_STEP} FROM delivery d WHERE {where} ORDER BY d.id DESC LIMIT ?)", where.params
 
 
-def _of_history(query: StepThroughDeliveries, contacts: list[int]) -> tuple[str, Row]:
+def _of_history(client: int, below: int, state: str | None, problems: bool, event: str | None, contacts: list[int]) -> tuple[str, Row]:
     """Return the deliveries to examine: those of the contacts' histories."""
-    caused = Where(f"e.client = ? AND e.record_kind = {CONTACT} AND e.delivery_id IS NOT NULL", query.client)
+    caused = Where(f"e.client = ? AND e.record_kind = {CONTACT} AND e.delivery_id IS NOT NULL", client)
     caused.add(f"e.record_id IN ({_places(contacts)})", *contacts)
-    caused.equal("e.event", query.event)
-    where = Where("d.client = ? AND t.id < ?", query.client, query.below)
-    _indexed(where, query)
+    caused.equal("e.event", event)
+    where = Where("d.client = ? AND t.id < ?", client, below)
+    _indexed(where, state, problems)
     sql = (
         f"WITH t AS (SELECT DISTINCT e.delivery_id AS id FROM event e WHERE {caused}), "
         f"w AS (SELECT {_STEP} FROM t JOIN delivery d ON d.id = t.id WHERE {where} ORDER BY d.id DESC LIMIT ?)"
@@ -146,29 +181,12 @@ def _of_history(query: StepThroughDeliveries, contacts: list[int]) -> tuple[str,
     return sql, (*caused.params, *where.params)
 
 
-def _indexed(where: Where, query: StepThroughDeliveries) -> None:
+def _indexed(where: Where, state: str | None, problems: bool) -> None:
     """Add the conditions that have a partial index. A state is a literal, so that both engines use it."""
-    if query.state in STATES:
-        where.add(f"d.state = '{query.state}'")
-    if query.problems:
+    if state in STATES:
+        where.add(f"d.state = '{state}'")
+    if problems:
         where.add("d.problems IS NOT NULL")
-
-
-def _marks(query: StepThroughDeliveries) -> Where:
-    where = Where()
-    where.equal("w.channel", query.channel)
-    where.equal("w.tool", query.tool)
-    where.at_least("w.received_us", query.received_since_us)
-    where.less("w.received_us", query.received_until_us)
-    made = "EXISTS (SELECT 1 FROM event e WHERE e.client = w.client AND e.delivery_id = w.id"
-    if query.event is not None and query.of_contacts is None:
-        where.add(f"{made} AND e.event = ?)", query.event)
-    if query.not_of_contacts is not None:
-        where.add(f"w.state <> '{APPLIED}'")
-        if query.not_of_contacts:
-            whose = f"e.record_kind = {CONTACT} AND e.record_id IN ({_places(query.not_of_contacts)})"
-            where.add(f"NOT {made} AND {whose})", *query.not_of_contacts)
-    return where
 
 
 def _places(values: Sequence[object]) -> str:

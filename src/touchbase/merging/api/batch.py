@@ -24,6 +24,7 @@ from touchbase.http.schemas import encode
 from touchbase.merging.api.batch_commands import BatchCommands, Prepared, Sender
 from touchbase.merging.api.batch_schemas import BATCHES, BatchProblem
 from touchbase.merging.commands import DeleteRecord
+from touchbase.merging.sql.write_batch import write_batch
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import fields_changed, status_of
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
@@ -31,7 +32,7 @@ from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceTyp
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.models import Company, Contact
 from touchbase.records.write_batch import MAX_COMMANDS, batch_failed, record_of
-from touchbase.sql.operation import Preview, WriteBatch
+from touchbase.sql.operation import Preview
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -103,7 +104,7 @@ class BatchResource(Generic[A, C, R]):
         says = [f"{HANDLING}={STRICT}"] * sender.strict + [f"{RETURN}={REPRESENTATION}"] * records
         options = _Options(client, asked[FLAT], records, parts.limits.page_bytes, applied(*says))
         commands = [each.command for each in prepared if each.command is not None]
-        command = WriteBatch(client.number, commands, batch.atomic, asked[DRY_RUN])
+        command = write_batch(client.number, commands, batch.atomic, asked[DRY_RUN])
         if asked[DRY_RUN] and call.recorder is not None:
             call.recorder.skip()
         if not commands:

@@ -24,6 +24,7 @@ from touchbase.merging.bin import gone_before, gone_us
 from touchbase.merging.commands import MergeRecords, UndoMerge
 from touchbase.merging.models import CUSTOM, MOST_RECORDS, SURVIVORSHIPS, Merge, Policy, Undone
 from touchbase.merging.sql.merge import preview_merge
+from touchbase.merging.sql.write_batch import write_batch
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
@@ -32,7 +33,7 @@ from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.commands import new_write_key
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import RecordType
-from touchbase.sql.operation import Preview, WriteBatch
+from touchbase.sql.operation import Preview
 
 SURVIVORSHIP_HELP = (
     "Which values the record has afterwards. newest: the last written ones. if_empty: its own, and where it has none, the first one of the "
@@ -194,7 +195,7 @@ async def _undone(call: Call, client: Client, command: UndoMerge) -> Undone:
     """Return what undoing a merge would give, without storing it; raises its error."""
     if call.recorder is not None:
         call.recorder.skip()
-    [preview] = await call.api.dependencies.store.write(WriteBatch(client.number, [command], dry_run=True))
+    [preview] = await call.api.dependencies.store.write(write_batch(client.number, [command], dry_run=True))
     assert isinstance(preview, Preview)
     if isinstance(preview.outcome, TouchbaseError):
         raise preview.outcome

@@ -56,7 +56,7 @@ def merge_needs(commands: Sequence[MergeRecords]) -> dict[str, int]:
     return {"custom_field": MAX_CUSTOM_FIELDS * records, "link": LINKS * records, "record_merge": len(commands)}
 
 
-@executes(MergeRecords, ids=merge_needs)
+@executes(MergeRecords, ids=merge_needs, large=True)
 def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseError]:
     """Run `MergeRecords`."""
     client, kind, numbers = command.client, command.kind, [command.id, *command.absorbed]

@@ -54,7 +54,7 @@ def undo_needs(commands: Sequence[UndoMerge]) -> dict[str, int]:
     return {"custom_field": MAX_CUSTOM_FIELDS * len(commands), "link": LINKS * RECORDS * len(commands)}
 
 
-@executes(UndoMerge, ids=undo_needs)
+@executes(UndoMerge, ids=undo_needs, large=True)
 def undo_merge(command: UndoMerge, ids: Ids) -> Plan[Undone | TouchbaseError]:
     """Run `UndoMerge`."""
     client, kind = command.client, command.kind

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
-from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
+from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row
 from touchbase.history.events import CONTACT, CRM
 from touchbase.outgoing.commands import Leadership, MailEndpoint, StoreProgress, Trouble, WriteBack
 from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt, EndpointProgress, Pending, Served

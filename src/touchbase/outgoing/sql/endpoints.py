@@ -8,7 +8,7 @@ from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.queries import settings_of
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
-from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
+from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.outgoing.commands import Replay
 from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, EndpointProgress, Pending, Secret

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import TouchbaseError
+from touchbase.http.dependencies import WRITE_BATCH
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode, example
@@ -17,7 +18,7 @@ from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.commands import Created
 from touchbase.records.models import Company, Contact
 from touchbase.records.write_batch import record_of
-from touchbase.sql.operation import Command, Preview, WriteBatch
+from touchbase.sql.operation import Command, Preview
 
 R = TypeVar("R", Contact, Company)
 
@@ -84,7 +85,7 @@ async def dry_run(
     """Execute a command without storing anything, and respond what it would change. Raises its error."""
     if call.recorder is not None:
         call.recorder.skip()
-    [preview] = await call.api.dependencies.store.write(WriteBatch(client.number, [command], dry_run=True))
+    [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client.number, [command], dry_run=True))
     assert isinstance(preview, Preview)
     if isinstance(preview.outcome, TouchbaseError):
         raise preview.outcome

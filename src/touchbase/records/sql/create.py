@@ -19,7 +19,7 @@ from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.records.sql.suppression_guard import GUARD_NEEDED
+from touchbase.sql.batches import NEEDS_TRANSACTION
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression.server_secret import erasure_key_of
@@ -112,7 +112,9 @@ def create_contacts(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[ob
     batch = yield from _create(_CONTACTS, statement, commands, ids)
     missing = [] if checked else [command for command in commands if batch.is_missing(command)]
     unguarded = yield from _to_guard(missing)
-    return [GUARD_NEEDED if command.client in unguarded and batch.is_missing(command) else batch.result(command) for command in commands]
+    return [
+        NEEDS_TRANSACTION if command.client in unguarded and batch.is_missing(command) else batch.result(command) for command in commands
+    ]
 
 
 def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[object]]:

@@ -20,9 +20,11 @@ from touchbase.sql.statement import Execute, Plan, Row, Select
 
 _CONTACT = sql_rows.names(records_rows.CONTACT)
 _COMPANY = sql_rows.names(records_rows.COMPANY)
+FEW_RECORDS = 16
+"""Records that `get_records` reads quickly: as many as one endpoint of webhooks asks for at once."""
 
 
-@executes(GetContact, batch=True)
+@executes(GetContact, batch=True, quick=True)
 def contacts(queries: Sequence[GetContact]) -> Plan[list[Contact | None]]:
     """Return the contact of each query. Queries for the same contact get the same object."""
     rows = yield Execute(records_sql.CONTACT_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
@@ -31,7 +33,7 @@ def contacts(queries: Sequence[GetContact]) -> Plan[list[Contact | None]]:
     return [by_id.get((query.client, query.id)) for query in queries]
 
 
-@executes(GetCompany, batch=True)
+@executes(GetCompany, batch=True, quick=True)
 def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
     """Return the company of each query. Queries for the same company get the same object."""
     rows = yield Execute(records_sql.COMPANY_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
@@ -40,7 +42,7 @@ def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
     return [by_id.get((query.client, query.id)) for query in queries]
 
 
-@query
+@query(quick=lambda call: len(call.ids) <= FEW_RECORDS)
 def get_records(client: int, kind: int, ids: list[int], page_bytes: int = 0) -> Plan[dict[int, Record | None]]:
     """The contacts or companies with these ids, with their custom fields; an unknown id is left out.
 
@@ -55,7 +57,7 @@ def get_records(client: int, kind: int, ids: list[int], page_bytes: int = 0) -> 
     return {record.id: record if place < len(loaded) else None for place, record in enumerate(records)}
 
 
-@executes(ListContacts, batch=True)
+@executes(ListContacts, batch=True, page=True)
 def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[Sequence[Contact]]]:
     """Return the page of each query. A contact on several pages is the same object."""
     pages: list[list[Row]] = []
@@ -69,7 +71,7 @@ def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[Sequence[Contact
     return (yield from _with_custom_fields(CONTACT, queries, [[records_rows.contact_of(row) for row in page] for page in pages]))
 
 
-@executes(ListCompanies, batch=True)
+@executes(ListCompanies, batch=True, page=True)
 def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[Sequence[Company]]]:
     """Return the page of each query. A company on several pages is the same object."""
     pages: list[list[Row]] = []

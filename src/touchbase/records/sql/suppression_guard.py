@@ -15,8 +15,6 @@ from touchbase.suppression.sql import DELETE_ERASURE, LOCK_CLIENT, find_marks
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 Guarded = CreateContact | UpdateContact
-GUARD_NEEDED = object()
-"""Result of a command whose client has had its first erasure since the command was made. The command is guarded now; run it again."""
 Run = Callable[[Any, Ids], Plan[list[object]]]
 
 
@@ -24,7 +22,7 @@ def guarded(run: Run) -> Run:
     """Return the plan with a check for erased persons before it, in the same transaction.
 
     An update is checked if it sets an address. A creation is checked if its client was known to have erasures; else its own
-    statement detects the first erasure, and the result `GUARD_NEEDED` requests another run.
+    statement detects the first erasure, and the result `NEEDS_TRANSACTION` requests another run.
     """
 
     def checked(commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:

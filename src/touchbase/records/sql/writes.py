@@ -13,7 +13,7 @@ from touchbase.records.sql.create import create_companies, create_contacts
 from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts, update_needs
 from touchbase.records.sql.upsert import upsert_companies, upsert_contacts, upsert_needs
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import Weight, executes
 
 
 def _needs(name: str) -> Callable[[Any], Mapping[str, int]]:
@@ -46,9 +46,30 @@ def _client_of_create(command: UpsertContact | UpsertCompany) -> tuple[int]:
     return (command.create.record.client,)
 
 
-executes(CreateContact, ids=_needs("contact"), batch=True, solo=True, clients=_client_of_record)(_marked(guarded(create_contacts)))
-executes(CreateCompany, ids=_needs("company"), batch=True, solo=True, clients=_client_of_record)(_marked(create_companies))
-executes(UpdateContact, ids=update_needs, batch=True)(_marked(guarded(update_contacts)))
-executes(UpdateCompany, ids=update_needs, batch=True)(_marked(update_companies))
-executes(UpsertContact, ids=upsert_needs, batch=True, clients=_client_of_create)(_marked(upsert_contacts))
-executes(UpsertCompany, ids=upsert_needs, batch=True, clients=_client_of_create)(_marked(upsert_companies))
+def _custom_fields(command: Any) -> Weight:
+    return (0, 1, len(command.custom))
+
+
+executes(
+    CreateContact,
+    ids=_needs("contact"),
+    batch=True,
+    solo=lambda command: not command.guarded,  # else erasures are read before the write, and lifted after it
+    quick=True,
+    weight=_custom_fields,
+    clients=_client_of_record,
+)(_marked(guarded(create_contacts)))
+executes(CreateCompany, ids=_needs("company"), batch=True, solo=True, quick=True, weight=_custom_fields, clients=_client_of_record)(
+    _marked(create_companies)
+)
+for _type, _update in ((UpdateContact, guarded(update_contacts)), (UpdateCompany, update_companies)):
+    executes(_type, ids=update_needs, batch=True, quick=True, weight=_custom_fields)(_marked(_update))
+for _upsert_type, _upsert in ((UpsertContact, upsert_contacts), (UpsertCompany, upsert_companies)):
+    executes(
+        _upsert_type,
+        ids=upsert_needs,
+        batch=True,
+        quick=True,
+        weight=lambda command: _custom_fields(command.update),
+        clients=_client_of_create,
+    )(_marked(_upsert))

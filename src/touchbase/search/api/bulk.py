@@ -22,11 +22,11 @@ from touchbase.records.api.members import ignored_header
 from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, Step, change_matching
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.bulk import count_matching
 from touchbase.records.update import update_command
 from touchbase.search.api.parameters import FILTERS, Q, search_for
+from touchbase.search.bulk_change import MAX_AFFECTED, MAX_LISTED, Step, change_matching
 from touchbase.search.queries import CountFound
 from touchbase.search.service import index_all
 from touchbase.sql.operation import Query

@@ -14,11 +14,10 @@ import asyncpg
 
 from touchbase.common.seldom import Seldom
 from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.event_log.sql.log import Noted, with_log, with_log_alone
 from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.scope import NO_CLIENT, Scope
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
-from touchbase.storage.event_hours import with_event_hours
+from touchbase.storage.batch import Around, unchanged
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import Connection, begin, set_scope
 from touchbase.storage.postgres.serving_connection import ServingConnection, fetch_within
@@ -278,26 +277,28 @@ async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
     raise Overloaded("too many concurrent writes to the same records; send this again in a moment")
 
 
-async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
+async def write(connection: Connection, plan: Plan[T], scope: Scope, around: Around = unchanged) -> T:
     """Run a plan in a transaction of its own, atomically; it is on disk when this returns."""
     try:
         await connection.execute(begin(scope))
-        result = await run(connection, with_log(with_event_hours(plan), noted := Noted()))
+        plan, committed = around(plan)
+        result = await run(connection, plan)
         with committing():
             await connection.execute("COMMIT")
-        noted.announce()
+        committed()
     except BaseException as error:
         await roll_back(connection, error)
         raise
     return result
 
 
-async def write_alone(connection: Connection, plan: Plan[T]) -> T:
+async def write_alone(connection: Connection, plan: Plan[T], around: Around = unchanged) -> T:
     """Run a plan with a single statement that writes, which is a transaction by itself; the others only read."""
     try:
+        plan, committed = around(plan)
         with committing():
-            result = await run(connection, with_log_alone(plan, noted := Noted()))
-        noted.announce()
+            result = await run(connection, plan)
+        committed()
     except Exception as error:
         close_if_unusable(connection, error)
         raise

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import asyncpg
 
-import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairTurns
-from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
-from touchbase.deliveries.claiming import claim_named
-from touchbase.deliveries.work import DryRunResult, Translate, WorkReport
 from touchbase.encryption.cipher import NO_CIPHER
-from touchbase.erasure.sql.texts import ERASED_TABLES
+from touchbase.encryption.encrypted_columns import check_keys, reencrypt
 from touchbase.errors import UnusableStore
-from touchbase.projection.apply import IN_USE, NOT_DELETED
-from touchbase.projection.inbox_batch import InboxBatch
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.sql.operation import Command, Query, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS
+from touchbase.sql.statement import Plan
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.batch import Probe
+from touchbase.storage.batch import Committed, probe
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
@@ -37,13 +30,10 @@ from touchbase.storage.postgres.connection import (
     read,
     refuse_unsafe,
     retry,
-    run,
     write,
 )
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.postgres.inbox_batch import BatchProcessor, Take
 from touchbase.storage.postgres.pooler import refuse_shared_sessions
-from touchbase.storage.postgres.prefetch import Prefetcher, prepare
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
@@ -63,13 +53,11 @@ CLIENT_READERS = 4
 clients, and for the inbox."""
 
 
-class PostgresStore:
-    """Stores records in one PostgreSQL database; several processes may share it."""
+class PostgresEngine:
+    """Executes operations on one PostgreSQL database; several processes may share it."""
 
-    batch_size_under_load = 32
-    """Deliveries per batch while HTTP clients write. A batch blocks no other write, and most of a small batch's cost is round trips."""
-    blocked_share = 0.2
-    """Share of a batch's time during which it blocks the event loop; most of the time it waits for the server."""
+    erased_tables: Sequence[str] = ()
+    """Tables that erasures delete from."""
 
     def __init__(self, url: str, pool: Pool, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
         self.warnings = warnings
@@ -77,15 +65,13 @@ class PostgresStore:
         self._pool = pool
         self._cipher = cipher
         # Two batchers, so that reads of one record do not wait for pages.
-        records, pages = (
-            ReadBatcher(pool, cipher, read_batching.RECORDS_PER_BATCH),
-            ReadBatcher(pool, cipher, read_batching.PAGES_PER_BATCH),
-        )
-        self._batchers = {GetContact: records, GetCompany: records, ListContacts: pages, ListCompanies: pages}
+        self._single_reads = ReadBatcher(pool, cipher, read_batching.RECORDS_PER_BATCH)
+        self._page_reads = ReadBatcher(pool, cipher, read_batching.PAGES_PER_BATCH)
         self._turns = FairTurns(CLIENT_READERS)
-        self._prefetcher = Prefetcher(pool)
         self._ids = SharedIds(ReconnectingConnection(url))
-        self._writer = Writer(url, cipher, self._ids, writers=WRITERS, queue_limit=queue_limit)
+        self._writer = Writer(
+            url, cipher, self._ids, writers=WRITERS, queue_limit=queue_limit, transaction=self.transaction, single=self.single
+        )
 
     @classmethod
     async def open(
@@ -96,7 +82,7 @@ class PostgresStore:
         as_is: bool = False,
         cipher: Cipher = NO_CIPHER,
         upgrade: bool = True,
-    ) -> PostgresStore:
+    ) -> Self:
         """Open the database at this address; create the schema of an empty one (with `upgrade`), refuse an old one, unless `as_is`."""
         connection = await connect_or_explain(url)
         with _setup_errors():
@@ -112,6 +98,16 @@ class PostgresStore:
             pool = await open_pool(url, READERS)
         return cls(url, pool, queue_limit, cipher, warnings)
 
+    @staticmethod
+    def transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+        """Return the plan of a transaction that writes, with what the capabilities of the store add, and what to call after its commit."""
+        return plan, lambda: None
+
+    @staticmethod
+    def single(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+        """Return the same for a plan that runs outside of a transaction."""
+        return plan, lambda: None
+
     async def write(self, command: Command[T]) -> T:
         """Execute one command in a batch with the other waiting commands; return after the flush."""
         result: T = await self._writer.submit(command)
@@ -119,9 +115,8 @@ class PostgresStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        batcher = self._batchers.get(type(query))
-        if batcher is not None:
-            result: T = await batcher.submit(query)
+        if query.operation.batched:
+            result: T = await (self._page_reads if query.operation.page else self._single_reads).submit(query)
             return result
 
         async def attempt() -> T:
@@ -136,40 +131,6 @@ class PostgresStore:
             return await retry(attempt)
         finally:
             self._turns.release(client)
-
-    async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
-        """Apply up to `limit` waiting deliveries of one client in one transaction."""
-
-        async def take(connection: Connection) -> InboxBatch:
-            return await self._prefetcher.claim(connection, client, limit, translate, now_us)
-
-        return await self._apply(client, now_us, take, translate, IN_USE)
-
-    async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
-        """Apply these waiting deliveries, even of a suspended client, in one transaction."""
-
-        async def take(connection: Connection) -> InboxBatch:
-            return await prepare(await run(connection, claim_named(client, ids)), translate)
-
-        return await self._apply(client, now_us, take, translate, NOT_DELETED)
-
-    async def _apply(self, client: int, now_us: int, take: Take, translate: Translate, states: Container[str]) -> WorkReport:
-        attempts = count()
-
-        async def attempt() -> WorkReport:
-            async with self._pool.acquire() as connection:
-                return await BatchProcessor(connection, self._ids, client, now_us, attempts, states).work(take, translate)
-
-        return await retry(attempt)
-
-    async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
-        """Return what applying these deliveries again would change; nothing is stored."""
-
-        async def attempt() -> DryRunResult:
-            async with self._pool.acquire() as connection:
-                return await BatchProcessor(connection, self._ids, client, now_us).dry_run(ids, translate)
-
-        return await retry(attempt)
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
@@ -186,7 +147,7 @@ class PostgresStore:
     async def vacuum(self, *, whole: bool = False) -> Vacuumed:
         """Vacuum all tables with `whole`; else those that an erasure deletes from. `BLOCKED` while the server cannot, as on a full disk."""
         try:
-            await vacuum(self._url, () if whole else ERASED_TABLES)
+            await vacuum(self._url, () if whole else self.erased_tables)
         except Exception as error:
             if not is_unavailable(error):
                 raise
@@ -204,12 +165,11 @@ class PostgresStore:
 
     async def check(self) -> None:
         """Write something that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
-        await self.write(Probe())
+        await self.write(probe())
 
     async def close(self) -> None:
         """Finish the queue, then close all connections."""
         await self._writer.close()
-        await self._prefetcher.close()
         await self._ids.close()
         await self._pool.close()
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.errors import Overloaded
-from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.sql.operation import NO_IDS, Query, scope_of
 from touchbase.storage.batch import Waiter, settle
 from touchbase.storage.postgres.batch_results import run_batch
@@ -104,4 +103,4 @@ class ReadBatcher:
 
 def _may_have_failed_for_another(query: Query[Any], outcome: object) -> bool:
     """Return whether a query may have failed because another query's statement was cancelled."""
-    return type(query) in (ListContacts, ListCompanies) and isinstance(outcome, Overloaded) and is_statement_cancelled(outcome.__cause__)
+    return query.operation.page and isinstance(outcome, Overloaded) and is_statement_cancelled(outcome.__cause__)

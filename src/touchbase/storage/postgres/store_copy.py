@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from touchbase.common.cipher import Cipher
-from touchbase.connections.sql.encrypted_columns import record_key
+from touchbase.encryption.encrypted_columns import record_key
 from touchbase.errors import UnusableStore
 from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY

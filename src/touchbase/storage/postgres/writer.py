@@ -15,21 +15,19 @@ from typing import Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.records.sql.suppression_guard import GUARD_NEEDED
+from touchbase.sql.batches import NEEDS_TRANSACTION, Commands, plan_of, weight_of
 from touchbase.sql.operation import Command, scope_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
-    Commands,
+    Around,
     FairQueue,
     Waiter,
     client_of,
     client_queue_full,
-    plan_of,
     queue_refused,
     release,
     settle,
-    weight_of,
 )
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
@@ -43,8 +41,12 @@ LOG = logging.getLogger("touchbase.storage")
 class Writer:
     """The queue, and the tasks that write its commands."""
 
-    def __init__(self, url: str, cipher: Cipher, ids: SharedIds, *, writers: int, queue_limit: int) -> None:
+    def __init__(
+        self, url: str, cipher: Cipher, ids: SharedIds, *, writers: int, queue_limit: int, transaction: Around, single: Around
+    ) -> None:
         self._cipher = cipher
+        self._transaction = transaction
+        self._single = single
         self._ids = ids
         self._limit = queue_limit
         self._quota = FairQuota(queue_limit)
@@ -122,7 +124,7 @@ class Writer:
         kind = next(iter(self._waiting))
         queue = self._waiting[kind]
         self._waiting.move_to_end(kind)  # behind the other types
-        commands, waiters = queue.take_batch()
+        commands, waiters, _ = queue.take_batch()
         self.depth -= len(commands)
         if not queue:
             del self._waiting[kind]
@@ -141,17 +143,17 @@ class Writer:
     async def _attempt(self, connection: ReconnectingConnection, commands: Commands) -> list[object]:
         operation = commands[0].operation
         scope, ids = scope_of(commands), await self._ids.cut(operation.needs(commands))
-        if operation.solo and scope != ALL_CLIENTS and not any(getattr(command, "guarded", False) for command in commands):
+        if operation.is_solo(commands) and scope != ALL_CLIENTS:
             # The statement that writes is a transaction by itself; a transaction with a scope would cost two more round trips.
-            results = await write_alone(await connection.with_scope(scope), plan_of(commands, ids, self._cipher, alone=True))
-            return await self._guarded(connection, commands, results)
-        return await write(await connection.connection(), plan_of(commands, ids, self._cipher), scope)
+            results = await write_alone(await connection.with_scope(scope), plan_of(commands, ids, self._cipher, alone=True), self._single)
+            return await self._completed(connection, commands, results)
+        return await write(await connection.connection(), plan_of(commands, ids, self._cipher), scope, self._transaction)
 
-    async def _guarded(self, connection: ReconnectingConnection, commands: Commands, results: list[object]) -> list[object]:
-        """Return the results, after running commands again that need a check for erased persons."""
-        indexes = [index for index, result in enumerate(results) if result is GUARD_NEEDED]
+    async def _completed(self, connection: ReconnectingConnection, commands: Commands, results: list[object]) -> list[object]:
+        """Return the results, after running commands again that need a transaction."""
+        indexes = [index for index, result in enumerate(results) if result is NEEDS_TRANSACTION]
         if indexes:
-            guarded = await run_batch([commands[index] for index in indexes], partial(self._attempt, connection))
-            for index, result in zip(indexes, guarded, strict=True):
+            completed = await run_batch([commands[index] for index in indexes], partial(self._attempt, connection))
+            for index, result in zip(indexes, completed, strict=True):
                 results[index] = result
         return results

@@ -13,11 +13,10 @@ from time import perf_counter
 import apsw
 
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.event_log.sql.log import Noted, with_log
 from touchbase.sql.dialect import for_sqlite
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T
-from touchbase.storage.event_hours import with_event_hours
+from touchbase.storage.batch import Around, unchanged
 
 LOG = logging.getLogger("touchbase.storage")
 MIN_VERSION = (3, 51, 3)
@@ -126,7 +125,7 @@ def advice(error: BaseException) -> str:
     return next((text for kind, text in _WHAT_TO_DO.items() if isinstance(error, kind)), str(error))
 
 
-def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] | None = None) -> T:
+def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] | None = None, around: Around = unchanged) -> T:
     """Run a plan in a transaction of its own, atomically; it is on disk when this returns.
 
     `flushed` receives the duration of the flush in seconds.
@@ -135,12 +134,13 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
         cursor.execute("ROLLBACK")
     cursor.execute("BEGIN IMMEDIATE")
     try:
-        result = run(cursor, with_log(with_event_hours(plan), noted := Noted()))
+        plan, committed = around(plan)
+        result = run(cursor, plan)
         before = perf_counter()
         cursor.execute("COMMIT")
         if flushed is not None:
             flushed(perf_counter() - before)
-        noted.announce()
+        committed()
     except BaseException:
         if cursor.connection.in_transaction:  # a full disk may have ended it already
             cursor.execute("ROLLBACK")
@@ -156,6 +156,16 @@ def read(cursor: apsw.Cursor, plan: Plan[T]) -> T:
     finally:
         # An interrupted read must still end its transaction: an open one would break all later reads.
         cursor.connection.set_progress_handler(None)
+        if cursor.connection.in_transaction:  # a disk error may have ended it already
+            cursor.execute("ROLLBACK")
+
+
+def roll_back(cursor: apsw.Cursor, plan: Plan[T]) -> T:
+    """Run a plan that writes in a transaction, and roll it back."""
+    cursor.execute("BEGIN IMMEDIATE")
+    try:
+        return run(cursor, plan)
+    finally:
         if cursor.connection.in_transaction:  # a disk error may have ended it already
             cursor.execute("ROLLBACK")
 

@@ -5,53 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import apsw
 
-import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
-from touchbase.auth.sql import any_key, find_key, is_session_ended
-from touchbase.clients.sql.queries import find_client, find_client_by_number
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairTurns
 from touchbase.common.threads import on_thread
-from touchbase.connections.sql.commands import list_connections
-from touchbase.custom_fields.sql import find_uses
-from touchbase.deliveries.claiming import claim, claim_named
-from touchbase.deliveries.delivery import Delivery
-from touchbase.deliveries.work import DryRunResult, Translate, WorkReport
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.errors import UnusableStore
-from touchbase.idempotency.sql import find_response
-from touchbase.inbox.dry_runs import load_deliveries
-from touchbase.inbox.large_delivery import LargeWork
-from touchbase.inbox.sql.queries import find_traces
-from touchbase.projection.apply import IN_USE, NOT_DELETED
-from touchbase.projection.inbox_batch import (
-    InboxBatch,
-    merge_reports,
-    read_batch,
-    read_batches,
-    split_large,
-    transaction_groups,
-    translate_batch,
-)
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
-from touchbase.records.sql.lookup import find_companies
-from touchbase.records.sql.reads import get_records
-from touchbase.reports.sql.statuses import report_statuses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Query, plan_of_query
 from touchbase.sql.statement import Plan
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.batch import Probe
+from touchbase.storage.batch import Committed, probe
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
-from touchbase.storage.sqlite.inbox_batch import apply_inbox_batch, dry_run_batch
 from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.sqlite.schema import UpgradePolicy, copy_warnings, open_upgraded, upgrade
 from touchbase.storage.sqlite.threads import started_threads
@@ -61,55 +34,20 @@ T = TypeVar("T")
 
 MAX_ROUTINE_VACUUM_BYTES = 64 * 1024 * 1024
 """Size of a file that a vacuum rewrites in half a second, for which writers may wait now and then."""
-POINT_QUERIES = frozenset(
-    {
-        GetContact,
-        GetCompany,
-        find_companies,
-        find_client,
-        find_client_by_number,
-        list_connections,
-        find_key,
-        any_key,
-        find_response,
-        find_traces,
-        is_session_ended,
-    }
-)
-"""Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
-FEW_QUERIES: frozenset[Any] = frozenset({get_records})
-FEW_RECORDS = 16
-"""Records of a `get_records` up to which it is read in the event loop too: as many as one endpoint of webhooks asks for at once."""
-PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
-"""Queries that run in the event loop while they are quick, because a thread competes for the interpreter for each row."""
 QUICK_SECONDS = 0.002
 """A page query that takes longer starts again on a thread."""
 STEPS_PER_CHECK = 200
 """Steps of SQLite's virtual machine between two checks of the time: a few rows."""
-LONG_QUERIES = frozenset({report_statuses, find_uses})
-"""Queries that may read everything a client has: they have threads of their own, so that no other query waits for them.
-
-Reports by campaign read part by part, so they may take the threads of the others.
-"""
 READERS = 4
 LONG_READERS = 2
+"""Long queries have threads of their own, so that no other query waits for them. Reports by campaign read part by part, so they may take
+the threads of the others."""
 OPENING_TRIES = 10
 OPENING_PAUSE = 0.05
-CHUNK = 128
-"""Deliveries in one transaction: the cost of the flush is small compared to theirs."""
-SMALL_CHUNK = 8
-"""Deliveries in one transaction while HTTP clients write: their writes wait for it, about 2 ms."""
-MAX_INLINE_BYTES = 64 * 1024
-MAX_INLINE_EVENTS = 64
-"""Limits of the bodies and events that the event loop applies itself; larger batches go to a thread."""
 
 
-class SqliteStore:
-    """Stores records in one SQLite file (or a private one that ends with the store)."""
-
-    batch_size_under_load = SMALL_CHUNK
-    """One transaction: several in a row would delay as many writes as one large transaction."""
-    blocked_share = 1.0
+class SqliteEngine:
+    """Executes operations on one SQLite file (or a private one that ends with the store)."""
 
     def __init__(
         self,
@@ -127,7 +65,6 @@ class SqliteStore:
         self._writer = writer
         self._private = private
         self._cipher = cipher
-        self._taken = 0
         self._page_lock = asyncio.Lock()
         self._loop_reader = readers[0]
         self._readers = _ReaderThreads(readers[1 : 1 + READERS], "touchbase-reader")
@@ -144,7 +81,7 @@ class SqliteStore:
         roles: Sequence[Role] = (),
         upgrade: bool = True,
         copies: bool = True,
-    ) -> SqliteStore:
+    ) -> Self:
         """Open the store of a `sqlite:` address and bring its schema up to date (or refuse it), unless `as_is`."""
         path = path_of(url)
         private = tempfile.TemporaryDirectory(prefix="touchbase-") if path is None else None
@@ -158,8 +95,13 @@ class SqliteStore:
             readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS + LONG_READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        writer = Writer(connection, open_writer(path, durable=private is None), cipher, queue_limit)
+        writer = Writer(connection, open_writer(path, durable=private is None), cipher, queue_limit, cls.transaction)
         return cls(writer, readers, private, cipher, ProcessLock(path, roles if private is None else ()), change.copies, copied)
+
+    @staticmethod
+    def transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+        """Return the plan of a transaction that writes, with what the capabilities of the store add, and what to call after its commit."""
+        return plan, lambda: None
 
     async def write(self, command: Command[T]) -> T:
         """Execute one command in a batch with the other waiting commands; return after the flush."""
@@ -168,12 +110,13 @@ class SqliteStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        if type(query) in POINT_QUERIES or (type(query) in FEW_QUERIES and len(getattr(query, "ids", ())) <= FEW_RECORDS):
+        operation = query.operation
+        if operation.quick and (operation.quick is True or operation.quick(query)):
             return _read(self._loop_reader, plan_of_query(query, self._cipher))
-        if type(query) in PAGE_QUERIES:
+        if operation.page:
             with contextlib.suppress(apsw.InterruptError):
                 return await self._read_page(query)
-        threads = self._long_readers if type(query) in LONG_QUERIES else self._readers
+        threads = self._long_readers if operation.long else self._readers
         return await threads.run(lambda connection: _read(connection, plan_of_query(query, self._cipher)), getattr(query, "client", None))
 
     async def _read_page(self, query: Query[T]) -> T:
@@ -181,56 +124,6 @@ class SqliteStore:
         async with self._page_lock:
             await asyncio.sleep(0)
             return _read_quickly(self._loop_reader, plan_of_query(query, self._cipher))
-
-    async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
-        """Apply up to `limit` waiting deliveries of one client, one chunk per transaction.
-
-        While the writing thread applies one chunk, a reading thread translates the next.
-        """
-        claimed = await self._on_thread(lambda connection: _read(connection, claim(client, limit, now_us)))
-        return await self._apply(client, claimed, translate, now_us, IN_USE)
-
-    async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
-        """Apply these waiting deliveries, even of a suspended client, one chunk per transaction."""
-        claimed = await self._on_thread(lambda connection: _read(connection, claim_named(client, ids)))
-        return await self._apply(client, claimed, translate, now_us, NOT_DELETED)
-
-    async def _apply(
-        self, client: int, deliveries: Sequence[Delivery], translate: Translate, now_us: int, states: Container[str]
-    ) -> WorkReport:
-        apply = partial(apply_inbox_batch, client=client, now_us=now_us, states=states)
-        large_work = LargeWork(client, now_us, states, self._write_alone)
-        size = self._chunk()
-        light, large = split_large(deliveries)
-        applying: list[Awaitable[WorkReport]] = []
-        report = WorkReport()
-        async with contextlib.aclosing(read_batches(light, size, translate, self._read_batch)) as read:
-            async for batch in read:
-                if applying:
-                    report = merge_reports(report, await applying.pop())
-                made, many = transaction_groups(batch.claimed)
-                for group in made[:-1]:
-                    report = merge_reports(report, await self._writer.submit_job(partial(apply, batch=InboxBatch(group, []))))
-                last = InboxBatch(made[-1] if made else [], batch.broken)
-                applying.append(self._writer.submit_job(partial(apply, batch=last), small=size == SMALL_CHUNK and _is_small(last)))
-                for seen in many:
-                    report = merge_reports(report, await large_work.apply(seen))
-                if many:
-                    report.more = True  # the next call applies the others, if there are any
-                    break
-        if applying:
-            report = merge_reports(report, await applying.pop())
-        report.more |= len(large) > 1
-        for delivery in large[:1]:
-            report = merge_reports(report, await large_work.read_and_apply(delivery, translate, self._read_batch))
-        return report
-
-    async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
-        """Return what applying these deliveries again would change; nothing is stored."""
-        deliveries = await self._on_thread(lambda connection: _read(connection, load_deliveries(client, ids)))
-        batch = await self._read_batch(deliveries, translate)
-        result: DryRunResult = await self._writer.submit_job(partial(dry_run_batch, client=client, batch=batch, now_us=now_us))
-        return result
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
@@ -251,7 +144,7 @@ class SqliteStore:
 
     async def check(self) -> None:
         """Write a row that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
-        await self.write(Probe())
+        await self.write(probe())
 
     async def close(self) -> None:
         """Finish the queue, then close the file."""
@@ -273,19 +166,14 @@ class SqliteStore:
         """Number of commands accepted since the store was opened."""
         return self._writer.taken
 
-    async def _read_batch(self, deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
-        return await read_batch(deliveries, translate, lambda: self._on_thread(partial(_translated, deliveries, translate)))
+    async def _read_on_thread(self, plan: Plan[T]) -> T:
+        return await self._readers.run(lambda connection: _read(connection, plan))
+
+    async def _on_thread(self, use: Callable[[], T]) -> T:
+        return await self._readers.run(lambda _: use())
 
     async def _write_alone(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
         return await self._writer.submit_job(lambda writer: writer.write(lambda: plan(writer.ids), needs))
-
-    def _chunk(self) -> int:
-        """Return how many deliveries go into one transaction now."""
-        before, self._taken = self._taken, self._writer.taken
-        return CHUNK if self._taken == before else SMALL_CHUNK
-
-    async def _on_thread(self, use: Callable[[apsw.Connection], T]) -> T:
-        return await self._readers.run(use)
 
 
 class _ReaderThreads:
@@ -343,13 +231,3 @@ def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
     until = perf_counter() + QUICK_SECONDS
     connection.set_progress_handler(lambda: perf_counter() > until, STEPS_PER_CHECK)  # `read` removes it again
     return _read(connection, plan)
-
-
-def _is_small(batch: InboxBatch) -> bool:
-    """Return whether the event loop may apply a batch itself."""
-    bodies, events = sum(len(seen.delivery.body) for seen in batch.claimed), sum(seen.cost for seen in batch.claimed)
-    return bodies < MAX_INLINE_BYTES and events <= MAX_INLINE_EVENTS and not batch.broken
-
-
-def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> InboxBatch:
-    return translate_batch(deliveries, translate)

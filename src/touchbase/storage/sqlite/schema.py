@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from touchbase.common.cipher import Cipher
-from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
+from touchbase.encryption.encrypted_columns import check_keys, reencrypt
 from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, out_of_date, packaged, pending, refuse_foreign
 from touchbase.storage.sqlite.backup import copy_before_migration
 from touchbase.storage.sqlite.connection import open_writer, read, write

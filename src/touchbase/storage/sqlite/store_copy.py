@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from touchbase.common.cipher import Cipher
-from touchbase.connections.sql.encrypted_columns import record_key
+from touchbase.encryption.encrypted_columns import record_key
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.statement import Row

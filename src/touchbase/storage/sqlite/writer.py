@@ -13,35 +13,30 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded, TouchbaseError
-from touchbase.inbox.commands import CountRepeat, StoreDelivery
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
+from touchbase.sql.batches import Commands, needs_of, plan_of, weight_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Plan, SerializationConflict
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
-    Commands,
+    Around,
     FairQueue,
-    Probe,
     Waiter,
     client_of,
     client_queue_full,
-    needs_of,
-    plan_of,
     queue_refused,
     release,
     reserve,
     settle,
-    weight_of,
 )
 from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, batch_failed, unavailable, write
 from touchbase.storage.sqlite.threads import LoopThreads
@@ -58,13 +53,6 @@ SLOW_FLUSH = 0.002
 """Seconds: while flushes take longer, batches run on a thread."""
 MAX_INLINE_BYTES = 256 * 1024
 """Bytes of webhook bodies; a batch with more runs on a thread."""
-SMALL_COMMANDS = frozenset(
-    {
-        CreateContact, CreateCompany, UpdateContact, UpdateCompany, UpsertContact, UpsertCompany, StoreDelivery, CountRepeat,
-        EnsureClient, Probe,
-    }
-)  # fmt: skip
-"""Commands that change a few rows each; others may change thousands."""
 MAX_COPIES = 3
 """Checkpoints of a long log in a row; each copies the pages written during the previous one, so each is shorter."""
 FLUSH_WEIGHT = 0.1
@@ -74,12 +62,13 @@ FLUSH_WEIGHT = 0.1
 class Writer:
     """Owns the connection that writes. Only the event loop uses it, except during work that a thread does."""
 
-    def __init__(self, connection: apsw.Connection, copying: apsw.Connection, cipher: Cipher, queue_limit: int) -> None:
+    def __init__(self, connection: apsw.Connection, copying: apsw.Connection, cipher: Cipher, queue_limit: int, around: Around) -> None:
         self.cursor = connection.cursor()
         self.ids = Ids()
         self.taken = 0
         self._connection = connection
         self._cipher = cipher
+        self._around = around
         self._limit = queue_limit
         self._quota = FairQuota(queue_limit)
         self._loop = asyncio.get_running_loop()
@@ -135,7 +124,7 @@ class Writer:
                 # In a transaction of its own: a rollback of the batch must not free the ids again.
                 self.ids.fill(name, write(self.cursor, reserve(name, count, self.ids.give_up(name))), count)
             try:
-                return write(self.cursor, plan(), self._flushed)
+                return write(self.cursor, plan(), self._flushed, self._around)
             except SerializationConflict:
                 if attempt == TRIES:
                     raise Overloaded("too many concurrent writes to the same records; send this again in a moment") from None
@@ -187,8 +176,8 @@ class Writer:
             self._execute([], [waiter], lambda: [job(self)], lambda: [self._outcome(job)], lambda: small)
         elif self._waiting:
             self._job_next = True
-            commands, waiters = self._waiting.take_batch()
-            is_quick = partial(is_small, commands)
+            commands, waiters, size = self._waiting.take_batch()
+            is_quick = partial(is_small, commands, size)
             self._execute(commands, waiters, lambda: self._write_batch(commands), lambda: self._outcomes(commands), is_quick)
         elif self._closing is not None and self._log.state is CheckpointState.IDLE:
             self._on_thread = True  # for good
@@ -309,11 +298,9 @@ class Writer:
         settle([closing], [None])
 
 
-def is_small(commands: Commands) -> bool:
+def is_small(commands: Commands, size: int) -> bool:
     """Return whether a batch takes little more time than its flush: a few rows for each command, and no large bodies."""
-    size = 0
-    for command in commands:
-        if type(command) not in SMALL_COMMANDS:
-            return False
-        size += len(command.body) if isinstance(command, StoreDelivery) else 0
-    return size < MAX_INLINE_BYTES
+    return size < MAX_INLINE_BYTES and all(map(_is_quick, commands))
+
+
+_is_quick = attrgetter("operation.quick")

@@ -1,4 +1,4 @@
-"""Plan of `Idempotent`: any command and the response to it, in one transaction.
+"""Idempotent commands: any command and the response to it, in one transaction.
 
 A batch reads the responses of all its keys, executes the commands of new keys as one batch, and stores
 their responses. If another transaction has used a key at the same time, the later one cannot store its
@@ -7,23 +7,51 @@ response: it is rolled back and run again, and then finds the stored response.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic
 
 from touchbase.common.cipher import Cipher
-from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
+from touchbase.sql.batches import needs_of, plan_of, weight_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, executes
+from touchbase.sql.operation import LIGHT, Command, T, Weight, executes
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict
-from touchbase.storage.batch import needs_of, plan_of
+
+
+@dataclass(slots=True)
+class Idempotent(Command[T | StoredResponse], Generic[T]):
+    """Execute another command and store the response to it in one transaction, unless the key has a response already.
+
+    In that case it changes nothing and returns the stored response, or `KeyReused` when that belongs to another request.
+    """
+
+    request: RequestKey
+    command: Command[T] | None
+    """None to store a response only."""
+    make_response: Callable[[object], StoredResponse | None]
+    """Returns the response to store for the command's result or error; with None nothing is stored, and the key stays free.
+
+    It runs inside the transaction, and again when the transaction is retried: it must be quick and without side effects.
+    """
+
+    @property
+    def client(self) -> int:
+        """The client that the key belongs to."""
+        return self.request.client
+
 
 AnyIdempotent = Idempotent[Any]
 
 
 def _needs(commands: Sequence[AnyIdempotent]) -> Mapping[str, int]:
     return needs_of([command.command for command in commands if command.command is not None])
+
+
+def _weight(call: AnyIdempotent) -> Weight:
+    return LIGHT if call.command is None else weight_of(call.command)
 
 
 def _clients(call: AnyIdempotent) -> Iterable[int | None]:
@@ -36,7 +64,7 @@ def _clients(call: AnyIdempotent) -> Iterable[int | None]:
         yield from (client for client in inner.clients(call.command) if client is not None or inner.unnamed == ALL_CLIENTS)
 
 
-@executes(Idempotent, ids=_needs, batch=True, cipher=True, clients=_clients, unnamed=ALL_CLIENTS)
+@executes(Idempotent, ids=_needs, batch=True, cipher=True, clients=_clients, unnamed=ALL_CLIENTS, weight=_weight)
 def execute_once(commands: Sequence[AnyIdempotent], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Return one result for each command, as if they were executed one after the other."""
     results: list[object] = [None] * len(commands)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from secrets import token_bytes, token_urlsafe
 
 from touchbase.common.cipher import Cipher
-from touchbase.connections.sql.rows import CONNECTION, secrets_text
 from touchbase.encryption.cipher import PREFIX, DecryptionFailed, is_encrypted, key_id_of
 from touchbase.encryption.commands import EncryptionState, LostSecret, Reencrypt, SecretLocation
 from touchbase.errors import UnusableStore
@@ -46,7 +45,7 @@ class EncryptedTable:
 
 def _unknown_secrets() -> str:
     """Return a random secret that no sender knows. Without any secret the connection would accept every sender."""
-    return secrets_text([token_urlsafe(32)])
+    return encode([token_urlsafe(32)])
 
 
 def _unknown_signing_secrets() -> str:
@@ -54,7 +53,11 @@ def _unknown_signing_secrets() -> str:
     return encode([["whsec_" + b64encode(token_bytes(32)).decode(), None]])
 
 
-CONNECTION_TABLE = EncryptedTable("connection", CONNECTION[:3], {"secrets": _unknown_secrets, "access_token": lambda: ""})
+CONNECTION_TABLE = EncryptedTable(
+    "connection",
+    (("client", "bigint"), ("channel", "text"), ("tool", "text")),
+    {"secrets": _unknown_secrets, "access_token": lambda: ""},
+)
 WEBHOOK_TABLE = EncryptedTable("webhook_endpoint", (("client", "bigint"), ("id", "bigint")), {"secrets": _unknown_signing_secrets})
 CELL_TABLE = EncryptedTable("cell", (("number", "bigint"),), {"address": lambda: ""})
 """The addresses of other stores, with their passwords."""

@@ -1,32 +1,43 @@
-"""Apply a batch of deliveries on PostgreSQL: claim, translate and apply them in one transaction."""
+"""The store on PostgreSQL: claims, translates and applies a batch of deliveries in one transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import touchbase.stores.operations  # noqa: F401 - each class of calls gets its plan
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import SECOND, Micros
+from touchbase.deliveries.claiming import claim_named
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import DryRunResult, Translate, WorkReport
+from touchbase.erasure.sql.texts import ERASED_TABLES
 from touchbase.errors import Overloaded
 from touchbase.event_log.signal import LOGGED
-from touchbase.event_log.sql.log import with_log
+from touchbase.event_log.sql.log import Noted, with_log, with_log_alone
 from touchbase.inbox.dry_runs import compare, dry_run, load_deliveries, snapshot
 from touchbase.inbox.large_delivery import LargeWork
-from touchbase.projection.apply import IN_USE, apply_batch, apply_needs
+from touchbase.projection.apply import IN_USE, NOT_DELETED, apply_batch, apply_needs
 from touchbase.projection.delivery_outcomes import record_failure
 from touchbase.projection.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports, transaction_groups
 from touchbase.projection.normalization import NormalizedDelivery
+from touchbase.reports.event_hours import with_event_hours
 from touchbase.sql.ids import Ids
 from touchbase.sql.scope import scope_for
 from touchbase.sql.statement import Plan
-from touchbase.storage.event_hours import with_event_hours
+from touchbase.storage.batch import Committed
 from touchbase.storage.postgres.connection import is_retryable, is_unavailable, read, retry, roll_back, run, write
+from touchbase.storage.postgres.engine import PostgresEngine
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.postgres.prefetch import translate_in_slices
 from touchbase.storage.postgres.row_level_security import Connection, begin
+from touchbase.stores.prefetch import Prefetcher, prepare, translate_in_slices
+
+if TYPE_CHECKING:
+    from touchbase.storage.postgres.connection import Pool
+
+T = TypeVar("T")
 
 LEASE: Micros = 120 * SECOND
 """How long other workers skip a large delivery: longer than it takes to read and apply one."""
@@ -117,7 +128,7 @@ class BatchProcessor:
 
     async def _write(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
         async def attempt() -> Any:
-            return await write(self.connection, plan(await self.ids.cut(needs())), scope_for(self.client))
+            return await write(self.connection, plan(await self.ids.cut(needs())), scope_for(self.client), _transaction)
 
         return await retry(attempt)
 
@@ -141,4 +152,73 @@ class BatchProcessor:
 
     async def _fail(self, broken: FailedDelivery) -> WorkReport:
         plan = record_failure(self.client, broken.delivery, broken.why, self.now_us, for_good=broken.for_good)
-        return await write(self.connection, plan, scope_for(self.client))
+        return await write(self.connection, plan, scope_for(self.client), _transaction)
+
+
+class PostgresStore(PostgresEngine):
+    """Stores records, and applies deliveries."""
+
+    batch_size_under_load = 32
+    """Deliveries per batch while HTTP clients write. A batch blocks no other write, and most of a small batch's cost is round trips."""
+    blocked_share = 0.2
+    """Share of a batch's time during which it blocks the event loop; most of the time it waits for the server."""
+    erased_tables = ERASED_TABLES
+
+    def __init__(self, url: str, pool: Pool, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
+        super().__init__(url, pool, queue_limit, cipher, warnings)
+        self._prefetcher = Prefetcher(pool)
+
+    @staticmethod
+    def transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+        """Return the plan of a transaction that writes, which also logs its events and raises the versions of their hours."""
+        return _transaction(plan)
+
+    @staticmethod
+    def single(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+        """Return a plan that runs outside of a transaction, whose only statement that writes logs its events too."""
+        noted = Noted()
+        return with_log_alone(plan, noted), noted.announce
+
+    async def close(self) -> None:
+        """Finish the queue, then close all connections."""
+        await self._prefetcher.close()
+        await super().close()
+
+    async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
+        """Apply up to `limit` waiting deliveries of one client in one transaction."""
+
+        async def take(connection: Connection) -> InboxBatch:
+            return await self._prefetcher.claim(connection, client, limit, translate, now_us)
+
+        return await self._apply(client, now_us, take, translate, IN_USE)
+
+    async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
+        """Apply these waiting deliveries, even of a suspended client, in one transaction."""
+
+        async def take(connection: Connection) -> InboxBatch:
+            return await prepare(await run(connection, claim_named(client, ids)), translate)
+
+        return await self._apply(client, now_us, take, translate, NOT_DELETED)
+
+    async def _apply(self, client: int, now_us: int, take: Take, translate: Translate, states: Container[str]) -> WorkReport:
+        attempts = count()
+
+        async def attempt() -> WorkReport:
+            async with self._pool.acquire() as connection:
+                return await BatchProcessor(connection, self._ids, client, now_us, attempts, states).work(take, translate)
+
+        return await retry(attempt)
+
+    async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
+        """Return what applying these deliveries again would change; nothing is stored."""
+
+        async def attempt() -> DryRunResult:
+            async with self._pool.acquire() as connection:
+                return await BatchProcessor(connection, self._ids, client, now_us).dry_run(ids, translate)
+
+        return await retry(attempt)
+
+
+def _transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
+    noted = Noted()
+    return with_log(with_event_hours(plan), noted), noted.announce

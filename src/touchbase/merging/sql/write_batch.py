@@ -1,4 +1,4 @@
-"""Plan of `WriteBatch`: commands of one client in their order, as few statements as possible.
+"""Batches: commands of one client in their order, as few statements as possible.
 
 Neighbours of one type are executed as one set. That gives what one after the other gives, unless a command needs a key that
 another one of the set had or has: then the set is rolled back, and its commands are executed one by one.
@@ -17,19 +17,18 @@ from typing import Any
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.errors import Conflict, Fault, Invalid
+from touchbase.errors import BatchFailed, Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.merging.commands import DeleteRecord
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql.reads import companies, contacts
 from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed, record_of
+from touchbase.sql.batches import Commands, needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, Preview, WriteBatch, executes
+from touchbase.sql.operation import Preview, command
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
-from touchbase.storage.batch import needs_of, plan_of
 
-Commands = Sequence[Command[Any]]
 IDS_PER_KIND = 2**40
 """Ids of each kind that a dry run may use; they are never stored."""
 FIRST_PART = 32
@@ -61,33 +60,39 @@ class _ReadBudget:
         self.commands += len(outcomes)
 
 
-def _needs(commands: Sequence[WriteBatch]) -> Mapping[str, int]:
-    inner = [each for command in commands if not command.dry_run for each in command.commands]
+def _needs(batches: Sequence[Any]) -> Mapping[str, int]:
+    inner = [command for batch in batches if not batch.dry_run for command in batch.commands]
     return {name: 2 * count for name, count in needs_of(inner).items()}  # a set may be executed again, one by one
 
 
-@executes(WriteBatch, ids=_needs, cipher=True)
-def execute_batch(batch: WriteBatch, ids: Ids, cipher: Cipher) -> Plan[object]:
-    """Execute the commands of a batch in their order."""
-    if any(isinstance(command, DeleteRecord) for command in batch.commands):
+@command(ids=_needs, cipher=True, weight=lambda batch: weight_of_all(batch.commands))
+def write_batch(
+    ids: Ids, cipher: Cipher, client: int, commands: Commands, atomic: bool = False, dry_run: bool = False
+) -> Plan[list[object] | BatchFailed]:
+    """Execute creates, upserts, updates and deletions of one client in their order; return a result or an error for each.
+
+    One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
+    In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
+    """
+    if any(isinstance(inner, DeleteRecord) for inner in commands):
         # A deletion locks it; before any record is locked, as inbox batches do, so that the two never wait for each other.
-        yield Execute(CLIENT_BY_NUMBER, [(batch.client,)])
-    if not (batch.atomic or batch.dry_run):
-        return (yield from _in_order(batch.commands, ids, cipher))
+        yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    if not (atomic or dry_run):
+        return (yield from _in_order(commands, ids, cipher))
     yield SAVE
-    outcomes = yield from _in_order(batch.commands, _unused_ids(batch) if batch.dry_run else ids, cipher)
-    failed = batch_failed(outcomes) if batch.atomic else None
-    if batch.dry_run or failed is not None:
+    outcomes = yield from _in_order(commands, _unused_ids(commands) if dry_run else ids, cipher)
+    failed = batch_failed(outcomes) if atomic else None
+    if dry_run or failed is not None:
         yield ROLL_BACK
     yield RELEASE
     if failed is not None:
         return failed
-    return (yield from _previews(batch, outcomes)) if batch.dry_run else outcomes
+    return (yield from _previews(client, commands, outcomes)) if dry_run else outcomes
 
 
-def _unused_ids(batch: WriteBatch) -> Ids:
+def _unused_ids(commands: Commands) -> Ids:
     ids = Ids()
-    for name in needs_of(batch.commands):
+    for name in needs_of(commands):
         ids.fill(name, LARGEST_ID - IDS_PER_KIND, IDS_PER_KIND)
     return ids
 
@@ -122,8 +127,8 @@ def _set(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     if _interfere(outcomes):
         yield ROLL_BACK
         outcomes = []
-        for command in commands:
-            outcomes += yield from plan_of([command], ids, cipher)
+        for inner in commands:
+            outcomes += yield from plan_of([inner], ids, cipher)
     yield RELEASE
     return outcomes
 
@@ -134,23 +139,23 @@ def _interfere(outcomes: Sequence[object]) -> bool:
     return bool(taken) and any(record.id in taken for outcome in outcomes if (record := record_of(outcome)) is not None)
 
 
-def _previews(batch: WriteBatch, outcomes: Sequence[object]) -> Plan[list[object]]:
+def _previews(client: int, commands: Commands, outcomes: Sequence[object]) -> Plan[list[object]]:
     """Return each outcome with the record before it: as it is stored, or as the commands before it would leave it."""
     records = [record for outcome in outcomes if (record := record_of(outcome)) is not None]
-    people = [GetContact(batch.client, record.id) for record in records if isinstance(record, Contact)]
-    firms = [GetCompany(batch.client, record.id) for record in records if isinstance(record, Company)]
+    people = [GetContact(client, record.id) for record in records if isinstance(record, Contact)]
+    firms = [GetCompany(client, record.id) for record in records if isinstance(record, Company)]
     known: dict[tuple[int, int], Record] = {}
     if people:
         known |= {(CONTACT, found.id): found for found in (yield from contacts(people)) if found is not None}
     if firms:
         known |= {(COMPANY, found.id): found for found in (yield from companies(firms)) if found is not None}
     made: list[object] = []
-    for command, outcome in zip(batch.commands, outcomes, strict=True):
+    for inner, outcome in zip(commands, outcomes, strict=True):
         record = record_of(outcome)
         if record is None:
             made.append(Preview(None, outcome))
             continue
-        if isinstance(command, DeleteRecord):
+        if isinstance(inner, DeleteRecord):
             made.append(Preview(record, outcome, deletes=True))
             continue
         key = (CONTACT if isinstance(record, Contact) else COMPANY, record.id)

@@ -12,17 +12,17 @@ from touchbase.event_log.sql.log import with_cause
 from touchbase.jobs.commands import JobStep
 from touchbase.jobs.models import JobLost
 from touchbase.jobs.sql import begin_step, end_step
+from touchbase.sql.batches import needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import executes
 from touchbase.sql.statement import Plan
-from touchbase.storage.batch import needs_of, plan_of
 
 
 def _needs(commands: Sequence[JobStep]) -> Mapping[str, int]:
     return needs_of([inner for command in commands for inner in command.commands])
 
 
-@executes(JobStep, ids=_needs, cipher=True, background=True)
+@executes(JobStep, ids=_needs, cipher=True, background=True, weight=lambda command: weight_of_all(command.commands))
 def execute_step(command: JobStep, ids: Ids, cipher: Cipher) -> Plan[list[Any] | JobLost]:
     """Execute the commands of a job's step, and store its checkpoint."""
     job = yield from begin_step(command)

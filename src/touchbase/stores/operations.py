@@ -16,7 +16,7 @@ MODULES = (
     "touchbase.clients.sql.stored_bytes",
     "touchbase.company_links.sql.follow",
     "touchbase.connections.sql.commands",
-    "touchbase.connections.sql.encrypted_columns",
+    "touchbase.encryption.encrypted_columns",
     "touchbase.connections.sql.fetching",
     "touchbase.connections.sql.silence",
     "touchbase.consistency.sql",
@@ -27,7 +27,7 @@ MODULES = (
     "touchbase.erasure.sql.queries",
     "touchbase.event_log.sql.queries",
     "touchbase.exports.sql",
-    "touchbase.idempotency.sql",
+    "touchbase.idempotency.execute_once",
     "touchbase.imports.sql",
     "touchbase.deliveries.sql.body_retention",
     "touchbase.inbox.sql.commands",
@@ -35,6 +35,7 @@ MODULES = (
     "touchbase.inbox.sql.refused",
     "touchbase.inbox.sql.search",
     "touchbase.jobs.sql",
+    "touchbase.jobs.steps",
     "touchbase.merging.sql.merge",
     "touchbase.merging.sql.undo",
     "touchbase.messages.sql.plans",
@@ -49,11 +50,6 @@ MODULES = (
     "touchbase.search.sql.plans",
     "touchbase.statuses.sql.refused",
     "touchbase.statuses.sql.renames",
-    "touchbase.storage.batch",
-    "touchbase.storage.change_matching",
-    "touchbase.storage.idempotent_batch",
-    "touchbase.storage.job_steps",
-    "touchbase.storage.write_batch",
 )
 
 for _module in MODULES:
