@@ -32,8 +32,8 @@ from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import WorkReport
-from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
+from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
@@ -119,7 +119,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     made = [each.id for each in await store.read(ListContacts(number, 200)) if (each.email or "").startswith("bin")]
     await store.write(DeleteRecord(number, CONTACT, made[0], 6, "deleted"))
     await store.write(MergeRecords(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
-    await store.write(SaveEntries(number, [NewEntry("email", "listed@example.com")], 5))
+    await store.write(save_entries(number, [NewEntry("email", "listed@example.com")], 5))
     await store.write(store_parts(number, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
     [contact] = await store.read(ListContacts(number, 1))
     await store.write(create_message(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))

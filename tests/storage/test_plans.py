@@ -12,9 +12,8 @@ import pytest
 from tests.storage.statements import STATEMENTS
 
 from touchbase.company_links.sql.follow import clients_to_link
-from touchbase.do_not_contact.commands import ListEntries
 from touchbase.do_not_contact.models import INSTALLATION
-from touchbase.do_not_contact.sql.lookup import list_clear_addresses
+from touchbase.do_not_contact.sql.lookup import list_clear_addresses, list_entries
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.sql import get_history
@@ -53,10 +52,10 @@ LISTS: list[Query[Any]] = [
     delivery_events(1, 1),
     *[ListDeliveries(50, 1, state=state) for state in STUCK],
     *[group_deliveries(state, 50, 1) for state in STUCK],
-    ListEntries(1, 50, 9, after=(8, 9)),
-    ListEntries(1, 50, 9, kind="domain", active=True),
-    ListEntries(1, 50, 9, reason="legal", after=(8, 9)),
-    ListEntries(INSTALLATION, 50, 9, after=(8, 9)),
+    list_entries(1, 50, 9, after=(8, 9)),
+    list_entries(1, 50, 9, kind="domain", active=True),
+    list_entries(1, 50, 9, reason="legal", after=(8, 9)),
+    list_entries(INSTALLATION, 50, 9, after=(8, 9)),
     list_clear_addresses(1, 50, ("email", "a")),
     expired_responses(1, 50),
     old_dedupe_keys(1, 50, (1, b"")),

@@ -27,8 +27,8 @@ from touchbase.config import Settings
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.commands import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
-from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
+from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
@@ -125,7 +125,7 @@ async def fill(store: Store, *clients: int) -> None:
         made = [each.id for each in await store.read(ListContacts(n, 200)) if each.email != "ann@example.com"]
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
-        await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
+        await store.write(save_entries(n, [NewEntry("email", "ann@example.com")], 5))
         await store.write(store_count(n, 5, 5, 0))
         await store.write(store_parts(n, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
         await store.write(

@@ -64,9 +64,8 @@ from touchbase.custom_fields.changes import FieldChange
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
-from touchbase.do_not_contact.commands import InstallationList
 from touchbase.do_not_contact.models import Addresses
-from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
+from touchbase.do_not_contact.sql.copies import InstallationList, copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import Reencrypt
 from touchbase.encryption.keys import StaticKeys

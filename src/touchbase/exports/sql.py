@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.sql.marking import mark_records
+from touchbase.do_not_contact.sql.lookup import mark_records
 from touchbase.exports.commands import EncodedPage, ExportRecords
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import ListContacts

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.company_links.commands import LinkPage
-from touchbase.do_not_contact.commands import SaveEntries
+from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.erasure.commands import ErasePerson
 from touchbase.erasure.sql.commands import sweep_erasure
 from touchbase.erasure.sql.texts import strike_texts
@@ -43,7 +43,7 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_FIELDS = 4_096
 """Custom fields in one batch: each is a row, and a record can have hundreds."""
 LARGE_COMMANDS = frozenset(
-    {ChangeMatching, ErasePerson, ImportRows, LinkPage, MergeRecords, SaveEntries, strike_texts, sweep_erasure, UndoMerge}
+    {ChangeMatching, ErasePerson, ImportRows, LinkPage, MergeRecords, save_entries, strike_texts, sweep_erasure, UndoMerge}
 )
 """Commands that change many records each: one of them is a batch."""
 
