@@ -12,8 +12,7 @@ from touchbase.clients.removal import removal_of
 from touchbase.clients.sql.queries import deleting_clients
 from touchbase.clients.storage_counter import StorageCounter
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.silence import CallCounts
-from touchbase.connections.silence_check import SilenceCheck
+from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.errors import Overloaded
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.jobs.sql import due_job_files, remove_job_files

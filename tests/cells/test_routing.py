@@ -285,7 +285,7 @@ class TestDown:
 
         await counts.flush(router)
 
-        assert [router.placement.cell_of(waiting.client) for waiting in counts.commands()] == [1]
+        assert [router.placement.cell_of(waiting.client) for waiting in counts.take()] == [1]
 
     async def test_new_clients_live_elsewhere(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
         router.cells[1]._note("it does not answer")

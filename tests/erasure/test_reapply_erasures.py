@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.commands import rotate_client_id
+from touchbase.clients.sql.statements import ensure_client
 from touchbase.common.normalize import email_key
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
@@ -35,7 +35,7 @@ async def filled(path: Path, *client_ids: str) -> Store:
     """A store with five people at each of these clients; each client is made at a time of its own."""
     store = await open_store(f"sqlite:///{path}")
     for client_id in client_ids:
-        client = (await store.write(EnsureClient(client_id, len(client_id)))).number
+        client = (await store.write(ensure_client(client_id, len(client_id)))).number
         for n in range(5):
             email = f"person{n}@example.com"
             await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email_key(email))))

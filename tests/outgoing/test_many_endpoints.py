@@ -10,7 +10,7 @@ import pytest
 from tests.outgoing.conftest import URL, Webhooks
 from tests.outgoing.unsent import TOKEN
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.statements import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.event_log.commands import Page
 from touchbase.event_log.models import LoggedEvent
@@ -40,7 +40,7 @@ def progress(client: int, endpoint: int, position: int, token: str = TOKEN) -> S
 
 @pytest.fixture
 async def client(store: Store) -> int:
-    return (await store.write(EnsureClient("acme", NOW, NOW))).number
+    return (await store.write(ensure_client("acme", NOW, NOW))).number
 
 
 async def add(store: Store, client: int) -> int:
@@ -54,7 +54,7 @@ async def position(store: Store, client: int, endpoint: int) -> int:
 
 
 async def test_progress_of_many__is_stored_for_each_that_is_led(store: Store, client: int) -> None:
-    other_client = (await store.write(EnsureClient("globex", NOW, NOW))).number
+    other_client = (await store.write(ensure_client("globex", NOW, NOW))).number
     first, second, third = [await add(store, client) for _ in range(3)]
     others = await add(store, other_client)
     await store.write(lead_shards(TOKEN, NOW, NOW + 10))

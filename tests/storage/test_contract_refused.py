@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.commands import begin_deletion
+from touchbase.clients.sql.statements import ensure_client
 from touchbase.inbox.refused import NO_CLIENT, ListRefusals, RefusedWebhook, StoreRefusals
 from touchbase.sql.store import Store
 
@@ -19,7 +19,7 @@ async def times(store: Store, **sought: object) -> list[int]:
 
 
 async def test_list_refusals__shows_all_of_a_refused_call(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     await store.write(StoreRefusals(client.number, [refused(client.number, 5)]))
 
     (found,) = await store.read(ListRefusals(10, client.number))
@@ -28,7 +28,7 @@ async def test_list_refusals__shows_all_of_a_refused_call(store: Store) -> None:
 
 
 async def test_list_refusals__filters_and_pages_newest_first(store: Store) -> None:
-    one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
+    one, two = [(await store.write(ensure_client(name, 1))).number for name in ("acme", "other")]
     await store.write(
         StoreRefusals(one, [refused(one, 5), refused(one, 7, tool=None, cause="rate"), refused(one, 6, channel="email_campaign")])
     )
@@ -46,7 +46,7 @@ async def test_list_refusals__filters_and_pages_newest_first(store: Store) -> No
 
 
 async def test_note_refusals__keeps_the_newest_of_each_client(store: Store) -> None:
-    one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
+    one, two = [(await store.write(ensure_client(name, 1))).number for name in ("acme", "other")]
     await store.write(StoreRefusals(two, [refused(two, at) for at in (1, 2, 3)], most=3))
     await store.write(StoreRefusals(one, [refused(one, at) for at in (9, 3, 7, 7)], most=3))
     await store.write(StoreRefusals(one, [refused(one, 8)], most=3))
@@ -64,7 +64,7 @@ async def test_note_refusals__of_no_client_show_the_id_in_the_address(store: Sto
 
 
 async def test_note_refusals__stores_nothing_for_a_client_that_is_being_deleted(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     await store.write(begin_deletion(client.number, 2))
     await store.write(StoreRefusals(client.number, [refused(client.number, 5)]))
 

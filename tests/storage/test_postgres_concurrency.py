@@ -9,11 +9,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.statements import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.deliveries.delivery import Delivery
-from touchbase.erasure.commands import ErasePerson
+from touchbase.erasure.sql.commands import erase_person
 from touchbase.erasure.sql.queries import list_erasures
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
@@ -43,7 +43,7 @@ async def store(postgres_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def client(store: Store) -> int:
-    return (await store.write(EnsureClient("acme", NOON))).number
+    return (await store.write(ensure_client("acme", NOON))).number
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def _sent(delivery: Delivery) -> Translation:
 
 
 async def test_create_contact__refuses_a_person_erased_in_a_concurrent_transaction(store: Store, client: int, other: Any) -> None:
-    await store.write(ErasePerson(client, NOON, refs=[("", "email", "bob@example.com")]))
+    await store.write(erase_person(client, NOON, refs=[("", "email", "bob@example.com")]))
     secret = (await store.read(list_erasures(client, 10))).secret
     assert secret is not None
 
@@ -120,7 +120,7 @@ async def test_create_contact__refuses_a_person_erased_in_a_concurrent_transacti
 
 
 async def test_create_contact_with_restore__creates_nothing_when_the_suppression_stays(store: Store, client: int, other: Any) -> None:
-    await store.write(ErasePerson(client, NOON, refs=[ANN]))
+    await store.write(erase_person(client, NOON, refs=[ANN]))
     me = await other.fetchval("SELECT current_user")
     await other.execute(f"REVOKE DELETE ON erased FROM {me}")
 
@@ -140,7 +140,7 @@ def read_slowly(client: int) -> Plan[int]:
 
 
 async def test_query__does_not_wait_for_slow_queries_of_another_client(store: Any, client: int, other: Any) -> None:
-    quick = (await store.write(EnsureClient("quick", NOON))).number
+    quick = (await store.write(ensure_client("quick", NOON))).number
     await other.execute("SELECT pg_advisory_lock(77)")
     try:
         slow = [asyncio.create_task(store.read(read_slowly(client))) for _ in range(3 * engine.READERS)]

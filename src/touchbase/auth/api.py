@@ -13,8 +13,7 @@ from msgspec import Meta, Struct
 from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal
-from touchbase.auth.commands import StoreKey
-from touchbase.auth.sql import revoke_key
+from touchbase.auth.sql import revoke_key, store_key
 from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
@@ -120,9 +119,8 @@ async def create(call: Call) -> Response:
     scopes = list(dict.fromkeys(asked.scopes))
     made = service.make_key(asked.env)
     key = ApiKey(made.key_id, made.digest, tuple(scopes), client, asked.name.strip(), at, asked.env, expires)
-    command = StoreKey(key.key_id, key.digest, list(key.scopes), client, key.name, at, key.env, expires)
     client_id = await _client_id(call, key)
-    return await call.write_and_respond(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, made.text))
+    return await call.write_and_respond(lambda writes: writes.write(store_key(key)), lambda _: _shown(call, key, client_id, at, made.text))
 
 
 async def key(call: Call) -> Response:

@@ -212,8 +212,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
 
 async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path | None]:
     """Encrypt the secrets of one store again; return how many, the keys that it needs no longer, and the file of the previous key."""
-    from touchbase.connections.sql.encrypted_columns import check_encryption, retire_keys
-    from touchbase.encryption.commands import Reencrypt
+    from touchbase.connections.sql.encrypted_columns import check_encryption, reencrypt_batch, retire_keys
     from touchbase.encryption.key_file import KeyFile
     from touchbase.storage import keys_of
 
@@ -223,7 +222,7 @@ async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path 
     keys = keys_of(address, keys_at_hand())
     if isinstance(keys, KeyFile):
         keys.begin_rotation()
-    while batch := await store.write(Reencrypt(PAGE)):
+    while batch := await store.write(reencrypt_batch(PAGE)):
         encrypted += batch
         if sys.stderr.isatty():
             click.echo(f"\r{encrypted} of {total}", err=True, nl=encrypted >= total)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.clients.models import BY_CALL, Client
 from touchbase.common.timestamps import Micros
-from touchbase.sql.operation import Command
 
 Position = tuple[int, tuple[object, ...]]
 """Progress of a removal: a table, and the key of the last removed row."""
@@ -25,17 +23,3 @@ class Removal:
     """Where to continue; None: from the beginning, to check whether rows are left."""
     wait_us: Micros = 0
     """How long requests from before the deletion may still write, once all rows are removed."""
-
-
-@dataclass(slots=True)
-class EnsureClient(Command[Client]):
-    """Return the client of this `client_id`; create it if there is none.
-
-    A former id returns its client while it is valid, and is `NotFound` afterwards, because it stays that client's. With
-    `first_use`, a missing client is `NotFound` too if an administrator has created any: then an unknown id is a typing error.
-    """
-
-    client_id: str
-    at: Micros
-    made_by: str = BY_CALL
-    first_use: bool = False

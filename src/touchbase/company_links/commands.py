@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.common.timestamps import Micros
-from touchbase.sql.operation import Command
-
 
 @dataclass(frozen=True, slots=True)
 class Linked:
@@ -48,28 +45,3 @@ class LinkedPage:
     """The last contact of the page; None after the last page."""
     stopped: bool = False
     """The setting has been changed since the job was created."""
-
-
-@dataclass(slots=True)
-class FollowChanges(Command[Followed]):
-    """Link the contacts that the client's newest events concern, up to `limit` events.
-
-    For a client with the setting off it forgets, up to `limit` rows, what an earlier setting left.
-    """
-
-    client: int
-    limit: int
-    at: Micros
-    new: int = 0
-
-
-@dataclass(slots=True)
-class LinkPage(Command[LinkedPage]):
-    """Link up to `limit` contacts after the id `after`, for the job with this id."""
-
-    client: int
-    job_id: int
-    after: int
-    limit: int
-    at: Micros
-    new: int = 0

@@ -13,9 +13,8 @@ from collections.abc import Callable
 
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
-from touchbase.company_links.commands import FollowChanges
 from touchbase.company_links.domains import lists
-from touchbase.company_links.sql.follow import clients_to_link, start_linking
+from touchbase.company_links.sql.follow import clients_to_link, follow_changes, start_linking
 from touchbase.errors import Overloaded
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -101,12 +100,12 @@ class CompanyLinker:
 
     async def _step(self, client: int) -> int:
         await on_thread("company_links", lists)
-        found = await self._store.write(FollowChanges(client, PAGE, self._clock()))
+        found = await self._store.write(follow_changes(client, PAGE, self._clock()))
         if found.start:
             await self._store.write(start_linking(client, self._clock()))
             self._on_job()
         if found.linked.wanted:
-            found = await self._store.write(FollowChanges(client, PAGE, self._clock(), found.linked.wanted))
+            found = await self._store.write(follow_changes(client, PAGE, self._clock(), found.linked.wanted))
         return found.linked.contacts
 
     async def _pause(self, seconds: float) -> None:

@@ -13,8 +13,7 @@ from random import Random
 from typing import Any, Protocol
 
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
-from touchbase.connections.silence import CallCounts
-from touchbase.connections.silence_check import SilenceCheck
+from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.demo.recording import SILENT, WEEKS, Call, accounts, calls_of, people_of, setup_calls
 from touchbase.errors import TouchbaseError
 from touchbase.http.asgi_types import App

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.sql.operation import Command
-
 SecretLocation = tuple[object, ...]
 """Table, column and row key of a secret; the row key begins with the client's number."""
 
@@ -29,10 +27,3 @@ class EncryptionState:
     """Number of secrets in plain text."""
     lost: list[LostSecret] = field(default_factory=list)
     """The first hundred."""
-
-
-@dataclass(slots=True)
-class Reencrypt(Command[int]):
-    """Encrypt up to `limit` secrets that are in plain text or under another key than the present one; returns the number of them."""
-
-    limit: int

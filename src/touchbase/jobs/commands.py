@@ -1,4 +1,4 @@
-"""Commands and queries on jobs and their files."""
+"""Step of a job: its commands and its checkpoint, in one transaction."""
 
 from __future__ import annotations
 
@@ -7,22 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.jobs.models import Checkpoint, Job
+from touchbase.jobs.models import Checkpoint
 from touchbase.sql.operation import Command
-
-
-@dataclass(slots=True)
-class CreateJob(Command[Job]):
-    """Store a new job; the store assigns its id. `WrongState` if the client has too many uploads."""
-
-    job: Job
-    most_uploads: int = 0
-    """The most jobs in the states `uploading` and `preview` that the client may have with it; 0: no limit."""
-
-    @property
-    def client(self) -> int:
-        """The client's number."""
-        return self.job.client
 
 
 @dataclass(slots=True)

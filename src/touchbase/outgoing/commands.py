@@ -10,22 +10,6 @@ from touchbase.outgoing.models import ACTIVE, Attempt, Pending
 from touchbase.sql.operation import Command
 
 
-@dataclass(slots=True)
-class Replay(Command[int]):
-    """Send events to an endpoint again; return how many. `NotFound`, and `Invalid` for more than `MAX_UNDONE`.
-
-    One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered,
-    also skipped ones and those from before the endpoint was made.
-    """
-
-    client: int
-    id: int
-    at: Micros
-    sequence: int | None = None
-    failed_since_us: Micros | None = None
-    missing_since_us: Micros | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Leadership:
     """The shards that a process has, and how many are its fair share."""

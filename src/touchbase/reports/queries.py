@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import Part
-from touchbase.sql.operation import Query
 
 MOST_ROWS = 10_000
 """Rows of one client's report."""
@@ -49,9 +48,9 @@ class Reported:
     counted: dict[Stretch, CountedPart] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class ReportCampaigns(Query[Reported | ReportTooLarge]):
-    """Mails and what came of them, a row for each group in which something happened, by interval, tool and campaign.
+@dataclass(frozen=True, slots=True)
+class CampaignGroups:
+    """The groups of a report: a row for each interval, tool and campaign in which something happened.
 
     Rows by campaign are also by tool: a campaign is one of its tool.
     """
@@ -61,11 +60,3 @@ class ReportCampaigns(Query[Reported | ReportTooLarge]):
     """Beginnings of the intervals, and the end of the last; two without grouping by time."""
     by_tool: bool
     by_campaign: bool
-    time_zone: str | None = None
-    """The zone whose days are parts; None: all events are counted at once."""
-    counted: Mapping[Stretch, CountedPart] = field(default_factory=dict)
-    """Parts that earlier reads for this report have counted."""
-    few: int = FEW_EVENTS
-    """Events of each kind up to which all are counted at once."""
-    most: int | None = MOST_COUNTED
-    """Events after which no further part is counted; None: no limit."""

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
-from touchbase.errors import TouchbaseError
 from touchbase.jobs.models import Job
-from touchbase.sql.operation import Command, Query
-from touchbase.statuses.models import RenamePreview
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,33 +15,6 @@ class Changed:
 
     client: Client
     job: Job | None
-
-
-@dataclass(slots=True)
-class RenameStatus(Command[Changed]):
-    """Give a status another name, or with `merge` make it one with a status that exists; the job rewrites the records.
-
-    A rename that was made already only gets a new job. `NotFound`, and `Conflict` as `RenamePreview` says.
-    """
-
-    client: int
-    kind: int
-    before: str
-    after: str
-    merge: bool
-    at: Micros
-    by: str | None = None
-
-
-@dataclass(slots=True)
-class PreviewRename(Query[RenamePreview | TouchbaseError]):
-    """What `RenameStatus` would do, or its error."""
-
-    client: int
-    kind: int
-    before: str
-    after: str
-    merge: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +41,3 @@ class Rechecked:
     """Records whose status changed."""
     last: int | None
     """The last id of the deliveries; None: there are no more."""
-
-
-@dataclass(slots=True)
-class ApplyRefused(Command[Rechecked]):
-    """Give events of the next deliveries with refused statuses their status, if the declared set has it now, and fold their records."""
-
-    client: int
-    kind: int
-    after: int
-    limit: int
-    at: Micros

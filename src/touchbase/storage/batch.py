@@ -12,14 +12,14 @@ from typing import Any, Generic, TypeVar
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.company_links.commands import LinkPage
+from touchbase.company_links.sql.follow import link_page
 from touchbase.do_not_contact.sql.entries import save_entries
-from touchbase.erasure.commands import ErasePerson
-from touchbase.erasure.sql.commands import sweep_erasure
+from touchbase.erasure.sql.commands import erase_person, sweep_erasure
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import Overloaded
-from touchbase.imports.commands import ImportRows
-from touchbase.merging.commands import MergeRecords, UndoMerge
+from touchbase.imports.sql import import_rows
+from touchbase.merging.sql.merge import merge_records
+from touchbase.merging.sql.undo import undo_merge
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.builders import RESERVE_IDS
@@ -43,7 +43,7 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_FIELDS = 4_096
 """Custom fields in one batch: each is a row, and a record can have hundreds."""
 LARGE_COMMANDS = frozenset(
-    {ChangeMatching, ErasePerson, ImportRows, LinkPage, MergeRecords, save_entries, strike_texts, sweep_erasure, UndoMerge}
+    {ChangeMatching, erase_person, import_rows, link_page, merge_records, save_entries, strike_texts, sweep_erasure, undo_merge}
 )
 """Commands that change many records each: one of them is a batch."""
 

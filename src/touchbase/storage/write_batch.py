@@ -19,7 +19,7 @@ from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.merging.commands import DeleteRecord
+from touchbase.merging.sql.delete import delete_record
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql.reads import companies, contacts
@@ -69,7 +69,7 @@ def _needs(commands: Sequence[WriteBatch]) -> Mapping[str, int]:
 @executes(WriteBatch, ids=_needs, cipher=True)
 def execute_batch(batch: WriteBatch, ids: Ids, cipher: Cipher) -> Plan[object]:
     """Execute the commands of a batch in their order."""
-    if any(isinstance(command, DeleteRecord) for command in batch.commands):
+    if any(command.operation is delete_record.operation for command in batch.commands):
         # A deletion locks it; before any record is locked, as inbox batches do, so that the two never wait for each other.
         yield Execute(CLIENT_BY_NUMBER, [(batch.client,)])
     if not (batch.atomic or batch.dry_run):
@@ -150,7 +150,7 @@ def _previews(batch: WriteBatch, outcomes: Sequence[object]) -> Plan[list[object
         if record is None:
             made.append(Preview(None, outcome))
             continue
-        if isinstance(command, DeleteRecord):
+        if command.operation is delete_record.operation:
             made.append(Preview(record, outcome, deletes=True))
             continue
         key = (CONTACT if isinstance(record, Contact) else COMPANY, record.id)

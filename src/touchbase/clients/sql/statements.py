@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_names, new_handle
+from touchbase.clients.models import (
+    BY_ADMINISTRATOR,
+    BY_CALL,
+    DELETING,
+    Client,
+    ClientSettings,
+    Deletion,
+    keeping_limits,
+    keeping_names,
+    new_handle,
+)
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns, names, settings_text
 from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, Statement
@@ -84,41 +93,35 @@ FORMER_OWNER = Statement(
 )
 
 
-@executes(EnsureClient, ids="client", batch=True, scope=CLIENT_LIST)
-def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[object]]:
-    """Create missing clients; return all."""
-    fresh = {
-        command.client_id: command for command in sorted(commands, key=lambda one: (one.made_by == BY_ADMINISTRATOR, not one.first_use))
-    }
-    strict = {client_id for client_id, command in fresh.items() if command.first_use}
-    unknown = strict if strict and (yield Select(_ANY_MADE, ())) else set()
-    text = settings_text(ClientSettings())
-    made = [fresh[client_id] for client_id in sorted(fresh.keys() - unknown)]
-    if made:
-        yield Execute(INSERT_CLIENT, [(ids.take("client"), one.client_id, one.at, text, one.made_by, new_handle()) for one in made])
-    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,) for client_id in fresh])
-    found = {row[1]: client_of(row) for row in rows}
-    former = yield from former_owners(fresh)
-    if former.keys() & found.keys():
+@command(ids="client", scope=CLIENT_LIST)
+def ensure_client(ids: Ids, client_id: str, at: Micros, made_by: str = BY_CALL, first_use: bool = False) -> Plan[Client | NotFound]:
+    """Return the client of this `client_id`; create it if there is none.
+
+    A former id returns its client while it is valid, and is `NotFound` afterwards, because it stays that client's. With `first_use` a
+    missing client is `NotFound` too if an administrator has created any: then an unknown id is a typing error.
+    """
+    creates = not (first_use and (yield Select(_ANY_MADE, ())))
+    if creates:
+        settings = settings_text(ClientSettings())
+        yield Execute(INSERT_CLIENT, [(ids.take("client"), client_id, at, settings, made_by, new_handle())])
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    former = yield from former_owners([client_id])
+    if rows and former:
         raise SerializationConflict  # the id became a former id of its owner during this transaction
-    if fresh.keys() - unknown - former.keys() - found.keys():
-        raise SerializationConflict  # the client existed at the insert, and was deleted since
-    return [found.get(command.client_id) or _former(command, former) for command in commands]
+    if rows:
+        return client_of(rows[0])
+    if not former:
+        if creates:
+            raise SerializationConflict  # the client existed at the insert, and was deleted since
+        return NotFound(f"there is no client {client_id!r}")
+    client, until = former[client_id]
+    return client if until > at else NotFound(f"there is no client {client_id!r} any more: it has another id now")
 
 
 def former_owners(client_ids: Iterable[str]) -> Plan[dict[str, tuple[Client, Micros]]]:
     """Return the clients of former ids, and until when the ids are valid."""
     rows = yield Execute(FORMER_OWNER, [(client_id,) for client_id in client_ids])
     return {row[-2]: (client_of(row), row[-1]) for row in rows}
-
-
-def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) -> object:
-    if command.client_id not in former:
-        return NotFound(f"there is no client {command.client_id!r}")
-    client, until = former[command.client_id]
-    if until <= command.at:
-        return NotFound(f"there is no client {command.client_id!r} any more: it has another id now")
-    return client
 
 
 @command(scope=CLIENT_LIST)

@@ -11,19 +11,18 @@ import msgspec
 from touchbase.clients.models import ACTIVE, LINK_OFF
 from touchbase.clients.sql.commands import locked
 from touchbase.common.timestamps import Micros
-from touchbase.company_links.commands import FollowChanges, Followed, LinkedPage, LinkPage
+from touchbase.company_links.commands import Followed, LinkedPage
 from touchbase.company_links.sql.link import link_contacts
 from touchbase.event_log.models import EventType
 from touchbase.event_log.sql.statements import NEWEST_OF
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.last_writer_wins import CARRIED, DERIVED, stamp_of
 from touchbase.history.sql import stamps_of
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import QUEUED, Job
-from touchbase.jobs.sql import create_job
+from touchbase.jobs.sql import insert_job
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
@@ -80,33 +79,35 @@ class _Subjects:
     companies: set[int] = field(default_factory=set)
 
 
-def link_needs(commands: Sequence[FollowChanges | LinkPage]) -> dict[str, int]:
-    """Return how many ids these commands may take."""
-    return {"company": sum(command.new for command in commands)}
+def _new_companies(calls: Any) -> dict[str, int]:
+    return {"company": sum(call.new for call in calls)}
 
 
-@executes(FollowChanges, ids=link_needs, background=True)
-def follow_changes(command: FollowChanges, ids: Ids) -> Plan[Followed]:
-    """Run `FollowChanges`."""
-    client = yield from locked(command.client)
-    if client is None or client.state != ACTIVE:
+@command(ids=_new_companies, background=True)
+def follow_changes(ids: Ids, client: int, limit: int, at: Micros, new: int = 0) -> Plan[Followed]:
+    """Link the contacts that the client's newest events concern, up to `limit` events.
+
+    For a client with the setting off it forgets, up to `limit` rows, what an earlier setting left.
+    """
+    current_client = yield from locked(client)
+    if current_client is None or current_client.state != ACTIVE:
         return Followed()
-    mode, state = client.settings.link_companies_by_email, (yield from _state(command.client))
+    mode, state = current_client.settings.link_companies_by_email, (yield from _state(client))
     if mode == LINK_OFF:
-        return (yield from _forget(command)) if state is not None else Followed()
-    newest, oldest = yield from _ends(command.client)
+        return (yield from _forget(client, limit)) if state is not None else Followed()
+    newest, oldest = yield from _ends(client)
     if state is None or state.mode != mode or state.position < oldest - 1:
         return Followed(more=True, start=True)
-    rows = yield from _events(command, state.position, newest)
+    rows = yield from _events(client, limit, state.position, newest)
     subjects = _subjects(rows)
-    waiting = yield from _waiting(command, subjects.companies)
-    displaced = yield from _displaced(command, subjects.companies)
+    waiting = yield from _waiting(client, limit, subjects.companies)
+    displaced = yield from _displaced(client, limit, subjects.companies)
     numbers = [*subjects.contacts, *waiting, *displaced]
-    linked = yield from link_contacts(command.client, mode, numbers, command.at, command.new, ids)
-    if linked.wanted or command.limit in (len(waiting), len(displaced)):
+    linked = yield from link_contacts(client, mode, numbers, at, new, ids)
+    if linked.wanted or limit in (len(waiting), len(displaced)):
         return Followed(linked, more=True)  # the same events again
-    reached = rows[-1][0] if len(rows) == command.limit else newest
-    yield Execute(SAVE_STATE, [(command.client, *state._replace(position=reached))])
+    reached = rows[-1][0] if len(rows) == limit else newest
+    yield Execute(SAVE_STATE, [(client, *state._replace(position=reached))])
     return Followed(linked, more=reached < newest)
 
 
@@ -121,24 +122,28 @@ def start_linking(ids: Ids, client: int, at: Micros) -> Plan[None]:
     newest, oldest = yield from _ends(client)
     if state is not None and state.mode == mode and state.position >= oldest - 1:
         return  # another process was faster
-    job = yield from create_job(CreateJob(Job(client, 0, KIND, QUEUED, at, at, {"mode": mode})), ids)
+    job = yield from insert_job(Job(client, 0, KIND, QUEUED, at, at, {"mode": mode}), ids)
     yield Execute(SAVE_STATE, [(client, mode, newest, job.id)])
 
 
-@executes(LinkPage, ids=link_needs, background=True)
-def link_page(command: LinkPage, ids: Ids) -> Plan[LinkedPage]:
-    """Run `LinkPage`."""
-    client = yield from locked(command.client)
-    state = yield from _state(command.client)
-    if client is None or state is None or state.job_id != command.job_id or client.settings.link_companies_by_email != state.mode:
+@command(ids=_new_companies, background=True)
+def link_page(ids: Ids, client: int, job_id: int, after: int, limit: int, at: Micros, new: int = 0) -> Plan[LinkedPage]:
+    """Link up to `limit` contacts after the id `after`, for the job with this id."""
+    current_client = yield from locked(client)
+    state = yield from _state(client)
+    if current_client is None or state is None or state.job_id != job_id or current_client.settings.link_companies_by_email != state.mode:
         return LinkedPage(stopped=True)
     rows = yield Select(
         "SELECT id, company_id, stamps, created_us FROM contact WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
-        (command.client, command.after, command.limit),
+        (client, after, limit),
     )
-    undecided = [number for number, company, stamps, at in rows if stamp_of(stamps_of(stamps), "company_id", company, at)[0] < CARRIED]
-    linked = yield from link_contacts(command.client, state.mode, undecided, command.at, command.new, ids)
-    return LinkedPage(linked, len(rows), rows[-1][0] if len(rows) == command.limit else None)
+    undecided = [
+        number
+        for number, company, stamps, current_at in rows
+        if stamp_of(stamps_of(stamps), "company_id", company, current_at)[0] < CARRIED
+    ]
+    linked = yield from link_contacts(client, state.mode, undecided, at, new, ids)
+    return LinkedPage(linked, len(rows), rows[-1][0] if len(rows) == limit else None)
 
 
 def _state(client: int) -> Plan[_State | None]:
@@ -154,22 +159,22 @@ def _ends(client: int) -> Plan[tuple[int, int]]:
     return newest, rows[0][0] or newest + 1
 
 
-def _forget(command: FollowChanges) -> Plan[Followed]:
+def _forget(client: int, limit: int) -> Plan[Followed]:
     """Remove what is stored of a client whose contacts are not linked any more."""
-    rows = yield Execute(FORGET_PENDING, [(command.client, command.limit)])
-    if len(rows) == command.limit:
+    rows = yield Execute(FORGET_PENDING, [(client, limit)])
+    if len(rows) == limit:
         return Followed(more=True)
-    yield Execute(DELETE_STATE, [(command.client,)])
+    yield Execute(DELETE_STATE, [(client,)])
     return Followed()
 
 
-def _events(command: FollowChanges, position: int, newest: int) -> Plan[list[Row]]:
+def _events(client: int, limit: int, position: int, newest: int) -> Plan[list[Row]]:
     marks = ", ".join("?" * len(FOLLOWED))
     return (
         yield Select(
             "SELECT sequence, type, record_kind, record_id, changed, data FROM logged_event WHERE client = ? AND sequence > ? "
             f"AND sequence <= ? AND type IN ({marks}) ORDER BY sequence LIMIT ?",
-            (command.client, position, newest, *FOLLOWED, command.limit),
+            (client, position, newest, *FOLLOWED, limit),
         )
     )
 
@@ -189,22 +194,22 @@ def _subjects(rows: Sequence[Row]) -> _Subjects:
     return found
 
 
-def _waiting(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:
+def _waiting(client: int, limit: int, companies: set[int]) -> Plan[list[int]]:
     """Return contacts that wait for a company with the domain of one of these."""
     if not companies:
         return []
-    rows = yield Execute(records_sql.COMPANY_TO_SHOW, [(command.client, number) for number in sorted(companies)])
+    rows = yield Execute(records_sql.COMPANY_TO_SHOW, [(client, number) for number in sorted(companies)])
     if not (domains := sorted(row[4] for row in rows)):
         return []
     marks = ", ".join("?" * len(domains))
     rows = yield Select(
         f"SELECT record_id FROM pending_domain_link WHERE client = ? AND domain IN ({marks}) ORDER BY domain, record_id LIMIT ?",
-        (command.client, *domains, command.limit),
+        (client, *domains, limit),
     )
     return [row[0] for row in rows]
 
 
-def _displaced(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:
+def _displaced(client: int, limit: int, companies: set[int]) -> Plan[list[int]]:
     """Return contacts that were linked to another company, which had the domain before one of these got it."""
     if not companies:
         return []
@@ -212,7 +217,7 @@ def _displaced(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:
         f"SELECT t.id FROM company c CROSS JOIN contact t WHERE c.client = ? AND c.id IN ({', '.join('?' * len(companies))}) "
         f"AND t.client = c.client AND t.email_key IS NOT NULL AND {_DOMAIN} = c.domain AND t.company_id <> c.id AND t.stamps LIKE ? "
         "ORDER BY t.id LIMIT ?",
-        (command.client, *sorted(companies), _DERIVED, command.limit),
+        (client, *sorted(companies), _DERIVED, limit),
     )
     return [row[0] for row in rows]
 

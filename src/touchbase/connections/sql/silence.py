@@ -8,13 +8,21 @@ import msgspec
 
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.models import ConnectionSettings
-from touchbase.connections.rhythm import CallStatistics, Rhythm, Silence, keep_from
-from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, MAX_SILENCES, CountCalls, JudgeConnection
+from touchbase.connections.rhythm import (
+    CHECK_INTERVAL,
+    MAX_CHECK_GAP,
+    MAX_SILENCES,
+    CallStatistics,
+    ClientCalls,
+    Rhythm,
+    Silence,
+    keep_from,
+)
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.sql.cell_answers import SUMMED
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
@@ -98,12 +106,12 @@ DELETE_SILENCES = delete("delete_silences", "connection_silence", KEY)
 _settings = msgspec.json.Decoder(ConnectionSettings).decode
 
 
-@executes(CountCalls, background=True)
-def count_calls(command: CountCalls) -> Plan[list[Silence]]:
-    """Add calls to the counts; end the silences of their connections."""
-    client = command.client
-    hours = sorted((client, channel, tool, hour, calls) for (channel, tool, hour), calls in command.hours.items())
-    last = sorted((client, channel, tool, at) for (channel, tool), at in command.last_us.items())
+@command(clients=lambda call: (call.calls.client,), background=True)
+def count_calls(calls: ClientCalls) -> Plan[list[Silence]]:
+    """Add calls to the counts of their connections; return the silences that ended. Calls of tools not connected are left out."""
+    client = calls.client
+    hours = sorted((client, channel, tool, hour, count) for (channel, tool, hour), count in calls.hours.items())
+    last = sorted((client, channel, tool, at) for (channel, tool), at in calls.last_us.items())
     # Every plan writes the rhythm first, whose row `judge` locks, so that no two wait for each other.
     yield Execute(SET_LAST_CALL, [(*row, 0) for row in last])
     yield Execute(ADD_CALLS, hours)
@@ -123,34 +131,37 @@ def claim_check(at: Micros) -> Plan[Micros | None]:
     return rows[0][0] if rows else None
 
 
-@executes(JudgeConnection, background=True)
-def judge(command: JudgeConnection) -> Plan[Silence | None]:
-    """Recognise a connection as silent, or store when it may be next."""
-    key = (command.client, command.channel, command.tool)
+@command(background=True)
+def judge_connection(client: int, channel: str, tool: str, at: Micros, checked_since_us: Micros) -> Plan[Silence | None]:
+    """Recognise a connection as silent, if it is; else store when to look again. Returns the silence if it begins now.
+
+    While deliveries of its client wait for the worker, nothing is decided: they may be its calls.
+    """
+    key = (client, channel, tool)
     rows = yield Execute(LOCK_RHYTHM, [key])
-    if not rows or rows[0][1] is None or rows[0][1] > command.at:
+    if not rows or rows[0][1] is None or rows[0][1] > at:
         return None  # another process was faster
     last_us: Micros = rows[0][0]
     if not (yield from _is_watched(key)):
-        yield Execute(SET_DUE, [(*key, last_us, command.at + DAY)])
+        yield Execute(SET_DUE, [(*key, last_us, at + DAY)])
         return None
-    if (yield from _waits(command)):
+    if (yield from _waits(client, at)):
         return None
     rhythm = yield from _rhythm(key)
-    due_us = rhythm.silent_from(max(last_us, command.checked_since_us))
-    if due_us is not None and due_us <= command.at:
+    due_us = rhythm.silent_from(max(last_us, checked_since_us))
+    if due_us is not None and due_us <= at:
         last_us = max(last_us, (yield from _newest(key)))
-        due_us = rhythm.silent_from(max(last_us, command.checked_since_us))
+        due_us = rhythm.silent_from(max(last_us, checked_since_us))
     yield Execute(FORGET_HOURS, [(*key, keep_from(last_us))])
-    if due_us is None or due_us > command.at:
+    if due_us is None or due_us > at:
         # Once a day in any case: the rhythm changes.
-        yield Execute(SET_DUE, [(*key, last_us, min(due_us or command.at + DAY, command.at + DAY))])
+        yield Execute(SET_DUE, [(*key, last_us, min(due_us or at + DAY, at + DAY))])
         return None
     yield Execute(SET_DUE, [(*key, last_us, None)])
-    silence = Silence(*key, command.at, last_us, None, rhythm.week, rhythm.usual_interval_seconds(command.at))
+    silence = Silence(*key, at, last_us, None, rhythm.week, rhythm.usual_interval_seconds(at))
     yield Execute(INSERT_SILENCE, [silence_row(silence)])
     yield Execute(TRIM_SILENCES, [(*key, MAX_SILENCES)])
-    yield from log_events([_event(silence, EventType.CONNECTION_SILENT, command.at)])
+    yield from log_events([_event(silence, EventType.CONNECTION_SILENT, at)])
     return silence
 
 
@@ -194,13 +205,13 @@ def _is_watched(key: Row) -> Plan[bool]:
     return bool(rows) and _settings(rows[0][0]).silence_alarm
 
 
-def _waits(command: JudgeConnection) -> Plan[bool]:
+def _waits(client: int, at: Micros) -> Plan[bool]:
     """Return whether new deliveries of the client have waited for long. Failed ones, which are tried again later, do not count."""
     rows = yield Select(
         "SELECT received_us FROM delivery WHERE client = ? AND state = 'received' AND next_attempt_us = 0 ORDER BY id LIMIT 1",
-        (command.client,),
+        (client,),
     )
-    return bool(rows) and rows[0][0] < command.at - MAX_WAIT
+    return bool(rows) and rows[0][0] < at - MAX_WAIT
 
 
 def _rhythm(key: Row) -> Plan[Rhythm]:

@@ -20,7 +20,7 @@ from touchbase.http.request_body import first_refusal, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.merging.commands import DeleteRecord
+from touchbase.merging.sql.delete import delete_record
 from touchbase.records.api.batch_commands import BatchCommands, Prepared, Sender
 from touchbase.records.api.batch_schemas import BATCHES, BatchProblem
 from touchbase.records.api.parameters import DRY_RUN, FLAT
@@ -91,7 +91,7 @@ class BatchResource(Generic[A, C, R]):
         sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
         # A full client may still delete.
-        enlarges = any(each.command is not None and not isinstance(each.command, DeleteRecord) for each in prepared)
+        enlarges = any(each.command is not None and each.command.operation is not delete_record.operation for each in prepared)
         count = call.api.storing if enlarges else call.api.limiter.storing
         count(client, sum(_rows(each) for each in prepared), sender.at)
         if batch.atomic and (failed := batch_failed([each.error for each in prepared])) is not None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.statements import ensure_client
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded, TouchbaseError
@@ -61,7 +61,7 @@ MAX_INLINE_BYTES = 256 * 1024
 SMALL_COMMANDS = frozenset(
     {
         CreateContact, CreateCompany, UpdateContact, UpdateCompany, UpsertContact, UpsertCompany, StoreDelivery, CountRepeat,
-        EnsureClient, Probe,
+        ensure_client, Probe,
     }
 )  # fmt: skip
 """Commands that change a few rows each; others may change thousands."""
