@@ -10,7 +10,7 @@ from typing import Any
 from bench.plan import Plan
 from touchbase.app import clock
 from touchbase.auth.service import WRITE, add_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.http.dependencies import Dependencies
 from touchbase.http.endpoint import Api, key_from_headers
 from touchbase.storage import open_store

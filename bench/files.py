@@ -16,7 +16,7 @@ import uvloop
 from bench.plan import Plan
 from touchbase.app import clock
 from touchbase.clients.models import Client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.exports.job import ExportSettings, Position, pages
 from touchbase.exports.writer import ExportFormat
 from touchbase.imports.file_tasks import RowSource, preview_file

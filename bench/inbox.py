@@ -16,7 +16,7 @@ from bench.plan import Plan
 from bench.report import spread
 from bench.server_process import CannotMeasure, ServerProcess, server
 from bench.throughput import NAMES
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery

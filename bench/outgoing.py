@@ -22,7 +22,7 @@ from bench.plan import Plan
 from bench.server_process import CannotMeasure, ServerProcess, as_installed, wait_until
 from bench.throughput import NAMES
 from bench.webhook_receiver import Arrival, Receiver, receiver
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.outgoing.models import Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret

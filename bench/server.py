@@ -22,8 +22,7 @@ from touchbase.cells.models import Directory
 from touchbase.cells.sql import read_directory
 from touchbase.cli import cli
 from touchbase.clients.models import Client, ClientSettings
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery

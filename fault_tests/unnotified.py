@@ -8,7 +8,7 @@ import time
 
 from fault_tests.journal import Journal
 from fault_tests.writers import body_of
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery

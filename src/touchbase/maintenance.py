@@ -9,7 +9,7 @@ import logging
 from touchbase.auth.last_used import KeyUsage
 from touchbase.clients.models import Client
 from touchbase.clients.removal import removal_of
-from touchbase.clients.sql.queries import deleting_clients
+from touchbase.clients.sql.clients import deleting_clients
 from touchbase.clients.storage_counter import StorageCounter
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.silence import CallCounts, SilenceCheck

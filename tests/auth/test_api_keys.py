@@ -15,7 +15,7 @@ from tests.examples import examples
 from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.auth.service import add_key
 from touchbase.auth.sql import revoke_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.http.app import Dependencies
 from touchbase.sql.store import Store
 from touchbase.storage import open_store

@@ -13,7 +13,7 @@ from touchbase.auth.authentication import ADMIN, READ, Authenticator, add_key, k
 from touchbase.auth.sql import find_key, revoke_key
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.service import Clients
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.service import Connections
 from touchbase.errors import Unauthorized

@@ -11,7 +11,7 @@ from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import KEY_ID, READ, WRITE, add_key
 from touchbase.auth.sql import find_key, store_key_uses
 from touchbase.clients.service import Clients
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance

@@ -12,7 +12,7 @@ from tests.operations import all_commands, all_queries
 from touchbase.cells.models import DRAINING, HOME, Place
 from touchbase.cells.sql import find_place, reserve_place, set_cell_state
 from touchbase.cells.unanswered import collecting
-from touchbase.clients.sql.queries import deleting_clients, find_client
+from touchbase.clients.sql.clients import deleting_clients, find_client
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.sql.queries import find_new_events

@@ -16,7 +16,7 @@ from tests.cli.conftest import Run
 from tests.storage.old_store import KEY, make_old_sqlite
 
 from touchbase import __version__
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.storage import open_store

@@ -23,11 +23,11 @@ from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import store_key
 from touchbase.cli import doctor as command
 from touchbase.clients.models import Client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.connections.fetch_state import FetchResult
 from touchbase.connections.models import NO_SETTINGS, Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
 from touchbase.doctor import clock_finding
 from touchbase.encryption.keys import encode_key, new_key

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.conftest import Databases, with_postgres_tools
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.storage import open_store

@@ -8,7 +8,7 @@ import json
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
 from touchbase.storage import open_store

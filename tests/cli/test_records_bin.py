@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from touchbase.cli.records_bin import SURVIVORSHIPS
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.merging.models import SURVIVORSHIPS as POLICIES
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact

@@ -8,7 +8,7 @@ import json
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import from_text
 from touchbase.history.events import CONTACT, VIA_EMAIL, StoredEvent
 from touchbase.history.sql import INSERT_EVENT, event_row

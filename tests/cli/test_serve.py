@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import ListContacts
 from touchbase.storage import open_store
 

@@ -9,10 +9,8 @@ import pytest
 
 from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import BATCH, removal_of
-from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.queries import count_client_rows, find_client_by_number
-from touchbase.clients.sql.removal import remove_client_rows
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, find_client_by_number
+from touchbase.clients.sql.removal import count_client_rows, remove_client_rows
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.stored_bytes import count_stored, store_count
 from touchbase.clients.storage_counter import StorageCounter
 from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.clients.sql.queries import find_client_by_number
-from touchbase.clients.sql.statements import set_client_settings
-from touchbase.company_links.sql.follow import link_page, start_linking
+from touchbase.clients.sql.clients import find_client_by_number, set_client_settings
+from touchbase.company_links.plans import link_page, start_linking
 from touchbase.jobs.sql import list_jobs
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact

@@ -10,10 +10,10 @@ from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, add_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import ConnectionSettings
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.sql.store import Store

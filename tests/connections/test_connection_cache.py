@@ -10,8 +10,7 @@ import pytest
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.service import Clients
-from touchbase.clients.sql.commands import rotate_client_id
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
+from touchbase.clients.sql.clients import ensure_client, rotate_client_id, set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import CACHE_TTL, Connection, ConnectionSettings
 from touchbase.connections.service import Connections, new_secret

@@ -15,13 +15,12 @@ from tests.connections.silent import calls_until
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.models import ACTIVE, SUSPENDED
-from touchbase.clients.sql.commands import set_client_state
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, set_client_state
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import CHECK_INTERVAL, HOUR, MAX_CHECK_GAP, ClientCalls, Silence
 from touchbase.connections.silence import CallCounts, begin_silences
-from touchbase.connections.sql.commands import add_connection, remove_connection
+from touchbase.connections.sql.connections import add_connection, remove_connection
 from touchbase.connections.sql.silence import claim_check, count_calls, count_silent, judge_connection, list_calls, list_silences
 from touchbase.doctor import diagnose
 from touchbase.event_log.sql.queries import list_logged_events

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from tests.conftest import with_postgres_tools
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.storage import open_store
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "back-up"

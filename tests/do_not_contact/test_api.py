@@ -10,7 +10,7 @@ import pytest
 from tests.do_not_contact.conftest import INSTALLATION, JANE, LIST, DoNotContact
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.do_not_contact.api import resource
 from touchbase.sql.store import Store
 

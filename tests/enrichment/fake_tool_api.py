@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker

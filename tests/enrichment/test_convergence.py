@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from tests.enrichment.fake_tool_api import ADAPTERS
 from tests.examples import examples
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import COMPANY, CONTACT

@@ -183,7 +183,7 @@ async def test_refresh_token__for_a_tool_without_oauth_stops_fetching(store: Sto
 
 async def test_refresh_token__when_replaced_is_used_for_the_next_token(store: Store) -> None:
     from touchbase.connections.models import ConnectionSettings
-    from touchbase.connections.sql.commands import change_connection
+    from touchbase.connections.sql.connections import change_connection
 
     async with setup_with_api(store, Zoho()) as (setup, server):
         await setup.connect("zoho", server.base, GRANT)

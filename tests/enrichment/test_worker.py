@@ -17,12 +17,10 @@ from tests.enrichment.fake_tool_api import NOON, TOKEN, FakeResponse, FetchSetup
 
 from touchbase.adapters.kit.fetch import ApiFetcher
 from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
-from touchbase.clients.sql.commands import begin_deletion, set_client_state
-from touchbase.clients.sql.queries import find_client_by_number
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, find_client_by_number, set_client_state
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, change_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections
 from touchbase.connections.sql.fetching import due_fetches, finish_fetch
 from touchbase.connections.tools import ApiRequest, ApiResponse
 from touchbase.consistency.service import Verified, verify

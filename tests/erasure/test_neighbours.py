@@ -9,9 +9,9 @@ from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House
 from touchbase.common.normalize import linkedin_key
 from touchbase.common.timestamps import DAY
 from touchbase.deliveries.delivery import Delivery
-from touchbase.erasure.commands import ErasedKey
-from touchbase.erasure.sql.commands import add_erasures, lift_erasure
-from touchbase.erasure.sql.queries import find_erased, find_person, list_erasures, open_erasures
+from touchbase.erasure.models import ErasedKey
+from touchbase.erasure.sql.erasures import add_erasures, lift_erasure
+from touchbase.erasure.sql.persons import find_erased, find_person, list_erasures, open_erasures
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref

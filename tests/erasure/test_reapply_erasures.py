@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.sql.commands import rotate_client_id
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, rotate_client_id
 from touchbase.common.normalize import email_key
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact

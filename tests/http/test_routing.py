@@ -8,7 +8,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.http.openapi import DESCRIBED
 from touchbase.sql.store import Store
 

@@ -17,7 +17,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.authentication import ADMIN, DEFAULT_CLIENT, make_key
 from touchbase.auth.sql import store_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import from_text
 from touchbase.http.app import AuthMode, Dependencies, build_app
 from touchbase.http.openapi import description

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ExecuteSql
 
 from touchbase.app import assembled, standalone_workers
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.config import Settings
 from touchbase.inbox import cleanup as inbox_cleanup
 from touchbase.inbox.cleanup import EXPIRE_AFTER, PAUSE, DedupeCleanup

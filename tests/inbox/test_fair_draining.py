@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import EMAIL_CAMPAIGN, Connection
 from touchbase.deliveries.work import WorkReport

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.asgi_client import CountedMetrics
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.inbox.refused import (
     MAX_ALIKE,

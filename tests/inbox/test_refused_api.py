@@ -10,7 +10,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from touchbase.adapters.registry import load_adapters
 from touchbase.app import record_foreign_webhook
 from touchbase.auth.authentication import ADMIN, READ, add_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.http.dependencies import Limits
 from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, ListRefusals, RefusedWebhooks
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates

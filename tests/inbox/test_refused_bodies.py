@@ -11,10 +11,9 @@ from hypothesis import strategies as some
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.timestamps import DAY
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption, reencrypt_batch
 from touchbase.erasure.service import Eraser
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks

@@ -12,7 +12,7 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection
 from touchbase.deliveries.delivery import Delivery

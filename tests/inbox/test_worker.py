@@ -12,7 +12,7 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.models import ClientSettings, StatusSet
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
+from touchbase.clients.sql.clients import ensure_client, set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.deliveries.delivery import MAX_ATTEMPTS, Delivery
 from touchbase.deliveries.work import WorkReport

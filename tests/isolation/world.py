@@ -18,7 +18,7 @@ from tests.outgoing.unsent import miss_an_event
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.company_links.job import KINDS as LINK_KINDS
@@ -33,8 +33,7 @@ from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.inbox.worker import translator
 from touchbase.jobs.worker import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
-from touchbase.reports.parts import HOUR, Part, packed
-from touchbase.reports.queries import CountedPart
+from touchbase.reports.parts import HOUR, CountedPart, Part, packed
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store

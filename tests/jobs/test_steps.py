@@ -8,8 +8,7 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts
 
-from touchbase.jobs.commands import JobStep
-from touchbase.jobs.models import QUEUED, Checkpoint, Job
+from touchbase.jobs.models import QUEUED, Checkpoint, Job, JobStep
 from touchbase.jobs.runner import JobRun
 from touchbase.jobs.sql import claim_job, create_job, get_job
 from touchbase.jobs.worker import JobWorker

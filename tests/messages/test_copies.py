@@ -16,7 +16,7 @@ from tests.examples import examples
 from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.history.events import Translation
 from touchbase.inbox.worker import InboxWorker
 from touchbase.messages.sql.plans import list_messages

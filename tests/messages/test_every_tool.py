@@ -14,7 +14,7 @@ from tests.adapters.conftest import Recorded, all_recorded
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.history.events import Event
 from touchbase.inbox.worker import InboxWorker
 from touchbase.messages.models import Message, direction_of, united

@@ -10,18 +10,17 @@ import pytest
 from tests.outgoing.conftest import URL, Webhooks
 from tests.outgoing.unsent import TOKEN
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.event_log.commands import Page
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.queries import list_logged_events
-from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.line import Line
 from touchbase.outgoing.log_reader import LogReader
 from touchbase.outgoing.models import Attempt, Endpoint, Pending, Progress, Secret, Served
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
-from touchbase.outgoing.sql.dispatch import lead_shards, list_attempts, read_served, store_progress
+from touchbase.outgoing.sql.dispatch import StoreProgress, lead_shards, list_attempts, read_served, store_progress
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Row, Select

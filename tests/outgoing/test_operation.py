@@ -10,7 +10,7 @@ from tests.outgoing.unsent import miss_an_event
 from tests.storage.test_store_copy import KEYS, content, silent
 
 from touchbase import doctor
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.endpoints import list_endpoints

@@ -15,7 +15,7 @@ from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.models import Client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key

@@ -12,7 +12,7 @@ from tests.conftest import ENCRYPTION_KEYS
 from tests.projection.orders import orders
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key

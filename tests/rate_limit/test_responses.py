@@ -16,7 +16,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
 from touchbase.auth.sql import find_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.sql.store import Store

@@ -13,7 +13,7 @@ from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.examples import examples
 
 from touchbase.auth.service import add_key
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.http.app import Dependencies
 from touchbase.records.api.match_schemas import MAX_ITEMS
 from touchbase.records.match import MAX_LOOKUPS

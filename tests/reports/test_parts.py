@@ -23,9 +23,8 @@ from touchbase.history.status import REPLY, SENT
 from touchbase.reports import service
 from touchbase.reports.intervals import edges_of
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import BY_CAMPAIGN, COUNTED, COUNTS, LEVELS, PartBuilder, Union, group_at, packed, unpacked
+from touchbase.reports.parts import BY_CAMPAIGN, COUNTED, COUNTS, LEVELS, CampaignGroups, PartBuilder, Union, group_at, packed, unpacked
 from touchbase.reports.people import People
-from touchbase.reports.queries import CampaignGroups
 from touchbase.reports.spans import spans_of
 from touchbase.reports.sql import parts as parts_sql
 from touchbase.reports.sql.parts import report_campaigns

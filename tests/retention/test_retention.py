@@ -11,14 +11,13 @@ from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
 from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
-from touchbase.clients.sql.queries import list_clients
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
+from touchbase.clients.sql.clients import ensure_client, list_clients, set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import CRM, Connection
 from touchbase.deliveries.sql.body_retention import prune_bodies
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.commands import add_erasures
-from touchbase.erasure.sql.queries import list_erasures, open_erasures
+from touchbase.erasure.sql.erasures import add_erasures
+from touchbase.erasure.sql.persons import list_erasures, open_erasures
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql.queries import get_delivery

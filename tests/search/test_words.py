@@ -9,8 +9,8 @@ import pytest
 from tests.storage.database_search import find_in_database
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.statements import ensure_client
-from touchbase.erasure.sql.commands import erase_person
+from touchbase.clients.sql.clients import ensure_client
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact

@@ -11,7 +11,7 @@ import pytest
 from docs import build
 from tests.server.conftest import RawConnection, Start, dispatched
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import Overloaded, UnrecognisedPayload

@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company

@@ -14,7 +14,7 @@ from tests.conftest import Databases, names_in, with_postgres_tools
 from tests.storage.old_store import KEYS, make_old_sqlite
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
 from touchbase.inbox.commands import StoreDelivery

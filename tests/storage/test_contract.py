@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import Conflict, Invalid, NotFound, PreconditionFailed

@@ -12,8 +12,7 @@ from tests.storage.conftest import AnyStore
 from tests.storage.test_contract_inbox import NOON, call, client, sent, state, translate
 
 from touchbase.clients.models import ACTIVE, SUSPENDED
-from touchbase.clients.sql.commands import set_client_state
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, set_client_state
 from touchbase.deliveries.delivery import APPLIED, IGNORED, RECEIVED, Delivery
 from touchbase.erasure.service import Eraser
 from touchbase.history.events import Translation

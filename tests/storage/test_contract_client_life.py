@@ -15,22 +15,24 @@ from tests.outgoing.unsent import miss_an_event
 
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import store_key
-from touchbase.clients.commands import Removal
-from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
-from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
-from touchbase.clients.sql.queries import (
-    count_client_rows,
+from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId, Removal
+from touchbase.clients.sql.clients import (
+    begin_deletion,
+    create_client,
     deleting_clients,
+    ensure_client,
     find_client,
     find_client_by_number,
     former_ids,
     list_client_page,
+    rename_client,
+    rotate_client_id,
+    set_client_state,
 )
-from touchbase.clients.sql.removal import CLIENT_TABLES, remove_client_rows
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.removal import CLIENT_TABLES, count_client_rows, remove_client_rows
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import WorkReport
@@ -38,12 +40,12 @@ from touchbase.do_not_contact.models import NewEntry
 from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.sql.commands import erase_person
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.imports.commands import StoredMapping
+from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
@@ -58,8 +60,7 @@ from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
-from touchbase.reports.parts import Part
-from touchbase.reports.queries import CountedPart
+from touchbase.reports.parts import CountedPart, Part
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store

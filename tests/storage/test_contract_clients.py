@@ -9,8 +9,7 @@ import pytest
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import any_key, find_key, store_key
 from touchbase.clients.models import Client, ClientLimits, ClientSettings, FieldType, StatusSet
-from touchbase.clients.sql.queries import find_client, list_clients
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
+from touchbase.clients.sql.clients import ensure_client, find_client, list_clients, set_client_settings
 from touchbase.errors import Forbidden, NotFound
 from touchbase.sql.store import Store
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, change_connection, list_connections, remove_connection
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections, remove_connection
 from touchbase.errors import Conflict, NotFound, PreconditionFailed
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries

@@ -11,15 +11,14 @@ import pytest
 from tests.storage.database_search import find_in_database, tables_of_sqlite
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.normalize import email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.commands import add_erasures, erase_person, lift_erasure
+from touchbase.erasure.sql.erasures import add_erasures, erase_person, lift_erasure
+from touchbase.erasure.sql.persons import find_erased, find_person, list_erasures, open_erasures
 from touchbase.erasure.sql.pii_tables import PII_TABLES
-from touchbase.erasure.sql.queries import find_erased, find_person, list_erasures, open_erasures
 from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation

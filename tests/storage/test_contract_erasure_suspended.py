@@ -8,11 +8,10 @@ from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, house, read, sent
 
 from touchbase.clients.models import ACTIVE, SUSPENDED
-from touchbase.clients.sql.commands import begin_deletion, set_client_state
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, set_client_state
 from touchbase.erasure import erase_pending
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.queries import open_erasures
+from touchbase.erasure.sql.persons import open_erasures
 from touchbase.history.events import Translation
 from touchbase.retention.service import Retention
 

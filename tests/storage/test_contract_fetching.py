@@ -10,12 +10,11 @@ import msgspec
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.sql.commands import begin_deletion, set_client_state
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, set_client_state
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchResult
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, change_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections
 from touchbase.connections.sql.fetching import claim_fetch, due_fetches, finish_fetch, list_fetching
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from tests.storage.test_contract_erasure import NOON, REF, House, create
 
-from touchbase.clients.sql.statements import ensure_client
-from touchbase.erasure.sql.commands import erase_person
+from touchbase.clients.sql.clients import ensure_client
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Conflict, PersonErased
 from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact

@@ -15,7 +15,7 @@ from tests.storage.test_group_commit import Put, Toys
 
 from touchbase.common.timestamps import DAY
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection, remove_connection
+from touchbase.connections.sql.connections import add_connection, remove_connection
 from touchbase.errors import Conflict, KeyReused, TouchbaseError
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.commands import Idempotent

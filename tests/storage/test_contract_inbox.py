@@ -9,7 +9,7 @@ from hashlib import sha256
 import msgspec
 import pytest
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.deliveries.delivery import (

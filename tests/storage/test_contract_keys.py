@@ -9,7 +9,7 @@ import pytest
 
 from touchbase.auth.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
 from touchbase.auth.sql import find_key, list_keys, revoke_key, rotate_key, store_first_key, store_key, store_key_uses
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import NotFound, WrongState
 from touchbase.sql.store import Store
 

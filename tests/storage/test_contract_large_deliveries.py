@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.deliveries.delivery import MAX_ATTEMPTS, Delivery

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import begin_deletion, ensure_client
 from touchbase.inbox.refused import NO_CLIENT, ListRefusals, RefusedWebhook, StoreRefusals
 from touchbase.sql.store import Store
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, find_client, set_client_settings
 from touchbase.clients.sql.stored_bytes import claim_count, count_stored, due_counts, list_near_limit, measure_page, store_count
 from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, Place, StorageShare, StoredTotals
 from touchbase.common.timestamps import SECOND

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ENCRYPTION_KEYS, ExecuteSql, bytes_in, names_in
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.connections.models import NO_SETTINGS, Connection, Sender
-from touchbase.connections.sql.commands import add_connection, change_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections
 from touchbase.connections.sql.encrypted_columns import check_encryption, reencrypt_batch, replace_lost, retire_keys
 from touchbase.encryption import key_file
 from touchbase.encryption.cipher import AesGcmCipher, DecryptionFailed

@@ -6,7 +6,7 @@ import apsw
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.sql.ids import LASTS, SMALLEST_BLOCK, SOON, Ids

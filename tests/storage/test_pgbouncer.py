@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import UnusableStore
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.commands import CreateContact, ListContacts

@@ -11,7 +11,7 @@ import apsw
 import pytest
 from tests.storage.statements import STATEMENTS
 
-from touchbase.company_links.sql.follow import clients_to_link
+from touchbase.company_links.plans import clients_to_link
 from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.lookup import list_clear_addresses, list_entries
 from touchbase.encryption.cipher import NO_CIPHER
@@ -99,7 +99,7 @@ NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "IN
 # Whether a client has erased anybody, deleted a record, or has listed addresses of a kind: the first entry answers it.
 FIRST_IS_ENOUGH = {
     "deliveries.claiming.CLAIM",
-    "clients.sql.statements.CLIENT_BY_CLIENT_ID",
+    "clients.sql.clients.CLIENT_BY_CLIENT_ID",
     "suppression.server_secret.SECRET_IF_ERASED",
     "projection.deleted_records.ANY_DELETED",
     "do_not_contact.sql.statements.LISTED_KINDS",
@@ -115,12 +115,12 @@ MAY_WALK = {
     "search.sql.index.TAKE_PENDING",
     "event_log.sql.statements.LOG_EVENTS",  # one counter for each client
     "event_log.sql.statements.NEWEST_OF",
-    "company_links.sql.follow.STATE_OF",  # one row for each client
-    "company_links.sql.follow.DELETE_STATE",
-    "clients.sql.statements.COUNT_AGAIN",
+    "company_links.plans.STATE_OF",  # one row for each client
+    "company_links.plans.DELETE_STATE",
+    "clients.sql.clients.COUNT_AGAIN",
     "cells.sql.RAISE",  # one row for each kind of id
     "do_not_contact.sql.copies.EMPTY",  # all of it goes
-    "company_links.sql.follow.FORGET_PENDING",  # the first rows of a client that links no more
+    "company_links.plans.FORGET_PENDING",  # the first rows of a client that links no more
 }
 
 

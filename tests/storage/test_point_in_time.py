@@ -12,7 +12,7 @@ import pytest
 from bench.server_process import free_port
 from fault_tests.cluster import SYSTEM_USER, Cluster
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.consistency.service import Verified, verify
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact

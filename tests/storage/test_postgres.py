@@ -9,8 +9,7 @@ import asyncpg
 import pytest
 from tests.conftest import Databases
 
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.seldom import Seldom
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies

@@ -9,12 +9,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from touchbase.clients.sql.queries import list_clients
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, list_clients
 from touchbase.common.timestamps import SECOND
 from touchbase.deliveries.delivery import Delivery
-from touchbase.erasure.sql.commands import erase_person
-from touchbase.erasure.sql.queries import list_erasures
+from touchbase.erasure.sql.erasures import erase_person
+from touchbase.erasure.sql.persons import list_erasures
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery

@@ -20,25 +20,23 @@ from tests.storage.statements import STATEMENTS
 from touchbase.app import assembled, standalone_workers
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import store_key
-from touchbase.clients.sql.commands import rotate_client_id
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, find_client, rotate_client_id
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.config import Settings
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.sql.commands import erase_person
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.imports.commands import StoredMapping
+from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
@@ -53,8 +51,7 @@ from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
-from touchbase.reports.parts import Part
-from touchbase.reports.queries import CountedPart
+from touchbase.reports.parts import CountedPart, Part
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.queries import SearchCompanies
 from touchbase.search.sorting import default_sort

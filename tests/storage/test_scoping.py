@@ -49,22 +49,26 @@ from touchbase.cells.sql import (
     share_erasure_key,
 )
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
-from touchbase.clients.sql.commands import begin_deletion, create_client, rotate_client_id, set_client_state
-from touchbase.clients.sql.queries import (
+from touchbase.clients.sql.clients import (
+    begin_deletion,
+    create_client,
     deleting_clients,
+    ensure_client,
     find_client,
     find_client_by_handle,
     find_client_by_number,
     list_client_page,
     list_clients,
+    rotate_client_id,
+    set_client_settings,
+    set_client_state,
 )
 from touchbase.clients.sql.removal import remove_client_rows
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
 from touchbase.clients.sql.stored_bytes import count_stored, due_counts, list_near_limit, store_count
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.company_links.sql.follow import clients_to_link, follow_changes, link_page, start_linking
+from touchbase.company_links.plans import clients_to_link, follow_changes, link_page, start_linking
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.encrypted_columns import check_encryption, check_keys, reencrypt_batch, replace_lost, retire_keys
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
@@ -76,9 +80,9 @@ from touchbase.do_not_contact.models import Addresses
 from touchbase.do_not_contact.sql.copies import InstallationList, copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import StoredTexts
-from touchbase.erasure.sql.commands import add_erasures, erase_person, sweep_erasure
-from touchbase.erasure.sql.queries import clients_with_erasures, open_erasures
+from touchbase.erasure.models import StoredTexts
+from touchbase.erasure.sql.erasures import add_erasures, erase_person, sweep_erasure
+from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import list_newest_events, trim_log
@@ -86,7 +90,7 @@ from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
-from touchbase.imports.commands import StoredMapping
+from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
@@ -101,10 +105,10 @@ from touchbase.merging.sql.delete import delete_record, remove_deleted
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message, prune_messages
-from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.dispatch import (
+    StoreProgress,
     endpoint_versions,
     forget_attempts,
     lead_shards,
@@ -119,6 +123,7 @@ from touchbase.records.commands import CreateCompany, CreateContact, GetContact,
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.lookup import find_owner, match_everywhere
+from touchbase.reports.parts import CampaignGroups
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import CountFound, SearchCompanies, SearchContacts
@@ -212,7 +217,7 @@ BY_RIGHT: dict[str, str] = {
     "auth.sql.LOCK_KEY": "a key is found by its id, which is one of a kind in the whole store",
     "auth.sql.END_KEY": "the same key, locked before",
     "auth.sql.STORE_KEY_USE": "as above, for many at once",
-    "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
+    "clients.sql.clients.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
@@ -307,10 +312,11 @@ USUAL: dict[str, Any] = {
 
 SPECIAL: dict[str, Any] = {
     "encode": lambda rows, keys: b"",
+    "groups": CampaignGroups(1, [1, 3, 5], True, True),
     "edges": [1, 3, 5],
     "shards": [0, 1],
     "since": {1: 0},
-    "counted": {},
+    "stored": {},
     "place": (0, None),
 }
 

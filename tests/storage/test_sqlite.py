@@ -19,9 +19,8 @@ import apsw
 import pytest
 from tests.operations import handler
 
-from touchbase.clients.sql.queries import find_client, list_clients
-from touchbase.clients.sql.statements import ensure_client
-from touchbase.erasure.sql.commands import erase_person
+from touchbase.clients.sql.clients import ensure_client, find_client, list_clients
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.projection.known_events import FACT_BY_TIME
 from touchbase.records.commands import CreateContact, ListContacts
@@ -188,7 +187,7 @@ async def test_failed_checkpoint__is_logged_and_leaves_the_store_usable(sqlite_u
 
 WRITES_UNTIL_KILLED = """
 import asyncio, sys
-from touchbase.clients.sql.statements import (ensure_client)
+from touchbase.clients.sql.clients import (ensure_client)
 from touchbase.storage import open_store
 
 async def main():

@@ -9,8 +9,7 @@ from typing import Any
 
 from tests.operations import executed_by, handler
 
-from touchbase.clients.sql.queries import list_clients
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, list_clients
 from touchbase.reports.sql.statuses import report_statuses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import query

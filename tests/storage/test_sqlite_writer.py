@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from touchbase.clients.sql.queries import find_client, list_clients
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, find_client, list_clients
 from touchbase.connections.models import CRM
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery

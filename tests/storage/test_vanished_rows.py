@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from touchbase.clients.sql import removal as clients_sql_removal
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.removal import CLIENT_TABLES
-from touchbase.clients.sql.statements import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql.commands import store_deliveries

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery

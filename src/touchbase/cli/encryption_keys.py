@@ -16,7 +16,7 @@ from touchbase.cli.output import print_json
 from touchbase.cli.store import opened, run
 
 if TYPE_CHECKING:
-    from touchbase.encryption.commands import EncryptionState, SecretLocation
+    from touchbase.encryption.cipher import EncryptionState, SecretLocation
     from touchbase.sql.store import Store
 
 PAGE = 200
@@ -130,7 +130,7 @@ def _secrets(count: int) -> str:
 async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict[str, str]]:
     """Return the state of all stores, a text for each secret that cannot be decrypted, and why a cell could not be checked."""
     from touchbase.connections.sql.encrypted_columns import check_encryption
-    from touchbase.encryption.commands import EncryptionState
+    from touchbase.encryption.cipher import EncryptionState
 
     total, lost = EncryptionState(), list[str]()
     async with _every_store(database) as (stores, down):
@@ -160,7 +160,7 @@ async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[s
 
 async def _describe(store: Store, place: SecretLocation) -> str:
     """Return a text that names a secret by the options of `touchbase connections add`."""
-    from touchbase.clients.sql.queries import find_client_by_number
+    from touchbase.clients.sql.clients import find_client_by_number
 
     table, column, *key = place
     if table != "connection":

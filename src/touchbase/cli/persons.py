@@ -21,7 +21,7 @@ from touchbase.cli.through_api import here, through_api
 
 if TYPE_CHECKING:
     from touchbase.deliveries.work import ProcessingStore
-    from touchbase.erasure.commands import Erasure, Person
+    from touchbase.erasure.models import Erasure, Person
     from touchbase.erasure.service import Eraser
     from touchbase.history.identity_links import Ref
     from touchbase.routing.router import CellRouter
@@ -154,7 +154,7 @@ class _Progress:
 
 
 async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
-    from touchbase.erasure.sql.queries import find_person
+    from touchbase.erasure.sql.persons import find_person
 
     client = (await find_client(store, client_id)).number
     _refuse_several(await store.read(find_person(client, contact_id, refs)))
@@ -165,7 +165,7 @@ async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs
 
 
 async def _erase(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> Mapping[str, int]:
-    from touchbase.erasure.sql.queries import find_person
+    from touchbase.erasure.sql.persons import find_person
 
     client = await find_client(store, client_id)
     eraser = _eraser(store)
@@ -180,7 +180,7 @@ async def _erase(store: CellRouter, client_id: str, contact_id: int | None, refs
 
 
 async def _lift(store: CellRouter, client_id: str, refs: list[Ref]) -> int:
-    from touchbase.erasure.sql.commands import lift_erasure
+    from touchbase.erasure.sql.erasures import lift_erasure
 
     client = (await find_client(store, client_id)).number
     return await store.write(lift_erasure(client, refs))
@@ -242,7 +242,7 @@ def _print_counts(what: str, removed: Mapping[str, int], as_json: bool) -> None:
 
 async def _find_contact(store: CellRouter, client_id: str, refs: list[Ref], contact_id: int | None) -> int:
     """Return the contact that the options name, also by a former address, which the API does not look up."""
-    from touchbase.erasure.sql.queries import find_person
+    from touchbase.erasure.sql.persons import find_person
 
     client = await find_client(store, client_id)
     person = await store.read(find_person(client.number, contact_id, refs))

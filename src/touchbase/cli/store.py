@@ -116,7 +116,7 @@ async def find_client(store: ProcessingStore, client_id: str, *, lasting: bool =
 
     With `lasting`, also fail for a client that is being deleted, because its data will be deleted.
     """
-    from touchbase.clients.sql import queries as sql_queries
+    from touchbase.clients.sql import clients as sql_queries
 
     found = await store.read(sql_queries.find_client(client_id, now_us()))
     if found is None:

@@ -8,8 +8,15 @@ from collections.abc import Callable
 from secrets import token_hex
 
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
-from touchbase.clients.sql.queries import find_client, find_client_by_handle, find_client_by_number, list_client_page, list_clients
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
+from touchbase.clients.sql.clients import (
+    ensure_client,
+    find_client,
+    find_client_by_handle,
+    find_client_by_number,
+    list_client_page,
+    list_clients,
+    set_client_settings,
+)
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros

@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 
 from touchbase.common.threads import on_thread
-from touchbase.company_links.commands import LinkedPage
 from touchbase.company_links.domains import lists
-from touchbase.company_links.sql.follow import count_contacts, link_page
+from touchbase.company_links.plans import LinkedPage, count_contacts, link_page
 from touchbase.jobs.models import CANCELLED, RUNNING, Checkpoint, JobLost
 from touchbase.jobs.runner import JobKind, JobRun
 from touchbase.jobs.sql import change_job

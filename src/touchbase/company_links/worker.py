@@ -14,7 +14,7 @@ from collections.abc import Callable
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.company_links.domains import lists
-from touchbase.company_links.sql.follow import clients_to_link, follow_changes, start_linking
+from touchbase.company_links.plans import clients_to_link, follow_changes, start_linking
 from touchbase.errors import Overloaded
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store

@@ -10,7 +10,7 @@ from touchbase.common.timestamps import Clock, Micros
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import CACHE_TTL, GENERATED_PREFIX, Connection, ConnectionSettings
 from touchbase.connections.rhythm import CallStatistics
-from touchbase.connections.sql.commands import add_connection, change_connection, list_connections, remove_connection
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections, remove_connection
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.errors import NotFound, Overloaded, PreconditionFailed

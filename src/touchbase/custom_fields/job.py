@@ -10,7 +10,7 @@ import asyncio
 
 import msgspec
 
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.custom_fields.changes import MERGE, RENAME, FieldChange
 from touchbase.custom_fields.sql import change_page, count_values, job_kind, read_values
 from touchbase.history.events import COMPANY, CONTACT, Author

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import REMOVE, FieldChange, Values
-from touchbase.custom_fields.commands import FieldUse
+from touchbase.custom_fields.changes import REMOVE, FieldChange, FieldUse, Values
 from touchbase.custom_fields.sql import Fields, count_values, find_uses, prepare_change, read_values
 from touchbase.errors import WrongState
 from touchbase.records.record_type import RECORD_TYPES

@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import Client, ClientSettings, FieldType
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange
-from touchbase.custom_fields.commands import FieldUse, FieldValue
+from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange, FieldUse, FieldValue
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
 from touchbase.history.events import Author
 from touchbase.jobs.models import QUEUED, Job

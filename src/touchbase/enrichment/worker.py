@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from touchbase.clients.models import DELETING
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.common.backoff import Backoff
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest, FetchResult
 from touchbase.connections.models import CRM, Connection
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.sql.fetching import claim_fetch, due_fetches, finish_fetch
 from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
 from touchbase.deliveries.limits import INLINE_BYTES, MAX_SECONDS

@@ -10,12 +10,12 @@ from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.models import Entry
 from touchbase.do_not_contact.sql.lookup import find_entries
-from touchbase.erasure.commands import Source
-from touchbase.erasure.sql.queries import find_person, find_sources, read_bodies, read_links
+from touchbase.erasure.models import Source
+from touchbase.erasure.sql.persons import find_person, find_sources, read_bodies, read_links
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.queries import delivery_events
-from touchbase.merging.sql.bin_queries import get_deleted
+from touchbase.merging.sql.bin import get_deleted
 from touchbase.records.models import Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.common.timestamps import Micros
-from touchbase.erasure.commands import ErasedKey
+from touchbase.erasure.models import ErasedKey
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.commands import add_erasures
-from touchbase.erasure.sql.queries import clients_with_erasures, list_erasures, open_erasures
+from touchbase.erasure.sql.erasures import add_erasures
+from touchbase.erasure.sql.persons import clients_with_erasures, list_erasures, open_erasures
 from touchbase.sql.store import Store
 
 PAGE = 500

@@ -14,10 +14,10 @@ from touchbase.common.timestamps import Clock
 from touchbase.deliveries.work import ProcessingStore, Translate
 from touchbase.do_not_contact.addresses import ref_of
 from touchbase.do_not_contact.sql.lookup import list_clear_addresses
-from touchbase.erasure.commands import Erasure
 from touchbase.erasure.erase_pending import PendingDeliveries
-from touchbase.erasure.sql.commands import end_erasure, erase_pending, erase_person, sweep_erasure
-from touchbase.erasure.sql.queries import find_erased, find_person, get_erasure, read_bodies, read_links
+from touchbase.erasure.models import Erasure
+from touchbase.erasure.sql.erasures import end_erasure, erase_pending, erase_person, sweep_erasure
+from touchbase.erasure.sql.persons import find_erased, find_person, get_erasure, read_bodies, read_links
 from touchbase.erasure.text_search import TextSearch
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history.identity_links import Ref

@@ -16,10 +16,9 @@ from touchbase.clients.models import Client
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
-from touchbase.exports.commands import EncodedPage
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.parquet_file import ParquetWriter
-from touchbase.exports.sql import custom_field_names, export_records
+from touchbase.exports.sql import EncodedPage, custom_field_names, export_records
 from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.jobs.models import RESULT, Checkpoint

@@ -10,7 +10,6 @@ import msgspec
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.lookup import mark_records
-from touchbase.exports.commands import EncodedPage
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
@@ -18,6 +17,17 @@ from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Plan, Row, Select
+
+
+@dataclass(slots=True)
+class EncodedPage:
+    """Records of a page as they are sent."""
+
+    body: bytes
+    rows: int
+    after: tuple[Micros, int] | None
+    """Where the next page begins; None: there is none."""
+
 
 CONTACT_COLUMNS = (
     "id", "created_us", "updated_us", "email", "linkedin_url", "first_name", "last_name", "company_id", "origin", "external_id", "status",

@@ -24,9 +24,9 @@ from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example, named_enum
 from touchbase.imports import sql as imports_sql
 from touchbase.imports.columns import MATCHES, Mapping, resolve
-from touchbase.imports.commands import MODES, Mode, StoredMapping
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import Preview
+from touchbase.imports.report import MODES, Mode, StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response

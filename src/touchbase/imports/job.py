@@ -16,9 +16,8 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Author
 from touchbase.imports.columns import Mapping
-from touchbase.imports.commands import DUPLICATE, INVALID, Mode, Outcome
 from touchbase.imports.preview import READING_SECONDS, too_costly
-from touchbase.imports.report import BadRows, Report
+from touchbase.imports.report import DUPLICATE, INVALID, BadRows, Mode, Outcome, Report
 from touchbase.imports.rows import InvalidRow, ValidRow
 from touchbase.imports.sql import import_rows
 from touchbase.imports.table import Row, UnreadableFile

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.sql.clients import settings_of
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, PersonErased, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
@@ -17,7 +17,7 @@ from touchbase.history.events import IMPORT, NO_AUTHOR, VIA_API, Author, Detail,
 from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.status import REPLY, SENT
 from touchbase.imports.columns import LAST_REPLY
-from touchbase.imports.commands import (
+from touchbase.imports.report import (
     CREATED,
     DUPLICATE,
     ERASED,

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 
 from touchbase.common.timestamps import Clock
-from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.line import Line
 from touchbase.outgoing.models import ACTIVE
 from touchbase.outgoing.rounds import logged
+from touchbase.outgoing.sql.dispatch import StoreProgress
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.queries import CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
+from touchbase.reports.parts import CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
 from touchbase.reports.sql import parts as plans
 from touchbase.reports.sql import statuses as sql_statuses
 from touchbase.sql.operation import Query

@@ -9,13 +9,10 @@ from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import find_key, revoke_key, rotate_key, store_key, store_key_uses
 from touchbase.cells.models import HOME, Place
 from touchbase.cells.sql import confirm_place, find_key_place, find_place, forget_places, place_key, release_place, reserve_place
-from touchbase.clients.commands import Removal
-from touchbase.clients.models import Client
+from touchbase.clients.models import Client, Removal
 from touchbase.clients.service import SINCE_EVER
-from touchbase.clients.sql.commands import create_client, rotate_client_id
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import create_client, ensure_client, find_client, rotate_client_id, set_client_settings
 from touchbase.clients.sql.removal import remove_client_rows
-from touchbase.clients.sql.statements import ensure_client, set_client_settings
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
 from touchbase.idempotency.commands import Idempotent

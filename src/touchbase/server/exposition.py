@@ -39,7 +39,7 @@ from touchbase.metrics import (
     WEBHOOKS_WAITING,
     Reading,
 )
-from touchbase.outgoing.commands import Backlog
+from touchbase.outgoing.models import Backlog
 from touchbase.server.metrics import ProcessMetrics, count_in_files
 from touchbase.spool.counting import SpoolCounts
 

@@ -21,8 +21,7 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.sql.operation import Command
-from touchbase.statuses.commands import Changed
-from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, RenamePreview, StatusInfo, listed
+from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, Changed, RenamePreview, StatusInfo, listed
 from touchbase.statuses.sql.renames import define_status, list_statuses, preview_rename, remove_status, rename_status
 
 PATH = "/public/v2/statuses"

@@ -8,8 +8,7 @@ import msgspec
 
 from touchbase.jobs.models import Checkpoint
 from touchbase.jobs.runner import JobKind, JobRun, Postponed
-from touchbase.statuses.commands import OutdatedPage
-from touchbase.statuses.models import RECHECK_JOBS, RECORD_KINDS, RENAME_JOBS, SETTLED
+from touchbase.statuses.models import RECHECK_JOBS, RECORD_KINDS, RENAME_JOBS, SETTLED, OutdatedPage
 from touchbase.statuses.sql.refused import apply_refused
 from touchbase.statuses.sql.renames import count_records, find_outdated, rewrite_statuses
 

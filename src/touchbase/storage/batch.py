@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.company_links.sql.follow import link_page
+from touchbase.company_links.plans import link_page
 from touchbase.do_not_contact.sql.entries import save_entries
-from touchbase.erasure.sql.commands import erase_person, sweep_erasure
+from touchbase.erasure.sql.erasures import erase_person, sweep_erasure
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import Overloaded
 from touchbase.imports.sql import import_rows

@@ -9,8 +9,7 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.event_log.models import JOB, LoggedEvent
 from touchbase.event_log.sql.log import with_cause
-from touchbase.jobs.commands import JobStep
-from touchbase.jobs.models import JobLost
+from touchbase.jobs.models import JobLost, JobStep
 from touchbase.jobs.sql import begin_step, end_step
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import executes

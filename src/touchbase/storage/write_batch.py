@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import Conflict, Fault, Invalid

@@ -12,8 +12,7 @@ import msgspec
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.models import Client
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.service import Eraser

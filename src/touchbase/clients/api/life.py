@@ -13,7 +13,7 @@ from touchbase.clients.api.settings import CLIENTS, ClientDetail, detail_of, for
 from touchbase.clients.api.settings_body import SettingsBody, checked
 from touchbase.clients.models import ACTIVE, SUSPENDED, Client, ClientSettings, FormerId
 from touchbase.clients.service import is_client_id, new_client_id
-from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
+from touchbase.clients.sql.clients import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import Fault, Forbidden, Invalid

@@ -16,7 +16,7 @@ from touchbase.clients.models import (
     FormerId,
 )
 from touchbase.clients.service import is_client_id
-from touchbase.clients.sql import queries as sql_queries
+from touchbase.clients.sql import clients as sql_queries
 from touchbase.common.timestamps import to_text
 from touchbase.errors import NotFound
 from touchbase.history.events import COMPANY, CONTACT

@@ -13,8 +13,7 @@ from secrets import token_bytes, token_urlsafe
 
 from touchbase.common.cipher import Cipher
 from touchbase.connections.sql.rows import CONNECTION, secrets_text
-from touchbase.encryption.cipher import PREFIX, DecryptionFailed, is_encrypted, key_id_of
-from touchbase.encryption.commands import EncryptionState, LostSecret, SecretLocation
+from touchbase.encryption.cipher import PREFIX, DecryptionFailed, EncryptionState, LostSecret, SecretLocation, is_encrypted, key_id_of
 from touchbase.errors import UnusableStore
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names

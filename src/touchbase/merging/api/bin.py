@@ -18,7 +18,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, Time, encode, example, fitting
 from touchbase.merging.bin import DeletedRecord, gone_us
-from touchbase.merging.sql.bin_queries import get_deleted, list_deleted
+from touchbase.merging.sql.bin import get_deleted, list_deleted
 from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.restore import restore_record
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.errors import NotFound, TouchbaseError
@@ -20,15 +20,7 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, DERIVED
 from touchbase.history.sql import event_of, event_row
 from touchbase.merging.bin import DeletedRecord, content_text
-from touchbase.merging.sql.bin_statements import (
-    BY_ID,
-    DELETE_LINKS_OF,
-    INSERT_DELETED,
-    INSERT_DELETED_LINK,
-    REMOVE,
-    TAKE_DELETED,
-    TAKE_DELETED_LINKS,
-)
+from touchbase.merging.sql.bin import BY_ID, DELETE_LINKS_OF, INSERT_DELETED, INSERT_DELETED_LINK, REMOVE, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.messages.sql.statements import DELETE_OF_RECORD
 from touchbase.projection.companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
 from touchbase.projection.logged_changes import moved_contact

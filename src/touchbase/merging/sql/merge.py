@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from touchbase.clients.sql.queries import settings_of
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of, settings_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
@@ -24,7 +23,6 @@ from touchbase.history.status import STATUS
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import assign, release
 from touchbase.merging.models import Merge, Part, Policy, content_text
-from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
 from touchbase.merging.survivorship import IDENTITIES, Outcome, is_creation, merged, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import Batch
@@ -37,9 +35,35 @@ from touchbase.records.projection import Folded
 from touchbase.records.record_type import RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
+from touchbase.sql.builders import ONE, ONE_MATCH, find
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
-from touchbase.sql.statement import Execute, Plan
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Statement, delete
+
+MERGE_ROW: Columns = (
+    *ONE, ("record_kind", "bigint"), ("record_id", "bigint"), ("merged_us", "bigint"), ("undone_us", "bigint"), ("content", "text"),
+)  # fmt: skip
+INSERT_MERGE = Statement("insert_merge", MERGE_ROW, body=f"INSERT INTO record_merge ({names(MERGE_ROW)}) SELECT * FROM p WHERE true")
+FIND_MERGE = find("find_merge", "record_merge", MERGE_ROW, ONE, ONE_MATCH)
+# Without the records as they were: erasing one of them does not find the row any more.
+END_MERGE = Statement(
+    "end_merge",
+    (*ONE, ("undone_us", "bigint")),
+    body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ONE_MATCH}",
+)
+RETURN_MERGE = Statement(
+    "return_merge",
+    (*ONE, ("record_id", "bigint")),
+    body=f"UPDATE record_merge AS t SET record_id = p.record_id FROM p WHERE {ONE_MATCH}",
+)
+DELETE_MERGE = delete("delete_merge", "record_merge", ONE, "id")
+CONTACT_IDS_OF_COMPANY = Statement(
+    "contact_ids_of_company",
+    ONE,
+    body="SELECT t.id FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id",
+)
+
 
 LINKS = 50
 """Link ids that the merge of one record may take."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, NotFound, TouchbaseError
@@ -16,7 +16,7 @@ from touchbase.history.identity_links import Link
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import event_of, event_row
 from touchbase.merging.bin import DeletedRecord, content_text, deleted_of
-from touchbase.merging.sql.bin_statements import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
+from touchbase.merging.sql.bin import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.merging.sql.delete import entry
 from touchbase.projection.apply import insert_events, move_parked, new_batch, project_events
 from touchbase.projection.batch import Batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
@@ -18,8 +18,7 @@ from touchbase.history.sql import event_of
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
 from touchbase.merging.models import Part, Undone, parts_of
-from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
-from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
+from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGED_FROM, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import Batch

@@ -14,8 +14,7 @@ from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.sql import event_row
-from touchbase.messages.commands import EventKey
-from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, Message, united
+from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
 from touchbase.messages.sql.statements import (
     COPIES_BY_ID,
     COPIES_BY_NUMBER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.sql.clients import settings_of
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row

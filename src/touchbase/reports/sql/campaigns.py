@@ -14,8 +14,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import CONTACT
 from touchbase.history.status import REPLY, SENT
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import COUNTS, order_of
-from touchbase.reports.queries import MOST_ROWS, CampaignGroups, ReportTooLarge
+from touchbase.reports.parts import COUNTS, MOST_ROWS, CampaignGroups, ReportTooLarge, order_of
 from touchbase.sql.statement import Plan, Row, Select
 
 _CAMPAIGN = "COALESCE({0}.campaign_id, {0}.campaign)"

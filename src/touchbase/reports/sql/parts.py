@@ -13,8 +13,27 @@ from itertools import accumulate
 from touchbase.common.timestamps import DAY, LATEST, SECOND, Micros
 from touchbase.history.status import REPLY
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER, EventRow, Part, PartBuilder, Union, packed, unpacked
-from touchbase.reports.queries import FEW_EVENTS, MOST_COUNTED, MOST_ROWS, CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
+from touchbase.reports.parts import (
+    BY_CAMPAIGN,
+    BY_TOOL,
+    COUNTS,
+    FEW_EVENTS,
+    HOUR,
+    MOST_COUNTED,
+    MOST_ROWS,
+    TOGETHER,
+    CampaignGroups,
+    CountedPart,
+    EventRow,
+    Part,
+    PartBuilder,
+    Reported,
+    ReportTooLarge,
+    Stretch,
+    Union,
+    packed,
+    unpacked,
+)
 from touchbase.reports.spans import Span, spans_of
 from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
 from touchbase.sql.operation import command, query

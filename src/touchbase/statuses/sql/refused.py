@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.commands import locked
+from touchbase.clients.sql.clients import locked
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.rows import problems_text
 from touchbase.event_log.models import JOB, LoggedEvent
@@ -35,8 +35,7 @@ from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
-from touchbase.statuses.commands import Rechecked
-from touchbase.statuses.models import PLURALS
+from touchbase.statuses.models import PLURALS, Rechecked
 
 MOST_WORDS = 1_000
 """Newest deliveries with a problem whose words are listed."""

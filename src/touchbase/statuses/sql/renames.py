@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
-from touchbase.clients.sql.commands import locked
-from touchbase.clients.sql.queries import settings_of
-from touchbase.clients.sql.statements import store_settings
+from touchbase.clients.sql.clients import locked, settings_of, store_settings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
 from touchbase.event_log.models import JOB, EventType, LoggedEvent, by_request
@@ -28,11 +26,12 @@ from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Execute, Plan, Select
-from touchbase.statuses.commands import Changed, OutdatedPage
 from touchbase.statuses.models import (
     MOST_RENAMES,
     PLURALS,
     TABLES,
+    Changed,
+    OutdatedPage,
     RenamePreview,
     StatusInfo,
     listed,

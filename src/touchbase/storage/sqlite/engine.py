@@ -15,11 +15,11 @@ import apsw
 
 import touchbase.storage.operations  # noqa: F401 - each class of calls gets its plan
 from touchbase.auth.sql import any_key, find_key, is_session_ended
-from touchbase.clients.sql.queries import find_client, find_client_by_number
+from touchbase.clients.sql.clients import find_client, find_client_by_number
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairTurns
 from touchbase.common.threads import on_thread
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.custom_fields.sql import find_uses
 from touchbase.deliveries.claiming import claim, claim_named
 from touchbase.deliveries.delivery import Delivery

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.clients.sql.statements import ensure_client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded, TouchbaseError

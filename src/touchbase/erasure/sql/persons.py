@@ -10,7 +10,7 @@ import msgspec
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.deliveries.claiming import DELIVERIES_WITH_BODIES
 from touchbase.deliveries.sql.rows import delivery_of
-from touchbase.erasure.commands import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, Source
+from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, Source
 from touchbase.erasure.sql.pii_tables import count_all
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT

@@ -12,13 +12,12 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients.sql import statements as clients_sql
+from touchbase.clients.sql import clients as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.body_retention import clear_deliveries
 from touchbase.do_not_contact.sql.entries import hide_entries
-from touchbase.erasure.commands import RECORDS_FIRST, ErasedKey, Erasure
-from touchbase.erasure.sql.pii_tables import remove_all
-from touchbase.erasure.sql.queries import (
+from touchbase.erasure.models import RECORDS_FIRST, ErasedKey, Erasure
+from touchbase.erasure.sql.persons import (
     deleted_refs,
     erasure_of,
     find_contacts,
@@ -27,6 +26,7 @@ from touchbase.erasure.sql.queries import (
     identities_of_others,
     same_in_bin,
 )
+from touchbase.erasure.sql.pii_tables import remove_all
 from touchbase.errors import Conflict, NotFound
 from touchbase.event_log.models import ERASURE as ERASURE_ORIGIN
 from touchbase.event_log.models import EventType, LoggedEvent

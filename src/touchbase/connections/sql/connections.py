@@ -1,4 +1,4 @@
-"""Store, change, remove and list connections, one command at a time."""
+"""Plans that store, change, remove and list connections."""
 
 from __future__ import annotations
 

@@ -1,3 +1,0 @@
-"""Commands and queries on API keys."""
-
-from __future__ import annotations

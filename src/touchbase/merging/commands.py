@@ -1,3 +1,0 @@
-"""Commands of merges by request and of the bin."""
-
-from __future__ import annotations
