@@ -12,6 +12,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
+from touchbase.connections.fetch_state import FetchResult
 from touchbase.connections.models import ConnectionSettings
 from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
@@ -330,7 +331,9 @@ async def test_fetching_state__shows_the_last_error_until_the_connection_is_chan
     client = (await call.parts.store.write(ensure_client("acme", 1))).number
     now = call.clock()
     await call.parts.store.write(claim_fetch(client, "hubspot", now, now + 9, 1))
-    await call.parts.store.write(finish_fetch(client, "hubspot", now + 9, now, stopped=True, error="hubspot answered 401", at=now))
+    await call.parts.store.write(
+        finish_fetch(client, "hubspot", now + 9, FetchResult(now, stopped=True, error="hubspot answered 401", at=now))
+    )
 
     stopped = (await call.get(f"{HERE}/crm/hubspot")).json()["fetching"]
     again = (await call.patch(f"{HERE}/crm/hubspot", {"access_token": "another-token"})).json()["fetching"]
