@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.plan import Plan
 from touchbase.auth.service import WRITE, add_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import clock
 from touchbase.http.endpoint import Api, key_from_headers
 from touchbase.stores import open_store
@@ -34,7 +34,7 @@ def measure(plan: Plan) -> None:
 async def measured(calls: int) -> dict[str, list[float]]:
     """Microseconds of a call, by who makes it."""
     store = await open_store("sqlite://")
-    client = await store.write(EnsureClient("default", clock()))
+    client = await store.write(ensure_client("default", clock()))
     own, any_client = [(await add_key(store, number, [WRITE], "bench", clock())).encode() for number in (client.number, None)]
     usual = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json"), (b"content-length", b"88")]
     guarded = Api(Dependencies(store, clock, auth="api-key"))

@@ -25,7 +25,7 @@ from bench.plan import Plan
 from bench.postgres import Postgres, postgres
 from bench.report import spread
 from bench.server_process import CannotMeasure, ServerProcess, as_installed, wait_until
-from touchbase.clients.sql.commands import create_client
+from touchbase.clients.sql.clients import create_client
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.routing.router import CellRouter
 from touchbase.routing.set_up import add_cell

@@ -14,18 +14,17 @@ import msgspec
 import uvloop
 
 from bench.plan import Plan
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import clock
 from touchbase.exports.job import ExportSettings, Position, pages
 from touchbase.exports.writer import ExportFormat
 from touchbase.imports.file_tasks import RowSource, preview_file
 from touchbase.imports.job import KINDS, ImportSettings
 from touchbase.imports.preview import new_file_sandbox
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import INPUT, QUEUED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE
-from touchbase.jobs.sql import append_to_file, change_job, get_job
+from touchbase.jobs.sql import append_to_file, change_job, create_job, get_job
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.commands import CreateContact
 from touchbase.server.server import freeze_gc
@@ -85,7 +84,7 @@ async def _measure(plan: Plan, engine: str, plain: str, imported: str) -> None:
 async def _with_store(address: str, work: Callable[[Store, Client], Awaitable[Any]]) -> Any:
     store = await open_store(address)
     try:
-        return await work(store, await store.write(EnsureClient("bench", clock())))
+        return await work(store, await store.write(ensure_client("bench", clock())))
     finally:
         await store.close()
 
@@ -112,7 +111,7 @@ async def _files(store: Store, client: Client, data: bytes, settings: ImportSett
 
 async def _import(store: Store, client: Client, data: bytes, settings: ImportSettings) -> Rate:
     at = clock()
-    job = await store.write(CreateJob(Job(client.number, 0, KINDS[0].name, UPLOADING, at, at, msgspec.to_builtins(settings))))
+    job = await store.write(create_job(Job(client.number, 0, KINDS[0].name, UPLOADING, at, at, msgspec.to_builtins(settings))))
     for start in range(0, len(data), PIECE):
         await store.write(append_to_file(job.client, job.id, INPUT, data[start : start + PIECE], clock()))
     await store.write(change_job(job.client, job.id, (UPLOADING,), QUEUED, clock()))

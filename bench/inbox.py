@@ -16,7 +16,7 @@ from bench.plan import Plan
 from bench.report import spread
 from bench.server_process import CannotMeasure, ServerProcess, server
 from bench.throughput import NAMES
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.sql.commands import store_delivery
@@ -92,7 +92,7 @@ async def fill(database: str, count: int, shape: Shape = WEBHOOK, name: str = "b
     """Keep the deliveries as the receiver does, with no worker running."""
     store = await open_store(database)
     try:
-        client = await store.write(EnsureClient(name, _now()))
+        client = await store.write(ensure_client(name, _now()))
         bodies = islice(shape.bodies(new_run()), count)
         while batch := list(islice(bodies, AT_ONCE)):
             await asyncio.gather(*(store.write(_delivery(client.number, body)) for body in batch))

@@ -22,7 +22,7 @@ from bench.plan import Plan
 from bench.server_process import CannotMeasure, ServerProcess, as_installed, wait_until
 from bench.throughput import NAMES
 from bench.webhook_receiver import Arrival, Receiver, receiver
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.outgoing.models import Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret
@@ -225,7 +225,7 @@ async def _fill(database: str, names: list[str], origin: str, dead_origin: str) 
     now = time.time_ns() // 1_000
     try:
         for name in names:
-            client = await store.write(EnsureClient(name, now, now))
+            client = await store.write(ensure_client(name, now, now))
             for first in range(0, PER_CLIENT, 25):
                 urls = [f"{dead_origin}/dead" if number == 0 else f"{origin}/{name}/{number}" for number in range(first, first + 25)]
                 made = [Endpoint(client.number, 0, url, now, now, secrets=[Secret(new_secret())], state_us=now) for url in urls]

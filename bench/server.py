@@ -21,9 +21,8 @@ from touchbase.auth.sql import any_key
 from touchbase.cells.models import Directory
 from touchbase.cells.sql import read_directory
 from touchbase.cli import cli
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client, ClientSettings
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
 from touchbase.inbox.sql.commands import StoredDelivery, count_repeat, store_delivery
@@ -65,7 +64,7 @@ class BareStore:
             return Created(command.record, True)
         if isinstance(command, UpdateContact):
             return _contact(command.id)
-        return _client(command.client_id) if isinstance(command, EnsureClient) else None
+        return _client(command.client_id) if command.operation is ensure_client.operation else None
 
     async def read(self, query: Any) -> Any:
         if isinstance(query, find_client):

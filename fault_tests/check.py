@@ -12,7 +12,7 @@ from bench.load import Address
 
 from fault_tests.calls import ApiClient
 from fault_tests.journal import Journal
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.consistency import service as consistency_service
 from touchbase.consistency.sql import audit_deliveries, audit_records
 from touchbase.history.events import CONTACT, StoredEvent

@@ -47,7 +47,7 @@ from touchbase.inbox.api import webhooks
 from touchbase.inbox.sql.commands import StoredDelivery
 from touchbase.inbox.translator_pool import PRELOAD, TranslatorPool
 from touchbase.jobs import runner
-from touchbase.jobs.commands import JobStep
+from touchbase.jobs.models import JobStep
 from touchbase.jobs.runner import JobRun
 from touchbase.projection import apply as projection
 from touchbase.projection import normalization as event_normalization

@@ -20,7 +20,7 @@ from fault_tests.calls import ApiClient
 from fault_tests.check import Findings
 from fault_tests.fault_server import ENCRYPTION_KEY, SENDER
 from fault_tests.plan import Plan
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.encryption.keys import EncryptionKeys
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.outgoing.models import TIMEOUT

@@ -8,7 +8,7 @@ import time
 
 from fault_tests.journal import Journal
 from fault_tests.writers import body_of
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.sql.commands import store_delivery
@@ -27,7 +27,7 @@ async def _keep(database: str, journal: Journal, emails: list[str]) -> None:
     store = await open_store(database)
     try:
         at = time.time_ns() // 1000
-        client = await store.write(EnsureClient(journal.client, at))
+        client = await store.write(ensure_client(journal.client, at))
         journal.webhooks |= dict.fromkeys(emails, True)
         bodies = [json.dumps(body_of(email)).encode() for email in emails]
         keys = [body_key(EMAIL_CAMPAIGN, "", "", body) for body in bodies]

@@ -11,7 +11,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient, Response
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import SECOND, from_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import Event, Translation

@@ -10,7 +10,7 @@ from fault_tests.journal import Journal
 from fault_tests.plan import Plan
 from fault_tests.process import Process, longest
 from fault_tests.unnotified import store_unnotified
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.inbox.sql.queries import count_deliveries
 from touchbase.stores import open_store
 

@@ -15,7 +15,7 @@ from fault_tests.calls import ApiClient
 from fault_tests.check import Findings, check_integrity
 from fault_tests.plan import Plan
 from fault_tests.process import Process
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.consistency import service as consistency_service
 from touchbase.stores import open_store
 

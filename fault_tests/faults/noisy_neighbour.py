@@ -15,7 +15,7 @@ from fault_tests.plan import Plan
 from fault_tests.process import Process, longest
 from fault_tests.unnotified import store_unnotified
 from fault_tests.writers import webhook
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.inbox.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.sql.store import Store

@@ -27,7 +27,7 @@ from fault_tests.plan import Plan
 from fault_tests.process import Process
 from fault_tests.senders import Senders
 from fault_tests.verify import verify_twice
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.consistency.sql import audit_bodies
 from touchbase.stores import open_store
 

@@ -9,7 +9,7 @@ from touchbase.auth.api_key import ACTIVE as ACTIVE_KEY
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.service import list_keys
 from touchbase.clients.models import ACTIVE, Client
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.clients.sql.stored_bytes import list_near_limit
 from touchbase.clients.stored_bytes import WARNING_PERCENT, is_above, percent_of
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
@@ -17,12 +17,12 @@ from touchbase.connections.fetch_state import fetching_state
 from touchbase.connections.models import Connection
 from touchbase.connections.rhythm import CallStatistics
 from touchbase.connections.silence import duration, usual_text
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
 from touchbase.encryption.encrypted_columns import check_encryption
-from touchbase.erasure.sql.queries import open_erasures
+from touchbase.erasure.sql.persons import open_erasures
 from touchbase.errors import Overloaded
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
 from touchbase.outgoing.mail_client import recipients, why_not_mailed

@@ -9,11 +9,10 @@ import logging
 from touchbase.auth.last_used import KeyUsage
 from touchbase.clients.models import Client
 from touchbase.clients.removal import removal_of
-from touchbase.clients.sql.queries import deleting_clients
+from touchbase.clients.sql.clients import deleting_clients
 from touchbase.clients.storage_counter import StorageCounter
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.silence import CallCounts
-from touchbase.connections.silence_check import SilenceCheck
+from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.jobs.sql import due_job_files, remove_job_files
 from touchbase.outgoing.sql.dispatch import forget_attempts, old_attempts

@@ -23,7 +23,7 @@ async def client(call: ApiClient, name: str) -> int:
 
 
 async def _all(call: ApiClient) -> list:
-    from touchbase.clients.sql.queries import list_clients
+    from touchbase.clients.sql.clients import list_clients
 
     return await call.parts.store.read(list_clients())
 

@@ -15,7 +15,7 @@ from tests.examples import examples
 from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.auth.service import add_key
 from touchbase.auth.sql import revoke_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 from touchbase.web import Dependencies
@@ -32,7 +32,7 @@ def guarded(store: Store, make_client: MakeClient) -> ApiClient:
 
 async def held(call: ApiClient, *scopes: str, of: str | None = None, **more: Any) -> dict[str, str]:
     """The header of a new key."""
-    client = None if of is None else (await call.parts.store.write(EnsureClient(of, call.clock.now))).number
+    client = None if of is None else (await call.parts.store.write(ensure_client(of, call.clock.now))).number
     return {"x_api_key": await add_key(call.parts.store, client, scopes or [ADMIN], "test", call.clock.now, **more)}
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from touchbase.auth.authentication import ADMIN, READ, Authenticator, add_key, key_parts, make_key
 from touchbase.auth.sql import find_key, revoke_key
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.service import Clients
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.service import Connections
 from touchbase.errors import Unauthorized
@@ -84,7 +84,7 @@ async def test_add_key__stores_only_a_digest_of_the_secret(watched: Watched) -> 
 
 async def test_authenticator__reads_the_store_once_per_second(watched: Watched) -> None:
     clock, store = Clock(), watched
-    client = await store.write(EnsureClient("ours", clock()))
+    client = await store.write(ensure_client("ours", clock()))
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
     door = Authenticator(store, Clients(store, clock), clock, keys_needed=True)  # type: ignore[arg-type]
 
@@ -101,7 +101,7 @@ async def test_authenticator__reads_the_store_once_per_second(watched: Watched) 
 
 async def test_authenticator__shares_one_read_between_concurrent_requests(watched: Watched) -> None:
     clock, store = Clock(), watched
-    client = await store.write(EnsureClient("ours", clock()))
+    client = await store.write(ensure_client("ours", clock()))
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
     clients, connections = Clients(store, clock), Connections(store, clock)  # type: ignore[arg-type]
     door = Authenticator(store, clients, clock, keys_needed=True)  # type: ignore[arg-type]

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from touchbase.auth.authentication import Authenticator
-from touchbase.auth.commands import StoreKeyUses
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import KEY_ID, READ, WRITE, add_key
-from touchbase.auth.sql import find_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.auth.sql import find_key, store_key_uses
 from touchbase.clients.service import Clients
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance
@@ -51,7 +50,7 @@ async def test_authenticator_cached__checks_a_known_key_without_the_store(store:
     clock, watched = Clock(), Watched(store)
     clients = Clients(watched, clock)  # type: ignore[arg-type]
     door = Authenticator(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
-    ours = await store.write(EnsureClient("ours", 1))
+    ours = await store.write(ensure_client("ours", 1))
     own, any_client = [await add_key(store, number, [READ], "test", 1) for number in (ours.number, None)]
 
     unknown = door.cached(own.encode(), None, READ, clock())
@@ -82,7 +81,7 @@ async def test_authenticator_cached__checks_a_known_key_without_the_store(store:
 async def test_authenticator__holds_no_key_text_in_memory(store: Store) -> None:
     clock = Clock()
     door = Authenticator(store, Clients(store, clock), clock, keys_needed=True)
-    ours = await store.write(EnsureClient("ours", 1))
+    ours = await store.write(ensure_client("ours", 1))
     text = await add_key(store, ours.number, [READ], "test", 1)
 
     await door.client(text, None, READ)
@@ -99,7 +98,7 @@ async def test_key_usage__is_stored_once_per_minute(store: Store) -> None:
         uses.record(text[KEY_ID], began + int(seconds * SECOND))
         await uses.flush(watched)  # type: ignore[arg-type]
 
-    assert watched.asked == [StoreKeyUses({text[KEY_ID]: began}), StoreKeyUses({text[KEY_ID]: began + MINUTE})]
+    assert watched.asked == [store_key_uses({text[KEY_ID]: began}), store_key_uses({text[KEY_ID]: began + MINUTE})]
     key = await store.read(find_key(text[KEY_ID]))
     assert key is not None
     assert key.last_used_us == began + MINUTE
@@ -126,7 +125,7 @@ async def test_key_usage__is_written_later_after_an_overload(store: Store) -> No
 async def test_maintenance__writes_the_key_usage_of_the_authenticator(store: Store, known: bool) -> None:
     clock, uses = Clock(), KeyUsage()
     door = Authenticator(store, Clients(store, clock), clock, keys_needed=True, uses=uses)
-    ours = await store.write(EnsureClient("ours", 1))
+    ours = await store.write(ensure_client("ours", 1))
     text = await add_key(store, ours.number, [READ], "test", 1)
     await door.client(text, None, READ)
     later = clock.now
@@ -148,7 +147,7 @@ async def test_key_usage__is_written_later_after_any_error(store: Store) -> None
         async def write(self, command: Any) -> Any:
             raise ZeroDivisionError
 
-    ours, uses = await store.write(EnsureClient("ours", 1)), KeyUsage()
+    ours, uses = await store.write(ensure_client("ours", 1)), KeyUsage()
     text = await add_key(store, ours.number, [READ], "test", 1)
     uses.record(text[KEY_ID], Clock.now)
     with pytest.raises(ZeroDivisionError):

@@ -19,7 +19,7 @@ from touchbase.cells.sql import (
     reserve_place,
     set_cell_state,
 )
-from touchbase.clients.sql.commands import create_client, rotate_client_id
+from touchbase.clients.sql.clients import create_client, rotate_client_id
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.sql.store import Store
 

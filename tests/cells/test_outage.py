@@ -12,7 +12,7 @@ from tests.cells.conftest import KEY, OPEN
 
 from touchbase.app import Application, assembled
 from touchbase.cells.models import HOME
-from touchbase.clients.sql.commands import create_client
+from touchbase.clients.sql.clients import create_client
 from touchbase.config import Settings
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.routing.router import CellRouter

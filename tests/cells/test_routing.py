@@ -11,7 +11,7 @@ from tests.operations import all_commands, all_queries
 
 from touchbase.cells.models import DRAINING, HOME, ClientPlace
 from touchbase.cells.sql import find_place, reserve_place, set_cell_state
-from touchbase.clients.sql.queries import deleting_clients, find_client
+from touchbase.clients.sql.clients import deleting_clients, find_client
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.sql.queries import find_new_events
@@ -284,7 +284,7 @@ class TestDown:
 
         await counts.flush(router)
 
-        assert [router.placement.cell_of(waiting.client) for waiting in counts.commands()] == [1]
+        assert [router.placement.cell_of(waiting.client) for waiting in counts.take()] == [1]
 
     async def test_new_clients_live_elsewhere(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
         router.cells[1]._note("it does not answer")
@@ -302,8 +302,8 @@ def test_routes__there_is_one_for_each_command_and_query() -> None:
     unrouted = sorted(kind.__name__ for kind in spanning - routed)
 
     assert unrouted == [
-        "AddErasures", "Reencrypt", "any_key", "busy_clients", "check_encryption", "claim_check", "clients_to_link", "due_counts",
+        "add_erasures", "any_key", "busy_clients", "check_encryption", "claim_check", "clients_to_link", "due_counts",
         "due_fetches", "due_job_files", "due_jobs", "due_judgements", "endpoint_versions", "expired_responses", "lead_shards",
-        "next_to_index", "old_attempts", "old_dedupe_keys", "read_directory", "replace_lost", "reserve_place", "retire_keys",
-        "store_first_key",
+        "next_to_index", "old_attempts", "old_dedupe_keys", "read_directory", "reencrypt_batch", "replace_lost", "reserve_place",
+        "retire_keys", "store_first_key",
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from tests.asgi_client import ApiClient, Clock
 from tests.cells.conftest import KEY, OPEN
 
 from touchbase.app import Application, assembled, standalone_workers
-from touchbase.clients.sql.commands import create_client
+from touchbase.clients.sql.clients import create_client
 from touchbase.config import Settings
 from touchbase.routing.cell_store import CellStore
 from touchbase.routing.router import CellRouter

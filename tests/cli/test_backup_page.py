@@ -14,7 +14,7 @@ import pytest
 from tests.cli.test_serve import Serve, serve
 from tests.conftest import Databases, with_postgres_tools
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.stores import open_store
@@ -74,12 +74,12 @@ def restored_url(postgres_url: str, databases: Databases) -> Iterator[str]:
 async def test_backup_page__commands_work_on_postgresql(postgres_url: str, restored_url: str, tmp_path: Path) -> None:
     back_up, go_back, erase_again = commands("PostgreSQL")
     store = await open_store(postgres_url)
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     for name in ("one@example.com", "another@example.com"):
         await store.write(CreateContact(Contact(client, 0, 5, 5, name, name)))
 
     told = run(back_up, tmp_path, TOUCHBASE_DATABASE=postgres_url)
-    await store.write(EnsureClient("later", 1))
+    await store.write(ensure_client("later", 1))
     told += run(go_back, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
     await store.close()
     run("touchbase persons erase --client acme --email one@example.com --yes", tmp_path, TOUCHBASE_DATABASE=postgres_url)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.commands import Removal
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.models import Removal
+from touchbase.clients.sql.clients import find_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.stores import open_store

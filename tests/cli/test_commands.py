@@ -16,7 +16,7 @@ from tests.cli.conftest import Run
 from tests.storage.old_store import KEY, make_old_sqlite
 
 from touchbase import __version__
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.stores import open_store
@@ -31,7 +31,7 @@ def keep(*bodies: bytes, client_id: str = "acme", channel: str = "email_campaign
 
     async def work() -> list[int]:
         store = await open_store("sqlite:///touchbase.db")
-        client = await store.write(EnsureClient(client_id, 1))
+        client = await store.write(ensure_client(client_id, 1))
         commands = [store_delivery(client.number, channel, body_key(channel, "", "", body), b"{}", "", body, 2) for body in bodies]
         kept = [await store.write(command) for command in commands]
         await store.close()

@@ -19,15 +19,16 @@ from tests.cli.conftest import Run
 from tests.conftest import ENCRYPTION_KEYS
 
 import touchbase
-from touchbase.auth.commands import StoreKey
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.sql import store_key
 from touchbase.cli import doctor as command
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.connections.commands import FinishFetch
+from touchbase.connections.fetch_state import FetchResult
 from touchbase.connections.models import NO_SETTINGS, Connection
-from touchbase.connections.sql.commands import add_connection
-from touchbase.connections.sql.fetching import claim_fetch
+from touchbase.connections.sql.connections import add_connection
+from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
 from touchbase.doctor import clock_finding
 from touchbase.encryption.keys import encode_key, new_key
 from touchbase.inbox.sql.commands import store_delivery
@@ -53,7 +54,7 @@ def fill(url: str, make: Make) -> None:
     async def work() -> None:
         store = await open_store(url, encryption_keys=ENCRYPTION_KEYS)
         try:
-            client = await store.write(EnsureClient("acme", 1))
+            client = await store.write(ensure_client("acme", 1))
             for one in make(client):
                 await store.write(one)
         finally:
@@ -86,8 +87,8 @@ def connected(client: Client, created_us: Micros, secrets: tuple[str, ...] = ())
     return add_connection(Connection(client.number, "crm", "hubspot", created_us, created_us, list(secrets), NO_SETTINGS, ""))
 
 
-def key(at: Micros, client: int | None = None, expires_us: Micros | None = None) -> StoreKey:
-    return StoreKey("a1b2c3d4e5f6", sha256(b"x").digest(), ["admin"], client, "export", at, expires_us=expires_us)
+def key(at: Micros, client: int | None = None, expires_us: Micros | None = None) -> Command[None]:
+    return store_key(ApiKey("a1b2c3d4e5f6", sha256(b"x").digest(), ("admin",), client, "export", at, expires_us=expires_us))
 
 
 def look(run: Run, url: str, *options: str, **env: str) -> Findings:
@@ -325,7 +326,7 @@ def test_doctor__reports_stopped_enrichment(run: Run, engine_url: str) -> None:
         lambda client: [
             connected(client, now()),
             claim_fetch(client.number, "hubspot", 5, 9, 1),
-            FinishFetch(client.number, "hubspot", 9, 9, 1, stopped=True, error="the token is refused", at=9),
+            finish_fetch(client.number, "hubspot", 9, FetchResult(9, 1, stopped=True, error="the token is refused", at=9)),
         ],
     )
 

@@ -9,7 +9,7 @@ from tests.cli.conftest import Run
 
 from touchbase.cli.store import opened
 from touchbase.cli.store import run as run_now
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.records.commands import CreateContact

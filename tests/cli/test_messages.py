@@ -9,7 +9,7 @@ from tests.cli.conftest import Run
 
 from touchbase.cli.store import opened
 from touchbase.cli.store import run as run_now
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateContact

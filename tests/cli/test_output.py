@@ -17,7 +17,7 @@ from tests.cli.test_commands import NONSENSE, SENT, keep
 from touchbase.cli import cli, output
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
 from touchbase.clients.models import KEEP_BODIES_DAYS
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.refused import CAUSES
 from touchbase.inbox.sql.refused import store_refusals

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.conftest import Databases, with_postgres_tools
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.stores import open_store
@@ -45,7 +45,7 @@ def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Copy:
 
 async def _fill(url: str) -> None:
     store = await open_store(url)
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     for email in ("goldfinch@example.com", "wren@example.com"):
         await store.write(CreateContact(Contact(client, 0, 1, 1, email, email)))
     await store.close()

@@ -8,7 +8,7 @@ import json
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
 from touchbase.stores import open_store
@@ -20,7 +20,7 @@ def filled(store: Run) -> Run:
 
     async def fill() -> None:
         made = await open_store("sqlite:///touchbase.db")
-        client = (await made.write(EnsureClient("acme", 1))).number
+        client = (await made.write(ensure_client("acme", 1))).number
         await made.write(CreateCompany(Company(client, 0, 5, 5, "bank.example", "First Bank"), [("Industry", "Banking")]))
         await made.write(CreateCompany(Company(client, 0, 6, 6, "b.example", "B")))
         for n, (name, status) in enumerate((("Anna", "New"), ("Bert", "won"), ("Cleo", "lost"))):

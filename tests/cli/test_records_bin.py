@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from touchbase.cli.records import SURVIVORSHIPS
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.merging.models import SURVIVORSHIPS as POLICIES
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
@@ -25,7 +25,7 @@ def filled(store: Run) -> Run:
 
     async def fill() -> None:
         made = await open_store("sqlite:///touchbase.db")
-        client = (await made.write(EnsureClient("acme", 1))).number
+        client = (await made.write(ensure_client("acme", 1))).number
         for n, (first, email) in enumerate((("Jane", "jane@example.com"), ("Jane", "j.doe@example.com"), ("Cleo", "cleo@example.org"))):
             await made.write(CreateContact(Contact(client, 0, n, n, email, email, first_name=first, last_name="Doe")))
         for n, domain in enumerate(("a.example", "b.example")):

@@ -8,7 +8,7 @@ import json
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import from_text
 from touchbase.history.events import CONTACT, VIA_EMAIL, StoredEvent
 from touchbase.history.sql import INSERT_EVENT, event_row
@@ -29,7 +29,7 @@ def filled(store: Run) -> Run:
     async def fill() -> None:
         made = await open_store("sqlite:///touchbase.db")
         for name in ("acme", "beta"):
-            client = (await made.write(EnsureClient(name, 1))).number
+            client = (await made.write(ensure_client(name, 1))).number
             await made.write(CreateContact(Contact(client, 0, AT, AT, "ann@example.com", "ann@example.com", status="new")))
         await made.close()
 

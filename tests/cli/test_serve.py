@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import ListContacts
 from touchbase.stores import open_store
 
@@ -306,7 +306,7 @@ def test_graceful_stop__loses_no_acknowledged_write(serve: Serve, tmp_path: Path
 
     async def kept() -> set[str | None]:
         store = await open_store(f"sqlite:///{tmp_path}/touchbase.db")
-        client = await store.write(EnsureClient("default", 1))
+        client = await store.write(ensure_client("default", 1))
         contacts = await store.read(ListContacts(client.number, 1_000_000))
         await store.close()
         return {contact.email for contact in contacts}

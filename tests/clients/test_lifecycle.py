@@ -11,7 +11,7 @@ from tests.asgi_client import ApiClient, MakeClient, scope_of
 
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.models import DELETION_DELAY
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.maintenance import Maintenance

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import BATCH, removal_of
-from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.queries import count_client_rows, find_client_by_number
-from touchbase.clients.sql.removal import remove_client_rows
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, find_client_by_number
+from touchbase.clients.sql.removal import count_client_rows, remove_client_rows
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance
@@ -30,7 +28,7 @@ class Clock:
 
 
 async def with_contacts(store: Store, many: int) -> int:
-    client = await store.write(EnsureClient("ours", 1))
+    client = await store.write(ensure_client("ours", 1))
     contacts = [Contact(client.number, 0, 1, 1, f"{n}@a.example", f"{n}@a.example") for n in range(many)]
     await asyncio.gather(*(store.write(CreateContact(contact)) for contact in contacts))
     return client.number

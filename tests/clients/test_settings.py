@@ -9,7 +9,7 @@ import pytest
 from tests.asgi_client import ApiClient
 
 from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
-from touchbase.clients.sql.statements import set_client_settings
+from touchbase.clients.sql.clients import set_client_settings
 from touchbase.sql.statement import Execute
 
 NOW = "2026-11-20T09:30:00Z"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.stored_bytes import count_stored, store_count
 from touchbase.clients.storage_counter import StorageCounter
 from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL
@@ -26,7 +26,7 @@ CSV = {"content_type": "text/csv", "raw": b"email\njoe@example.com\n"}
 
 async def stored(call: ApiClient, size: int, client_id: str = "default") -> None:
     """Pretend that the last count of the client gave this size, and let the application see it."""
-    client = await call.parts.store.write(EnsureClient(client_id, 1))
+    client = await call.parts.store.write(ensure_client(client_id, 1))
     await call.parts.store.write(store_count(client.number, size, call.clock(), call.parts.limits.stored_bytes))
     call.clock.move(2)
 

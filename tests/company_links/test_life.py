@@ -13,7 +13,7 @@ from tests.house import House, read
 
 from touchbase.common.timestamps import DAY
 from touchbase.company_links import job, worker
-from touchbase.company_links.sql.follow import clients_to_link
+from touchbase.company_links.plans import clients_to_link
 from touchbase.company_links.worker import CompanyLinker
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.jobs.worker import JobWorker

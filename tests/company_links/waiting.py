@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.clients.sql.queries import find_client_by_number
-from touchbase.clients.sql.statements import set_client_settings
-from touchbase.company_links.commands import LinkPage
-from touchbase.company_links.sql.follow import start_linking
+from touchbase.clients.sql.clients import find_client_by_number, set_client_settings
+from touchbase.company_links.plans import link_page, start_linking
 from touchbase.jobs.sql import list_jobs
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
@@ -23,5 +21,5 @@ async def wait_for_a_company(store: Store, number: int, at: int = 5) -> None:
     made = await store.write(CreateContact(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com")))
     await store.write(start_linking(number, at))
     [job, *_] = await store.read(list_jobs(number, 1, kind="contacts.link_companies"))
-    await store.write(LinkPage(number, job.id, made.record.id - 1, 1, at))
+    await store.write(link_page(number, job.id, made.record.id - 1, 1, at))
     await store.write(set_client_settings(client.client_id, settings))

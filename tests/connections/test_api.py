@@ -10,12 +10,12 @@ from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, add_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import FinishFetch
+from touchbase.connections.fetch_state import FetchResult
 from touchbase.connections.models import ConnectionSettings
-from touchbase.connections.sql.commands import list_connections
-from touchbase.connections.sql.fetching import claim_fetch
+from touchbase.connections.sql.connections import list_connections
+from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.sql.store import Store
 
@@ -294,7 +294,7 @@ async def test_patch_connection__refuses_two_secrets_with_generate_secret(sqlite
 
 async def test_connections__require_an_admin_key_of_their_client(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, senders=ADAPTERS, auth="api-key")
-    acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
+    acme, other = [await memory.write(ensure_client(name, 1)) for name in ("acme", "other")]
     own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
     reading = await add_key(memory, acme.number, [READ], "", 1)
 
@@ -328,10 +328,12 @@ async def test_access_token__is_stored_and_never_returned(call: ApiClient) -> No
 
 async def test_fetching_state__shows_the_last_error_until_the_connection_is_changed(call: ApiClient) -> None:
     await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
-    client = (await call.parts.store.write(EnsureClient("acme", 1))).number
+    client = (await call.parts.store.write(ensure_client("acme", 1))).number
     now = call.clock()
     await call.parts.store.write(claim_fetch(client, "hubspot", now, now + 9, 1))
-    await call.parts.store.write(FinishFetch(client, "hubspot", now + 9, now, stopped=True, error="hubspot answered 401", at=now))
+    await call.parts.store.write(
+        finish_fetch(client, "hubspot", now + 9, FetchResult(now, stopped=True, error="hubspot answered 401", at=now))
+    )
 
     stopped = (await call.get(f"{HERE}/crm/hubspot")).json()["fetching"]
     again = (await call.patch(f"{HERE}/crm/hubspot", {"access_token": "another-token"})).json()["fetching"]
@@ -477,7 +479,7 @@ async def test_a_setting_about_signatures__is_refused_for_a_tool_that_has_none_s
 
 async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(sqlite_call: ApiClient) -> None:
     store = sqlite_call.parts.store
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     odd, old = sqlite_call.clock(), sqlite_call.clock() - 8 * 86_400 * SECOND
     for number, (tool, at) in enumerate([("instantly", odd), ("instantly", odd), ("heyreach", odd), (None, odd), ("instantly", old)]):
         await store.write(store_delivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))

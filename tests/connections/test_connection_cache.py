@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.service import Clients
-from touchbase.clients.sql.commands import rotate_client_id
-from touchbase.clients.sql.statements import set_client_settings
+from touchbase.clients.sql.clients import ensure_client, rotate_client_id, set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import CACHE_TTL, Connection, ConnectionSettings
 from touchbase.connections.service import Connections, new_secret
@@ -41,7 +39,7 @@ class Clock:
 
 
 async def client_of(store: Store, **settings: Any) -> int:
-    client = await store.write(EnsureClient("acme", NOON))
+    client = await store.write(ensure_client("acme", NOON))
     await store.write(set_client_settings("acme", ClientSettings(**settings)))
     return client.number
 

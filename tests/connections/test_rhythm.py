@@ -188,7 +188,7 @@ def _counted(calls: Iterable[tuple[int, str, str, Micros]]) -> CallCounts:
 def _added(processes: list[CallCounts]) -> tuple[Counter[tuple[object, ...]], dict[tuple[object, ...], Micros]]:
     """What the store has after the writes of these processes."""
     hours, last = Counter[tuple[object, ...]](), dict[tuple[object, ...], Micros]()
-    for command in (each for process in processes for each in process.commands()):
+    for command in (each for process in processes for each in process.take()):
         for hour, count in command.hours.items():
             hours[command.client, *hour] += count
         for key, at in command.last_us.items():

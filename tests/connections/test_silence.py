@@ -14,17 +14,14 @@ from tests.connections.silent import calls_until
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
-from touchbase.clients.sql.commands import set_client_state
+from touchbase.clients.sql.clients import ensure_client, set_client_state
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
-from touchbase.connections.commands import RemoveConnection
 from touchbase.connections.models import Connection
-from touchbase.connections.rhythm import HOUR, Silence
-from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, CallCounts, CountCalls
-from touchbase.connections.silence_check import begin_silences
-from touchbase.connections.sql.commands import add_connection
-from touchbase.connections.sql.silence import claim_check, count_silent, judge_connection, list_calls, list_silences
+from touchbase.connections.rhythm import CHECK_INTERVAL, HOUR, MAX_CHECK_GAP, ClientCalls, Silence
+from touchbase.connections.silence import CallCounts, begin_silences
+from touchbase.connections.sql.connections import add_connection, remove_connection
+from touchbase.connections.sql.silence import claim_check, count_calls, count_silent, judge_connection, list_calls, list_silences
 from touchbase.doctor import diagnose
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import Event, Translation
@@ -45,14 +42,14 @@ HERE = "/admin/v1/clients/acme/connections/crm/hubspot"
 
 async def connected(store: Store, client_id: str = "acme") -> int:
     """A client with a connection that has called four times an hour."""
-    client = await store.write(EnsureClient(client_id, 1))
+    client = await store.write(ensure_client(client_id, 1))
     await store.write(add_connection(Connection(client.number, *HUBSPOT, 1, 1)))
     await store.write(calls_until(LAST, client.number))
     return client.number
 
 
 async def one_call(store: Store, number: int, at: Micros) -> list[Silence]:
-    return await store.write(CountCalls(number, {(*HUBSPOT, at // HOUR): 1}, {HUBSPOT: at}))
+    return await store.write(count_calls(ClientCalls(number, {(*HUBSPOT, at // HOUR): 1}, {HUBSPOT: at})))
 
 
 async def noticed(store: Store, at: Micros, since: Micros = 0) -> list[tuple[int, Micros]]:
@@ -94,9 +91,9 @@ async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, 
 
 
 async def test_silence__of_an_irregular_or_new_connection_is_not_recognised(store: Store) -> None:
-    number = (await store.write(EnsureClient("acme", 1))).number
+    number = (await store.write(ensure_client("acme", 1))).number
     await store.write(add_connection(Connection(number, *HUBSPOT, 1, 1)))
-    await store.write(CountCalls(number, {(*HUBSPOT, LAST // HOUR - hour): 4 for hour in range(13 * 24)}, {HUBSPOT: LAST}))
+    await store.write(count_calls(ClientCalls(number, {(*HUBSPOT, LAST // HOUR - hour): 4 for hour in range(13 * 24)}, {HUBSPOT: LAST})))
 
     assert await noticed(store, LAST + 60 * DAY) == []
     (known,) = await store.read(list_calls(number, LAST))
@@ -160,7 +157,7 @@ async def test_counts__written_in_parts_at_once_add_up(store: Store) -> None:
 
 
 async def test_counts__of_a_tool_that_is_not_connected_are_left_out(store: Store) -> None:
-    number = (await store.write(EnsureClient("acme", 1))).number
+    number = (await store.write(ensure_client("acme", 1))).number
 
     await store.write(calls_until(LAST, number))
 
@@ -171,7 +168,7 @@ async def test_disconnect__forgets_rhythm_and_silences(store: Store, execute_sql
     number, other = await connected(store), await connected(store, "other")
     await noticed(store, SILENT + SECOND)
 
-    await store.write(RemoveConnection(number, *HUBSPOT))
+    await store.write(remove_connection(number, *HUBSPOT))
 
     for table in ("connection_calls", "connection_rhythm", "connection_silence"):
         assert await execute_sql(f"SELECT DISTINCT client FROM {table}") == [(other,)]
@@ -243,7 +240,7 @@ def translated(request: WebhookRequest) -> Translation:
 
 async def test_worker__counts_webhooks_of_the_tool_but_neither_replays_nor_fetched_records(api: ApiClient) -> None:
     store, counts = api.parts.store, CallCounts(api.clock)
-    number = (await store.write(EnsureClient("acme", 1))).number
+    number = (await store.write(ensure_client("acme", 1))).number
     await store.write(add_connection(Connection(number, *HUBSPOT, 1, 1)))
     worker = InboxWorker(store, translated, api.clock, on_report=lambda report: counts.record(report.calls))
     keeper = Maintenance(store, api.clock, calls=counts)

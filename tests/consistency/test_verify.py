@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
 from touchbase.consistency.service import Verified, verify
@@ -56,7 +56,7 @@ def read(request: WebhookRequest) -> Translation:
 
 async def filled(store: Store, times: int = 1) -> int:
     """A client with every kind of thing that is kept; what waits waits under two links that were merged."""
-    client = (await store.write(EnsureClient("acme", NOON))).number
+    client = (await store.write(ensure_client("acme", NOON))).number
     bob = Contact(client, 0, NOON - DAY, NOON - DAY, email="bob@example.com", email_key="bob@example.com", status="New", first_name="B")
     made = await store.write(CreateContact(bob, [("size", "4")]))
     await store.write(UpdateContact(client, made.record.id, {"status": "Warm", "first_name": "Bob"}, {"size": "5"}, NOON - DAY // 2, "w1"))
@@ -302,7 +302,7 @@ async def test_verify__finds_a_missing_company(sqlite_url: str) -> None:
 
 @pytest.mark.parametrize("naming", [{"x-event": "a"}, {"x-event": "a, b"}, {"x-event": "a", "idempotency-key": "1"}, {"user-agent": "x"}])
 async def test_verify__accepts_the_dedupe_key_of_a_received_webhook(store: Store, naming: dict[str, str]) -> None:
-    client = await store.write(EnsureClient("acme", NOON))
+    client = await store.write(ensure_client("acme", NOON))
     several = [(name.encode(), each.encode()) for name, value in naming.items() for each in value.split(", ")]
     for headers in (several, [(name.encode(), value.encode()) for name, value in naming.items()]):
         await receive_webhook(store, client, "crm", headers, query="a=b&c=d", body=b"{} ", at=NOON, sandbox=Sandbox("test"))
@@ -311,7 +311,7 @@ async def test_verify__accepts_the_dedupe_key_of_a_received_webhook(store: Store
 
 
 async def test_verify__accepts_the_dedupe_key_of_a_fetched_record(store: Store) -> None:
-    client = (await store.write(EnsureClient("acme", NOON))).number
+    client = (await store.write(ensure_client("acme", NOON))).number
     connection = Connection(client, "crm", "hubspot", NOON, NOON, access_token="secret-token")
     await store_fetched(store, connection, "contacts", b'{"id": 1}', NOON)
 
@@ -350,7 +350,7 @@ async def test_verify__accepts_an_api_write_after_an_event_with_a_future_time(st
 
 async def test_verify__checks_only_the_given_client(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
-    other = (await store.write(EnsureClient("other", NOON))).number
+    other = (await store.write(ensure_client("other", NOON))).number
 
     await execute_sql("UPDATE contact SET status = 'lost'")
 
@@ -359,7 +359,7 @@ async def test_verify__checks_only_the_given_client(store: Store, execute_sql: E
 
 
 async def test_verify__finds_a_missing_custom_field_of_a_record_over_500(store: Store, execute_sql: ExecuteSql) -> None:
-    client = (await store.write(EnsureClient("acme", NOON))).number
+    client = (await store.write(ensure_client("acme", NOON))).number
     for word in ("a", "b"):
         said = {"event": "contact.updated", "email": "ann@example.com", "custom": {f"{word}{n}": "x" for n in range(300)}}
         body = msgspec.json.encode(said | {"occurred_us": NOON - SECOND})

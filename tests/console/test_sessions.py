@@ -13,7 +13,7 @@ from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.auth.service import add_key
 from touchbase.auth.sessions import LIFETIME, Sessions
 from touchbase.auth.sql import revoke_key
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.console.api import MOST_BYTES
 from touchbase.sql.store import Store

@@ -15,10 +15,9 @@ from touchbase.custom_fields import job as field_job
 from touchbase.custom_fields.job import FieldChangeKind
 from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.runner import LEASE, JobRun
-from touchbase.jobs.sql import claim_job
+from touchbase.jobs.sql import claim_job, create_job
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
@@ -168,7 +167,7 @@ async def test_an_import_at_work_elsewhere__is_waited_for(house: House, monkeypa
     job = await started(house, monkeypatch)
     clock, seen = house.call.clock, []
     at = clock()
-    other = await house.call.parts.store.write(CreateJob(Job(house.number, 0, "contacts.import", QUEUED, at, at)))
+    other = await house.call.parts.store.write(create_job(Job(house.number, 0, "contacts.import", QUEUED, at, at)))
     assert await house.call.parts.store.write(claim_job(house.number, other.id, "elsewhere", at, at + 60 * SECOND)) is not None
     sleep = asyncio.sleep
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from tests.conftest import with_postgres_tools
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.stores import open_store
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "back-up"
@@ -34,7 +34,7 @@ def add_client(url: str, name: str) -> None:
     async def add() -> None:
         store = await open_store(url)
         try:
-            await store.write(EnsureClient(name, 1))
+            await store.write(ensure_client(name, 1))
         finally:
             await store.close()
 

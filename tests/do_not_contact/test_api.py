@@ -10,8 +10,8 @@ import pytest
 from tests.do_not_contact.conftest import INSTALLATION, JANE, LIST, DoNotContact
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
-from touchbase.clients.sql.queries import find_client
-from touchbase.do_not_contact import service
+from touchbase.clients.sql.clients import find_client
+from touchbase.do_not_contact.api import resource
 from touchbase.sql.store import Store
 
 NOW = "2026-11-20T09:30:00Z"
@@ -180,7 +180,7 @@ async def test_entry_that_is_over__leaves_the_one_of_the_other_list_in_force(dnc
 
 
 async def test_file_for_tools__has_the_active_entries_of_all_pages(dnc: DoNotContact, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "EXPORT_PAGE", 2)
+    monkeypatch.setattr(resource, "EXPORT_PAGE", 2)
     await dnc.add({"value": "over@example.com", "until": "2026-11-20T09:30:01Z"})
     await dnc.add(*({"value": f"p{n}@example.com", "note": '=1+1, "x"'} for n in range(5)))
     dnc.call.clock.move(2)

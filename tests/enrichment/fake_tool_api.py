@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
@@ -142,7 +142,7 @@ class FetchSetup:
 
 
 async def open_setup(store: Store, caller: HttpClient, name: str = "acme") -> FetchSetup:
-    client = (await store.write(EnsureClient(name, NOON))).number
+    client = (await store.write(ensure_client(name, NOON))).number
     clock, outcomes, sandbox = Clock(), list[tuple[str, int]](), Sandbox("fetch")
 
     async def connections(number: int) -> list[Connection]:

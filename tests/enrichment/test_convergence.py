@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from tests.enrichment.fake_tool_api import ADAPTERS
 from tests.examples import examples
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import COMPANY, CONTACT
@@ -191,7 +191,7 @@ async def test_projection__is_equal_for_any_order_of_thin_webhooks_and_fetched_r
     calls = [told_of(tool, one, step) for step, one in enumerate(drawn)]
     again = data.draw(some.lists(some.sampled_from(calls), max_size=3))
     shuffled = data.draw(some.permutations([*calls, *again]))
-    one, other = [(await store.write(EnsureClient(f"client-{next(COUNT)}", NOON))).number for _ in range(2)]
+    one, other = [(await store.write(ensure_client(f"client-{next(COUNT)}", NOON))).number for _ in range(2)]
 
     await receive(store, one, calls, batch=20)
     await receive(store, other, shuffled, batch=data.draw(some.integers(1, 4)))
@@ -202,7 +202,7 @@ async def test_projection__is_equal_for_any_order_of_thin_webhooks_and_fetched_r
 
 async def test_convergence_cases__create_records_of_every_tool(store: Store) -> None:
     for tool in TYPES:
-        client = (await store.write(EnsureClient(tool, NOON))).number
+        client = (await store.write(ensure_client(tool, NOON))).number
         calls = [
             thin(tool, 1, "created", "contact", NOON), whole(tool, 1, "contact", "1@example.com", "lead", NOON + 1),
             thin(tool, 11, "created", "company", NOON), whole(tool, 11, "company", "11.example", "customer", NOON + SECOND),

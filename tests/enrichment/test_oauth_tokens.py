@@ -181,8 +181,8 @@ async def test_refresh_token__for_a_tool_without_oauth_stops_fetching(store: Sto
 
 
 async def test_refresh_token__when_replaced_is_used_for_the_next_token(store: Store) -> None:
-    from touchbase.connections.commands import ChangeConnection
     from touchbase.connections.models import ConnectionSettings
+    from touchbase.connections.sql.connections import change_connection
 
     async with setup_with_api(store, Zoho()) as (setup, server):
         await setup.connect("zoho", server.base, GRANT)
@@ -190,7 +190,7 @@ async def test_refresh_token__when_replaced_is_used_for_the_next_token(store: St
         await setup.work()
         other = GRANT.replace(REFRESH, "1000.another")
         await store.write(
-            ChangeConnection(setup.client, "crm", "zoho", None, ConnectionSettings(api_base=server.base), setup.clock(), other)
+            change_connection(setup.client, "crm", "zoho", None, ConnectionSettings(api_base=server.base), setup.clock(), other)
         )
         await setup.receive(inserted(2))
         await setup.work()

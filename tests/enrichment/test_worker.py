@@ -16,15 +16,12 @@ from tests.conftest import ExecuteSql
 from tests.enrichment.fake_tool_api import NOON, TOKEN, FakeResponse, FetchSetup, ReceivedRequest, Respond, open_setup, setup_with_api
 
 from touchbase.adapters.kit.fetch import ApiFetcher
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
-from touchbase.clients.sql.commands import begin_deletion, set_client_state
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, find_client_by_number, set_client_state
 from touchbase.common.timestamps import SECOND, to_text
-from touchbase.connections.commands import ChangeConnection, FinishFetch
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, list_connections
-from touchbase.connections.sql.fetching import due_fetches
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections
+from touchbase.connections.sql.fetching import due_fetches, finish_fetch
 from touchbase.connections.tools import ApiRequest, ApiResponse
 from touchbase.consistency.service import Verified, verify
 from touchbase.enrichment import worker as enrichment_worker
@@ -98,7 +95,7 @@ async def test_fetch__waits_for_an_access_token(store: Store) -> None:
         await setup.receive([creation(1)])
         before = await setup.work()
 
-        await store.write(ChangeConnection(setup.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, TOKEN))
+        await store.write(change_connection(setup.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, TOKEN))
         await setup.work()
 
         assert before == 0
@@ -207,7 +204,7 @@ async def test_fetch__stops_after_a_refusal_until_the_connection_is_changed(stor
         later = await setup.work()
         told = await setup.fetching(HUBSPOT)
 
-        await store.write(ChangeConnection(setup.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, "another"))
+        await store.write(change_connection(setup.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, "another"))
         await setup.work()
 
         assert (later, told.stopped, told.wanted) == (0, True, 1)
@@ -406,7 +403,7 @@ class Mortal:
         return getattr(self._store, name)
 
 
-@pytest.mark.parametrize(("kind", "after"), [(store_delivery, False), (store_delivery, True), (FinishFetch, False)])
+@pytest.mark.parametrize(("kind", "after"), [(store_delivery, False), (store_delivery, True), (finish_fetch, False)])
 async def test_fetch__survives_a_crash_at_any_step_without_loss_or_repetition(store: Store, kind: type, after: bool) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
@@ -545,7 +542,7 @@ async def test_fetch__continues_for_other_clients_if_one_connection_is_undecrypt
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
-        other = (await store.write(EnsureClient("other", NOON))).number
+        other = (await store.write(ensure_client("other", NOON))).number
         await store.write(
             add_connection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN))
         )

@@ -132,7 +132,7 @@ async def test_erase_and_export__require_the_admin_scope(store: Store, make_clie
 
 
 def _clients() -> Any:
-    from touchbase.clients.sql.queries import list_clients
+    from touchbase.clients.sql.clients import list_clients
 
     return list_clients()
 

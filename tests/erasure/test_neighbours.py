@@ -9,9 +9,9 @@ from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House
 from touchbase.common.normalize import linkedin_key
 from touchbase.common.timestamps import DAY
 from touchbase.deliveries.delivery import Delivery
-from touchbase.erasure.commands import AddErasures, ErasedKey, FindPerson
-from touchbase.erasure.sql.commands import lift_erasure
-from touchbase.erasure.sql.queries import find_erased, list_erasures, open_erasures
+from touchbase.erasure.models import ErasedKey
+from touchbase.erasure.sql.erasures import add_erasures, lift_erasure
+from touchbase.erasure.sql.persons import find_erased, find_person, list_erasures, open_erasures
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
@@ -30,7 +30,7 @@ async def test_erase__leaves_the_current_owner_of_a_former_address(house: House)
     second = await create(house, "info@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     theirs = await house.tell(sent("info@example.com"))
 
-    would = await house.store.read(FindPerson(house.client, first.id))
+    would = await house.store.read(find_person(house.client, first.id))
     await house.erase(first.id)
     late = await house.tell(sent("info@example.com", 5, linkedin_url=PROFILE))
 
@@ -54,7 +54,7 @@ async def test_erase__suppresses_an_unowned_former_address(house: House) -> None
 async def carried(house: House, erasures: dict[int, list[Ref]]) -> int:
     """These erasures of another store, told to this one with that store's numbers."""
     keys = [ErasedKey(digest(SECRET, house.client, ref), number, False, NOON) for number, refs in erasures.items() for ref in refs]
-    return await house.store.write(AddErasures(house.client, SECRET, keys, NOON))
+    return await house.store.write(add_erasures(house.client, SECRET, keys, NOON))
 
 
 async def erased(house: House) -> set[Ref]:
@@ -98,7 +98,7 @@ async def test_lift_erasure__includes_objects_derived_before_a_repeated_transfer
     await house.tell(crm(object_id="7", email=ANN[2]))
     page = await house.store.read(list_erasures(house.client, 10))
     more = [ErasedKey(each.digest, 5, each.derived, NOON) for each in page.keys]
-    await house.store.write(AddErasures(house.client, SECRET, [*more, ErasedKey(digest(SECRET, house.client, BOB), 5, False, NOON)], NOON))
+    await house.store.write(add_erasures(house.client, SECRET, [*more, ErasedKey(digest(SECRET, house.client, BOB), 5, False, NOON)], NOON))
 
     assert await house.store.write(lift_erasure(house.client, [BOB])) == 3
 
@@ -107,7 +107,7 @@ async def test_add_erasures__removes_parked_deliveries_of_an_erased_object(house
     parked = await house.tell(crm(object_id="7", fields={"first_name": "Annabel"}))
     others = await house.tell(crm(object_id="8", fields={"first_name": "Bob"}))
     keys = [ErasedKey(digest(SECRET, house.client, ref), 1, ref != ANN, NOON) for ref in (ANN, ("test", "person", "7"))]
-    await house.store.write(AddErasures(house.client, SECRET, keys, NOON))
+    await house.store.write(add_erasures(house.client, SECRET, keys, NOON))
 
     for erasure in await house.store.read(open_erasures()):
         await house.eraser.search(erasure)

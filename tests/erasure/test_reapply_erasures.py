@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.commands import rotate_client_id
+from touchbase.clients.sql.clients import ensure_client, rotate_client_id
 from touchbase.common.normalize import email_key
-from touchbase.do_not_contact.commands import ListEntries, RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import NewEntry
-from touchbase.do_not_contact.sql.lookup import list_clear_addresses
+from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
+from touchbase.do_not_contact.sql.lookup import list_clear_addresses, list_entries
 from touchbase.erasure import reapply as module
 from touchbase.erasure.reapply import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser
@@ -35,7 +34,7 @@ async def filled(path: Path, *client_ids: str) -> Store:
     """A store with five people at each of these clients; each client is made at a time of its own."""
     store = await open_store(f"sqlite:///{path}")
     for client_id in client_ids:
-        client = (await store.write(EnsureClient(client_id, len(client_id)))).number
+        client = (await store.write(ensure_client(client_id, len(client_id)))).number
         for n in range(5):
             email = f"person{n}@example.com"
             await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email_key(email))))
@@ -114,12 +113,12 @@ async def test_reapply_erasures__skips_a_different_client_with_an_equal_number(t
 async def test_restored_list__stores_an_erased_address_as_a_hash(tmp_path: Path, stores: tuple[Store, Store]) -> None:
     restored, known = stores
     listed = [NewEntry("email", f"person{n}@example.com") for n in (0, 1, 4)]
-    saved = await restored.write(SaveEntries(1, listed, now()))
-    await restored.write(RemoveEntry(1, saved[0].entry.id, now()))
+    saved = await restored.write(save_entries(1, listed, now()))
+    await restored.write(remove_entry(1, saved[0].entry.id, now()))
 
     await reapply_erasures(restored, known, now())
     await finish_erasures(restored, eraser(restored))
 
     assert await restored.read(list_clear_addresses(1, 9)) == [("email", "person4@example.com")]
-    left = await restored.read(ListEntries(1, 9, now()))
+    left = await restored.read(list_entries(1, 9, now()))
     assert {each.id: each.value for each in left} == {saved[1].entry.id: None, saved[2].entry.id: "person4@example.com"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
@@ -44,7 +44,7 @@ async def follow(store: Store, client: int, ended: asyncio.Event) -> list[int]:
 async def test_reader__sees_every_sequence_once_while_several_stores_write(postgres_url: str) -> None:
     stores = [await open_store(postgres_url) for _ in range(3)]
     try:
-        clients = [(await stores[0].write(EnsureClient(name, 1))).number for name in ("a", "b")]
+        clients = [(await stores[0].write(ensure_client(name, 1))).number for name in ("a", "b")]
         ended = asyncio.Event()
         readers = [asyncio.create_task(follow(stores[n], client, ended)) for n, client in enumerate(clients)]
 
@@ -61,7 +61,7 @@ async def test_reader__sees_every_sequence_once_while_several_stores_write(postg
 async def test_writes__of_a_company_and_its_contacts_never_deadlock(postgres_url: str) -> None:
     store, other = await open_store(postgres_url), await open_store(postgres_url)
     try:
-        client = (await store.write(EnsureClient("a", 1))).number
+        client = (await store.write(ensure_client("a", 1))).number
         company = (await store.write(CreateCompany(Company(client, 0, 5, 5, "x.example")))).record.id
         await asyncio.gather(
             *(store.write(CreateContact(Contact(client, 0, 5, 5, f"p{n}@x", f"p{n}@x", company_id=company))) for n in range(60)),

@@ -18,7 +18,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
 from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import removal_of
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.service import Connections
 from touchbase.consistency.service import Verified, verify

@@ -14,8 +14,8 @@ from touchbase.http.dependencies import Limits
 from touchbase.inbox.api import deliveries as shown_deliveries
 from touchbase.inbox.refused import UNKNOWN_CLIENT, RefusedWebhooks
 from touchbase.inbox.service import get_delivery
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import CANCELLED, Job
+from touchbase.jobs.sql import create_job
 from touchbase.records import timelines
 from touchbase.sql.store import Store
 
@@ -105,7 +105,7 @@ async def test_jobs_with_wide_settings__end_with_a_cursor(store: Store, make_cli
     call = make_client(store, limits=NARROW)
     assert (await call.post("/public/v2/contacts", {"email": JANE})).status == 201
     job = Job(1, 0, "contacts.import", CANCELLED, 1, 1, {"mapping": "m" * 700}, progress={"preview": {"rows": "r" * 700}})
-    numbers = [(await store.write(CreateJob(replace(job)))).id for _ in range(6)]
+    numbers = [(await store.write(create_job(replace(job)))).id for _ in range(6)]
 
     pages = await all_pages(call, "/public/v2/jobs?limit=5", "data")
 

@@ -14,9 +14,10 @@ from tests.asgi_client import ApiClient
 from tests.examples import examples
 
 from touchbase.adapters.registry import load_adapters
+from touchbase.auth.api_key import ApiKey
 from touchbase.auth.authentication import ADMIN, DEFAULT_CLIENT, make_key
-from touchbase.auth.commands import StoreKey
-from touchbase.clients.commands import EnsureClient
+from touchbase.auth.sql import store_key
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import from_text
 from touchbase.http.dependencies import AuthMode
 from touchbase.routes import description
@@ -63,8 +64,8 @@ class Opening:
         await call.post("/public/v2/contacts", {"email": "first@example.com", "company_id": 1})
         await call("POST", f"/public/emailcampaign-webhook/{DEFAULT_CLIENT}", raw=b"{}")
         await call.post(f"/admin/v1/clients/{DEFAULT_CLIENT}/connections", {"channel": "crm", "tool": "hubspot"})
-        default = await call.parts.store.write(EnsureClient(DEFAULT_CLIENT, Clock.now))
-        await call.parts.store.write(StoreKey(self._made.key_id, self._made.digest, [ADMIN], default.number, "test", Clock.now))
+        default = await call.parts.store.write(ensure_client(DEFAULT_CLIENT, Clock.now))
+        await call.parts.store.write(store_key(ApiKey(self._made.key_id, self._made.digest, (ADMIN,), default.number, "test", Clock.now)))
 
 
 ADAPTERS = load_adapters()

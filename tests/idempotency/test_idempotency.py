@@ -21,7 +21,7 @@ from tests.inbox.test_deliveries import work
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.errors import Overloaded
 from touchbase.http.idempotency import fingerprint
 from touchbase.idempotency import service

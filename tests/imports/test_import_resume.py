@@ -15,7 +15,7 @@ from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.imports import job as import_job
 from touchbase.imports.job import ImportKind
-from touchbase.jobs.commands import JobStep
+from touchbase.jobs.models import JobStep
 from touchbase.jobs.runner import LEASE, JobRun
 
 ROWS, BAD = 5_000, 300

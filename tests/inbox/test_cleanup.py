@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ExecuteSql
 
 from touchbase.app import assembled, standalone_workers
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.config import Settings
 from touchbase.inbox import cleanup as inbox_cleanup
 from touchbase.inbox.cleanup import EXPIRE_AFTER, PAUSE, DedupeCleanup
@@ -22,7 +22,7 @@ THEN = NOW + EXPIRE_AFTER + 1
 
 
 async def keep(store: Store, *keys: bytes, name: str = "acme", at: int = NOW) -> None:
-    client = (await store.write(EnsureClient(name, NOW))).number
+    client = (await store.write(ensure_client(name, NOW))).number
     for key in keys:
         await store.write(store_delivery(client, "crm", key, b"{}", "", b"{}", at))
 

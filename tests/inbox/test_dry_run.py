@@ -11,7 +11,7 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.deliveries.delivery import IGNORED, MAX_ATTEMPTS, RECEIVED, UNRECOGNISED
@@ -45,7 +45,7 @@ async def keep(store: Store, client: int, said: Any, channel: str = "crm", at: i
 
 
 async def client_of(store: Store, name: str = "acme") -> int:
-    return (await store.write(EnsureClient(name, NOON))).number
+    return (await store.write(ensure_client(name, NOON))).number
 
 
 async def drain(store: Store, read: Any = ADAPTERS.translate, at: int = NOON) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import Connection
 from touchbase.deliveries.work import WorkReport
@@ -38,7 +38,7 @@ def nothing_in_it(request: WebhookRequest) -> Translation:
 
 
 async def client_of(store: Store, name: str) -> int:
-    return (await store.write(EnsureClient(name, NOON))).number
+    return (await store.write(ensure_client(name, NOON))).number
 
 
 async def keep(store: Store, client: int, count: int) -> int:

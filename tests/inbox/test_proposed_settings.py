@@ -9,7 +9,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.inbox.worker import translator
 from touchbase.sql.store import Store
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.asgi_client import CountedMetrics
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.refused import (
@@ -49,7 +49,7 @@ async def listed(store: Store) -> list[RefusedWebhook]:
 
 
 async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
-    client, metrics = await memory.write(EnsureClient("acme", 1)), CountedMetrics()
+    client, metrics = await memory.write(ensure_client("acme", 1)), CountedMetrics()
     noted = RefusedWebhooks(clock, metrics)
 
     noted.record_refusal(client, "crm", NOT_VERIFIED, headers=[(b"User-Agent", b"x")], size=5, tool="hubspot")
@@ -67,7 +67,7 @@ async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
 
 
 async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory: Store) -> None:
-    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
+    client, noted = await memory.write(ensure_client("acme", 1)), RefusedWebhooks(clock)
 
     for cause in (RATE, UNKNOWN_CLIENT):
         for client_id in ("acme", "typing\0 error\udc80", ""):
@@ -80,7 +80,7 @@ async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory
 
 
 async def test_note_refusal__a_flood_of_like_calls_costs_few_rows(memory: Store) -> None:
-    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
+    client, noted = await memory.write(ensure_client("acme", 1)), RefusedWebhooks(clock)
     for _ in range(10_000):
         noted.record_refusal(client, "crm", NOT_VERIFIED)
     for number in range(10_000):
@@ -107,7 +107,7 @@ async def test_note_refusal__says_in_the_log_when_too_many_different_ones_come(m
 
 @pytest.mark.parametrize("error", [Overloaded("full"), RuntimeError("broken")])
 async def test_flush__what_cannot_be_stored_waits_on(memory: Store, error: Exception) -> None:
-    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
+    client, noted = await memory.write(ensure_client("acme", 1)), RefusedWebhooks(clock)
     for _ in range(MAX_ALIKE):
         noted.record_refusal(client, "crm", NOT_VERIFIED)
     with suppress(RuntimeError):

@@ -10,7 +10,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from touchbase.adapters.registry import load_adapters
 from touchbase.app import record_foreign_webhook
 from touchbase.auth.authentication import ADMIN, READ, add_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.http.dependencies import Limits
 from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, RefusedWebhooks
 from touchbase.inbox.sql.refused import list_refusals
@@ -68,7 +68,7 @@ async def test_a_refused_call__is_listed_without_its_body_and_its_secrets(call: 
 async def test_refusals__are_filtered_and_paged_newest_first(call: ApiClient) -> None:
     noted = call.parts.refused
     assert noted is not None
-    acme, other = [await call.parts.store.write(EnsureClient(name, 1)) for name in ("acme", "other")]
+    acme, other = [await call.parts.store.write(ensure_client(name, 1)) for name in ("acme", "other")]
     for client, channel, tool in ((acme, "crm", "hubspot"), (acme, "email_campaign", None), (other, "crm", "odoo")):
         noted.record_refusal(client, channel, NOT_VERIFIED, tool=tool, at=call.clock())
         call.clock.move(1)
@@ -99,7 +99,7 @@ async def test_refusals__name_a_parameter_that_is_wrong(sqlite_call: ApiClient, 
 
 async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, make_client: MakeClient, clock: Any) -> None:
     call = make_client(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock))
-    acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
+    acme, other = [await memory.write(ensure_client(name, 1)) for name in ("acme", "other")]
     own, reading = [await add_key(memory, acme.number, [scope], "", 1) for scope in (ADMIN, READ)]
     assert call.parts.refused is not None
     for client in (acme, other, "nobody"):
@@ -116,7 +116,7 @@ async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, ma
 async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: Store, make_client: MakeClient, clock: Any) -> None:
     limited = {"limits": Limits(webhook_body_bytes=40), "limiter": RateLimiter(Rates(webhooks=3))}
     call = make_client(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock), **limited)
-    key = await add_key(memory, (await memory.write(EnsureClient("acme", 1))).number, [ADMIN], "", 1)
+    key = await add_key(memory, (await memory.write(ensure_client("acme", 1))).number, [ADMIN], "", 1)
     everyone = await add_key(memory, None, [ADMIN], "", 1)
 
     answers = [(await call.post("/public/crm-webhook/acmee", {})).status, (await call.post(CRM, {"long": "x" * 50})).status]
@@ -131,7 +131,7 @@ async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: 
 
 
 async def test_a_page_of_another_site__is_listed(memory: Store, clock: Any) -> None:
-    client = await memory.write(EnsureClient("acme", 1))
+    client = await memory.write(ensure_client("acme", 1))
     refused = RefusedWebhooks(clock)
 
     record_foreign_webhook(refused, {"path": CRM, "headers": [(b"origin", b"https://evil.test")]})

@@ -11,12 +11,10 @@ from hypothesis import strategies as some
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.timestamps import DAY
-from touchbase.connections.sql.commands import list_connections
-from touchbase.encryption.commands import Reencrypt
-from touchbase.encryption.encrypted_columns import check_encryption
+from touchbase.connections.sql.connections import list_connections
+from touchbase.encryption.encrypted_columns import check_encryption, reencrypt_batch
 from touchbase.erasure.service import Eraser
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks
 from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, RefusedBody, content_of
@@ -122,7 +120,7 @@ async def test_content__is_encrypted_and_follows_a_key_change(call: ApiClient) -
     [body] = await stored(call)
 
     state = await call.parts.store.read(check_encryption())
-    await call.parts.store.write(Reencrypt(100))
+    await call.parts.store.write(reencrypt_batch(100))
 
     assert (state.clear, sum(state.by_key.values()), state.lost) == (0, 2, [])
     assert await stored(call) == [body]
@@ -195,7 +193,7 @@ async def test_drop__removes_only_what_is_over_the_budget(call: ApiClient) -> No
 
 
 async def test_flood__of_one_client_leaves_room_for_another(memory: Store, clock: Any) -> None:
-    loud, quiet = await memory.write(EnsureClient("loud", 1)), await memory.write(EnsureClient("quiet", 1))
+    loud, quiet = await memory.write(ensure_client("loud", 1)), await memory.write(ensure_client("quiet", 1))
     refused = RefusedWebhooks(clock)
     for number in range(50):
         refused.record_refusal(loud, "crm", NOT_VERIFIED, body=b"%03d" % number + b"x" * 100_000)

@@ -18,7 +18,7 @@ from tests.asgi_client import ApiClient, CountedMetrics, MakeClient, Response
 from touchbase.adapters.kit import signatures_body
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.inbox import receive
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import translator

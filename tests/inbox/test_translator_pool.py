@@ -12,7 +12,7 @@ import pytest
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import Connection
 from touchbase.deliveries.delivery import Delivery
@@ -168,7 +168,7 @@ def test_translator_process__receives_no_secret(reader: TranslatorPool) -> None:
 
 @pytest.mark.slow
 async def test_inbox_with_deliveries_over_budget__fails_them_and_delays_no_other_client(store: Store, poisoned: TranslatorPool) -> None:
-    bad, good = [(await store.write(EnsureClient(name, NOON))).number for name in ("bad", "good")]
+    bad, good = [(await store.write(ensure_client(name, NOON))).number for name in ("bad", "good")]
     poison = [await keep(store, bad, body) for body in (b"sleep", b"bad@b.co", b"spin")]
     await keep(store, good, b"a@b.co")
     reports = list[tuple[int, ...]]()

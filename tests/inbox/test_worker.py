@@ -11,9 +11,8 @@ import msgspec
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings, StatusSet
-from touchbase.clients.sql.statements import set_client_settings
+from touchbase.clients.sql.clients import ensure_client, set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.deliveries.delivery import MAX_ATTEMPTS, Delivery
 from touchbase.deliveries.work import WorkReport
@@ -52,7 +51,7 @@ def read(request: WebhookRequest) -> Translation:
 
 
 async def client_of(store: Store, settings: ClientSettings | None = None) -> int:
-    client = await store.write(EnsureClient("acme", NOON))
+    client = await store.write(ensure_client("acme", NOON))
     if settings is not None:
         await store.write(set_client_settings("acme", settings))
     return client.number
@@ -327,7 +326,7 @@ A_DAY = 86_400.0
 async def test_worker_pause__ends_for_a_delivery_of_another_client(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_worker, "pause_seconds", lambda *turn: A_DAY)
     monkeypatch.setattr(events_worker, "SHORT_PAUSE", 0)
-    busy, quiet = await client_of(store), (await store.write(EnsureClient("quiet", NOON))).number
+    busy, quiet = await client_of(store), (await store.write(ensure_client("quiet", NOON))).number
     applied = asyncio.Queue[WorkReport]()
     worker = InboxWorker(store, read, Clock(), batch_size=1, on_report=applied.put_nowait)
     for step in range(3):
@@ -347,7 +346,7 @@ async def test_worker_pause__ends_for_a_delivery_of_another_client(store: Store,
 
 async def test_worker__finds_deliveries_of_another_process_while_it_is_busy(store: Store) -> None:
     busy = await client_of(store)
-    quiet = (await store.write(EnsureClient("quiet", NOON))).number
+    quiet = (await store.write(ensure_client("quiet", NOON))).number
     clock = Clock()
     turns = itertools.count()
 

@@ -19,14 +19,13 @@ from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, 
 from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
-from touchbase.clients.commands import Removal
-from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.queries import find_client, find_client_by_number, list_client_page
+from touchbase.clients.models import Removal
+from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number, list_client_page
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.stored_bytes import measure_page
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
-from touchbase.erasure.sql.queries import get_erasure
+from touchbase.erasure.sql.persons import get_erasure
 from touchbase.erasure.sql.texts import TEXT_TABLES
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.models import RequestKey

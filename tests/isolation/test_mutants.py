@@ -18,19 +18,19 @@ from touchbase.sql.store import Store
 pytestmark = pytest.mark.slow
 
 OF_ALL: dict[str, str] = {
-    "clients.sql.queries.deleting_clients": "clients themselves",
-    "clients.sql.queries.list_clients": "as above",
+    "clients.sql.clients.deleting_clients": "clients themselves",
+    "clients.sql.clients.list_clients": "as above",
     "auth.sql.is_session_ended": "sessions of the console, of no client",
     "auth.sql.end_session": "as above",
-    "clients.sql.queries.find_client_by_handle": "clients themselves; a session shows one only to a key that may see it",
-    "erasure.sql.queries.clients_with_erasures": "numbers of clients, for a restored backup",
+    "clients.sql.clients.find_client_by_handle": "clients themselves; a session shows one only to a key that may see it",
+    "erasure.sql.persons.clients_with_erasures": "numbers of clients, for a restored backup",
     "outgoing.sql.dispatch.list_mail_endpoints": "endpoints of all, for the operator",
     "clients.sql.stored_bytes.due_counts": "whose bytes of all are to be counted",
     "clients.sql.stored_bytes.count_stored": "sums over all, for the metrics",
     "clients.sql.stored_bytes.list_near_limit": "clients near their limit, for the operator",
-    "clients.sql.statements.ensure_clients": "whether anybody has made a client by hand",
-    "erasure.sql.queries.open_erasures": "erasures of all clients that go on",
-    "erasure.sql.commands.add_erasures": "whether this store has erased anybody; an operator's",
+    "clients.sql.clients.ensure_client": "whether anybody has made a client by hand",
+    "erasure.sql.persons.open_erasures": "erasures of all clients that go on",
+    "erasure.sql.erasures.add_erasures": "whether this store has erased anybody; an operator's",
     "connections.sql.fetching.due_fetches": "whom of all one may ask for something now",
     "connections.sql.silence.due_judgements": "whose connections of all may be silent",
     "connections.sql.silence.count_silent": "counts over all",
@@ -55,7 +55,7 @@ OF_ALL: dict[str, str] = {
     "outgoing.sql.backlog.count_outgoing": "counts over all",
     "outgoing.sql.dispatch.list_troubles": "endpoints of all that do not work; an operator's",
     "outgoing.sql.dispatch.old_attempts": "who of all has attempts to remove",
-    "company_links.sql.follow.clients_to_link": "whose contacts of all are to be linked",
+    "company_links.plans.clients_to_link": "whose contacts of all are to be linked",
     "search.sql.index.next_to_index": "who of all has records to index",
     "jobs.sql.due_jobs": "who of all has jobs to run",
     "jobs.sql.due_job_files": "who of all has files of jobs to remove",
@@ -65,12 +65,12 @@ OF_ALL: dict[str, str] = {
 }
 """Questions about clients themselves, or about all of them by right; they have no condition to forget (tests/storage/test_scoping.py)."""
 BESIDE_THE_WALL: dict[str, str] = {
-    "clients.sql.queries.find_client": "a client is found by its id in a scope that shows all clients, and whether any has erased "
+    "clients.sql.clients.find_client": "a client is found by its id in a scope that shows all clients, and whether any has erased "
     "somebody: one that "
     "forgets would look for an erased person in vain, and tells nothing of it",
-    "clients.sql.statements.CLIENT_BY_CLIENT_ID": "as above; the scope shows how many bytes each client stores",
-    "clients.sql.statements.CLIENT_BY_NUMBER": "as above",
-    "clients.sql.statements.FORMER_OWNER": "as above",
+    "clients.sql.clients.CLIENT_BY_CLIENT_ID": "as above; the scope shows how many bytes each client stores",
+    "clients.sql.clients.CLIENT_BY_NUMBER": "as above",
+    "clients.sql.clients.FORMER_OWNER": "as above",
 }
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
 _FOUND = "asked about a record or job that was found as this client's just before"
@@ -112,13 +112,13 @@ UNNOTICED: dict[str, str] = {
     "reports.sql.parts._are_few": _WAY,
     "reports.sql.statuses._are_many_changed": _WAY,
     "reports.sql.campaigns.any_deleted": "whether deleted records are to be left out; where there are none, that changes nothing",
-    "merging.sql.statements.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
+    "merging.sql.merge.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
     "messages.sql.plans.prune_messages": "ids of messages, which are then changed as this client's",
-    "company_links.sql.follow._ends": _LINKS,
-    "company_links.sql.follow._events": _LINKS,
-    "company_links.sql.follow._waiting": _LINKS,
-    "company_links.sql.follow._displaced": _LINKS,
-    "company_links.sql.follow.link_page": _LINKS,
+    "company_links.plans._ends": _LINKS,
+    "company_links.plans._events": _LINKS,
+    "company_links.plans._waiting": _LINKS,
+    "company_links.plans._displaced": _LINKS,
+    "company_links.plans.link_page": _LINKS,
     "connections.sql.silence.ADD_CALLS": "looks whether the tool is connected; what it adds is under this client's number in any case",
     "connections.sql.silence.JUDGE_AGAIN": "A's connection is judged once more, which finds what it found before",
     "connections.sql.silence.TRIM_SILENCES": "removes what is beyond the newest of a connection, and A has one silence",
@@ -139,8 +139,8 @@ UNNOTICED: dict[str, str] = {
     "jobs.sql.read_piece": _FOUND,
     "jobs.sql.APPEND_PIECE": _FOUND,
     "jobs.sql.remove_job_files": _FOUND,
-    "erasure.sql.queries._read_deleted_links": _FOUND,
-    "erasure.sql.queries.deleted_refs": _FOUND,
+    "erasure.sql.persons._read_deleted_links": _FOUND,
+    "erasure.sql.persons.deleted_refs": _FOUND,
     "merging.sql.delete.remove_deleted": _DUE,
     "merging.sql.undo.forget_merges": _DUE,
     "records.sql.bulk.count_matching": "a number, of which B learns only that it is above its own limit",
@@ -155,7 +155,7 @@ UNNOTICED: dict[str, str] = {
     "erasure.sql.pii_tables.PII_TABLES.fetch_queue.remove": "what it would take of B's own went with the probe of "
     "events.parked_events.DELETE_WANTED, "
     "and no record of A's is wanted",
-    "erasure.sql.queries.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
+    "erasure.sql.persons.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
     "records.sql.reads.find_united": "asks what became of an id that B gives, and no record of A's was united with another; an "
     "id is no other client's",
     "clients.sql.stored_bytes.store_count": "whether B was warned; no probe comes near a limit",
@@ -164,7 +164,7 @@ UNNOTICED: dict[str, str] = {
     "inbox.sql.refused_bodies.TRIM_BODIES": "removes what is beyond the newest of a client, and A has one refused body",
     "inbox.sql.refused_bodies.get_refused_body": "a body is found by the hash of a whole call, and encrypted for its client",
     "jobs.sql.jobs_at_work": "whether a job of the client is at work; B has one too",
-    "jobs.sql.create_limited_job": "counts the client's own uploads; the probes do not come near the limit",
+    "jobs.sql.create_job": "counts the client's own uploads; the probes do not come near the limit",
     "inbox.sql.refused.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is tried in tests/storage/test_contract_refused.py",
     "deliveries.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has "

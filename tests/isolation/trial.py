@@ -14,7 +14,7 @@ from tests.isolation.probe import Try, asked, leave, probe, tries
 from tests.isolation.walk import Known, known_of, requests_of
 from tests.isolation.world import Request, Side, World
 
-from touchbase.clients.sql.commands import rotate_client_id
+from touchbase.clients.sql.clients import rotate_client_id
 from touchbase.common.timestamps import DAY
 from touchbase.consistency.service import Verified, verify
 from touchbase.search.sql.index import index_records

@@ -18,14 +18,14 @@ from tests.outgoing.unsent import miss_an_event
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.company_links.job import KINDS as LINK_KINDS
 from touchbase.company_links.worker import CompanyLinker
-from touchbase.connections.commands import FinishFetch
+from touchbase.connections.fetch_state import FetchResult
 from touchbase.connections.service import Connections
-from touchbase.connections.sql.fetching import claim_fetch
+from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
 from touchbase.inbox.queries import RefusedWebhook
@@ -33,8 +33,7 @@ from touchbase.inbox.sql.refused import store_refusals
 from touchbase.inbox.worker import translator
 from touchbase.jobs.worker import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
-from touchbase.reports.parts import HOUR, ReportPart, packed
-from touchbase.reports.queries import CountedPart
+from touchbase.reports.parts import HOUR, CountedPart, ReportPart, packed
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
@@ -169,7 +168,7 @@ class World:
 
     async def join(self, store: Store, client_id: str) -> tuple[int, str]:
         """A new client's number and key."""
-        number = (await store.write(EnsureClient(client_id, self.clock()))).number
+        number = (await store.write(ensure_client(client_id, self.clock()))).number
         return number, await add_key(store, number, [ADMIN], f"key of {client_id}", self.clock())
 
     def side(self, store: Store, client_id: str, number: int, key: str) -> Side:
@@ -342,7 +341,9 @@ async def _ask_hubspot(store: Store, number: int) -> None:
     assert len(claimed.requests) == 2
     at = TIME_OF_A + 1
     assert await store.write(
-        FinishFetch(number, "hubspot", TIME_OF_A, at, 1, error="zq065troubleqz", at=at, not_found=claimed.requests[:1], fetched_us=at)
+        finish_fetch(
+            number, "hubspot", TIME_OF_A, FetchResult(at, 1, error="zq065troubleqz", at=at, not_found=claimed.requests[:1], fetched_us=at)
+        )
     )
 
 

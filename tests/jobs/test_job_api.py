@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import counts, finished, imported, upload
 
-from touchbase.imports.commands import MOST_MAPPINGS, StoredMapping
+from touchbase.imports.report import MOST_MAPPINGS, StoredMapping
 from touchbase.imports.sql import save_mapping
 
 FILE = b"E-mail,Vorname\njane@example.com,Jane\n"

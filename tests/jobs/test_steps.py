@@ -8,10 +8,9 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts
 
-from touchbase.jobs.commands import CreateJob, JobStep
-from touchbase.jobs.models import QUEUED, Checkpoint, Job
+from touchbase.jobs.models import QUEUED, Checkpoint, Job, JobStep
 from touchbase.jobs.runner import JobRun
-from touchbase.jobs.sql import claim_job, get_job
+from touchbase.jobs.sql import claim_job, create_job, get_job
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact
@@ -19,7 +18,7 @@ from touchbase.records.models import Contact
 
 async def new_job(call: ApiClient, kind: str = "contacts.rename", **settings: Any) -> Job:
     await call.post("/public/v2/contacts", {"email": "first@example.com"})
-    return await call.parts.store.write(CreateJob(Job(1, 0, kind, QUEUED, call.clock(), call.clock(), settings)))
+    return await call.parts.store.write(create_job(Job(1, 0, kind, QUEUED, call.clock(), call.clock(), settings)))
 
 
 async def test_a_checkpoint_that_fails__stores_nothing_of_its_step(call: ApiClient) -> None:

@@ -13,8 +13,8 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.timestamps import SECOND
 from touchbase.history.events import Event, MessageContent, Translation
 from touchbase.inbox.worker import InboxWorker
-from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import Message
+from touchbase.messages.sql.plans import list_messages
 from touchbase.sql.store import Store
 
 JANE = "jane@example.com"
@@ -57,7 +57,7 @@ class Messages:
         await InboxWorker(self.call.parts.store, read, self.call.clock).drain()
 
     async def stored(self, client: int = 1) -> list[Message]:
-        return await self.call.parts.store.read(ListMessages(client, 50))
+        return await self.call.parts.store.read(list_messages(client, 50))
 
 
 @pytest.fixture

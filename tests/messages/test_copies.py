@@ -16,10 +16,10 @@ from tests.examples import examples
 from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.history.events import Translation
 from touchbase.inbox.worker import InboxWorker
-from touchbase.messages.commands import ListMessages
+from touchbase.messages.sql.plans import list_messages
 from touchbase.sql.store import Store
 
 HYPOTHESIS = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -68,7 +68,7 @@ async def test_any_order_of_copies__gives_the_same_messages(
         await Messages(call).work()
         client = await store.read(find_client(client_id))
         assert client is not None
-        found = [asdict(each) for each in await store.read(ListMessages(client.number, 50))]
+        found = [asdict(each) for each in await store.read(list_messages(client.number, 50))]
         seen.append(sorted(({name: each[name] for name in each if name not in OF_RECEIPT} for each in found), key=str))
 
     assert seen[0] == seen[1]
@@ -200,5 +200,5 @@ async def test_address_that_passes_on_in_any_order__leaves_each_message_with_its
 
     client = await store.read(find_client(client_id))
     assert client is not None
-    found = await store.read(ListMessages(client.number, 50))
+    found = await store.read(list_messages(client.number, 50))
     assert {(each.text, each.contact_email) for each in found} == {("to Ann", "ann@x.test"), ("from Bob", "info@x.test")}

@@ -14,11 +14,11 @@ from tests.adapters.conftest import Recorded, all_recorded
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.history.events import Event
 from touchbase.inbox.worker import InboxWorker
-from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import Message, direction_of, united
+from touchbase.messages.sql.plans import list_messages
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
@@ -98,7 +98,7 @@ async def check(store: Store, call: ApiClient, subtests: pytest.Subtests, replie
         with subtests.test(recorded.id):
             client = await store.read(find_client(f"c{number}"))
             assert client is not None
-            found = list(received(await store.read(ListMessages(client.number, 50))))
+            found = list(received(await store.read(list_messages(client.number, 50))))
             assert len(found) == 2 * len(replies_of(recorded))
 
 

@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from touchbase.encryption.cipher import NO_CIPHER
-from touchbase.messages.commands import ListMessages
+from touchbase.messages.sql.plans import list_messages
 from touchbase.messages.sql.statements import COPIES_BY_ID, NEW_MESSAGES
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import plan_of_query
@@ -45,12 +45,12 @@ INSERT INTO event (client, record_kind, record_id, occurred_us, key, event, effe
 """
 """Two copies of each message, which came since PostgreSQL looked at the tables last."""
 IN_ORDER = [
-    ListMessages(1, LIMIT), ListMessages(1, LIMIT, after=(4_000, 4_000)), ListMessages(1, LIMIT, subject="Subject 2"),
-    ListMessages(1, LIMIT, direction="sent", channel="email", tool="api", since_us=5),
+    list_messages(1, LIMIT), list_messages(1, LIMIT, after=(4_000, 4_000)), list_messages(1, LIMIT, subject="Subject 2"),
+    list_messages(1, LIMIT, direction="sent", channel="email", tool="api", since_us=5),
 ]  # fmt: skip
 OF_CONTACT = [
-    ListMessages(1, LIMIT, contact_key="p7@example.com"), ListMessages(1, LIMIT, contact_id=7),
-    ListMessages(1, LIMIT, contact_key="p7@example.com", channel="email", subject="Subject 2"),
+    list_messages(1, LIMIT, contact_key="p7@example.com"), list_messages(1, LIMIT, contact_id=7),
+    list_messages(1, LIMIT, contact_key="p7@example.com", channel="email", subject="Subject 2"),
 ]  # fmt: skip
 
 
@@ -62,13 +62,13 @@ async def postgres(postgres_url: str) -> AsyncIterator[asyncpg.Connection[Any]]:
     await connection.close()
 
 
-def asked(query: ListMessages) -> Select:
+def asked(query: list_messages) -> Select:
     found = next(plan_of_query(query, NO_CIPHER))
     assert isinstance(found, Select)
     return found
 
 
-async def rows_read(postgres: asyncpg.Connection[Any], query: ListMessages) -> int:
+async def rows_read(postgres: asyncpg.Connection[Any], query: list_messages) -> int:
     """The rows that all steps of the plan of a page return."""
     number = itertools.count(1)
     one = asked(query)

@@ -14,9 +14,9 @@ from tests.enrichment.fake_tool_api import ADAPTERS, FakeApi, FakeResponse, Rece
 from tests.house import House
 from tests.outgoing.conftest import PATH, PLACE
 
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import to_text
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
 from touchbase.inbox.worker import InboxWorker

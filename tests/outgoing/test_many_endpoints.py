@@ -10,17 +10,16 @@ import pytest
 from tests.outgoing.conftest import URL, Webhooks
 from tests.outgoing.unsent import TOKEN
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.event_log.models import LoggedEvent, LoggedPage
 from touchbase.event_log.sql.queries import list_logged_events
-from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.line import EndpointQueue
 from touchbase.outgoing.models import Attempt, Endpoint, EndpointProgress, Pending, Secret, Served
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
 from touchbase.outgoing.shared_reads import LogReader
-from touchbase.outgoing.sql.dispatch import lead_shards, list_attempts, read_served, store_progress
+from touchbase.outgoing.sql.dispatch import StoreProgress, lead_shards, list_attempts, read_served, store_progress
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Row, Select
@@ -39,7 +38,7 @@ def progress(client: int, endpoint: int, position: int, token: str = TOKEN) -> S
 
 @pytest.fixture
 async def client(store: Store) -> int:
-    return (await store.write(EnsureClient("acme", NOW, NOW))).number
+    return (await store.write(ensure_client("acme", NOW, NOW))).number
 
 
 async def add(store: Store, client: int) -> int:
@@ -53,7 +52,7 @@ async def position(store: Store, client: int, endpoint: int) -> int:
 
 
 async def test_progress_of_many__is_stored_for_each_that_is_led(store: Store, client: int) -> None:
-    other_client = (await store.write(EnsureClient("globex", NOW, NOW))).number
+    other_client = (await store.write(ensure_client("globex", NOW, NOW))).number
     first, second, third = [await add(store, client) for _ in range(3)]
     others = await add(store, other_client)
     await store.write(lead_shards(TOKEN, NOW, NOW + 10))

@@ -10,7 +10,7 @@ from tests.outgoing.unsent import miss_an_event
 from tests.storage.test_store_copy import KEYS, content, silent
 
 from touchbase import doctor
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.endpoints import list_endpoints
@@ -79,7 +79,7 @@ async def test_copied_store__has_the_log_endpoints_and_what_they_miss(back: bool
     file = f"sqlite:///{tmp_path / 'first.db'}"
     source, target = (empty_postgres_url, file) if back else (file, empty_postgres_url)
     first = await open_store(source, encryption_keys=KEYS)
-    client = await first.write(EnsureClient("acme", 5))
+    client = await first.write(ensure_client("acme", 5))
     await miss_an_event(first, client.number, 5, secret="whsec_c2VjcmV0")
     endpoints = await first.read(list_endpoints(client.number, 10, 5))
     await first.close()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending, Secret
-from touchbase.outgoing.sql.dispatch import lead_shards
+from touchbase.outgoing.sql.dispatch import StoreProgress, lead_shards
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.store import Store
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as some
 from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
@@ -84,7 +84,7 @@ class World:
 
     @classmethod
     async def begin(cls, store: Store) -> World:
-        made = cls(store, await store.write(EnsureClient(f"client-{next(COUNT)}", NOON)))
+        made = cls(store, await store.write(ensure_client(f"client-{next(COUNT)}", NOON)))
         for domain in ("one.example", "two.example"):
             await create_record(store, create_command(COMPANY_TYPE, CompanyRequest(domain), made.client, at(-9)), made.client)
         return made
@@ -418,7 +418,7 @@ OLD = {
 
 
 async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new_events(store: Store, execute_sql: Any) -> None:
-    client = await store.write(EnsureClient("default", NOON))
+    client = await store.write(ensure_client("default", NOON))
     for table, row in OLD.items():
         whole = row if table in ("contact", "custom_field") else row | {"client": 1, "record_kind": 1, "record_id": 1}
         name = table if table in ("contact", "custom_field") else "event"

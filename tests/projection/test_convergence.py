@@ -24,7 +24,7 @@ from tests.examples import examples
 import touchbase.adapters.registry
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.normalize import email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
@@ -115,7 +115,7 @@ async def receive(store: Store, client: int, calls: list[list[dict[str, Any]]], 
 async def seed(store: Store, known: list[str], client: int | None = None) -> int:
     """A client (a new one unless it is given) that has made these contacts through the API."""
     if client is None:
-        client = (await store.write(EnsureClient(f"client-{next(CLIENTS)}", NOON))).number
+        client = (await store.write(ensure_client(f"client-{next(CLIENTS)}", NOON))).number
     for email in known:
         contact = Contact(client, 0, NOON - 2 * DAY, NOON - 2 * DAY, email=email, email_key=email_key(email), status="New")
         await store.write(CreateContact(contact))

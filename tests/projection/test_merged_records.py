@@ -12,7 +12,7 @@ from tests.conftest import ENCRYPTION_KEYS
 from tests.projection.orders import orders
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
@@ -38,7 +38,7 @@ def read(request: WebhookRequest) -> Translation:
 
 
 async def client_of(store: Store) -> int:
-    return (await store.write(EnsureClient(f"client-{next(COUNT)}", NOON))).number
+    return (await store.write(ensure_client(f"client-{next(COUNT)}", NOON))).number
 
 
 async def receive(store: Store, client: int, *calls: list[dict[str, Any]], channel: str = "crm") -> list[int]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
@@ -50,7 +50,7 @@ async def apply(store: Store, turn: int = 50) -> None:
 
 async def made(store: Store) -> int:
     """A client with two leads, of two people."""
-    client = (await store.write(EnsureClient(f"client-{next(CLIENTS)}", NOON))).number
+    client = (await store.write(ensure_client(f"client-{next(CLIENTS)}", NOON))).number
     for number in (1, 2):
         lead = {"event": "contact.created", "object_type": "lead", "object_id": str(number), "email": f"p{number}@example.com"}
         await keep(store, client, NOON - 600 * SECOND, lead)

@@ -16,7 +16,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
 from touchbase.auth.sql import find_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.sql.store import Store
@@ -144,7 +144,7 @@ async def test_client_limits__refuse_invalid_values(sqlite_call: ApiClient, own:
 @pytest.fixture
 async def keys(memory: Store) -> dict[str, str]:
     """Keys: two of the client `ours`, one of no client."""
-    number = (await memory.write(EnsureClient("ours", 0))).number
+    number = (await memory.write(ensure_client("ours", 0))).number
     scopes = [READ, WRITE, ADMIN]
     return {name: await add_key(memory, None if name == "free" else number, scopes, name, 0) for name in ("one", "two", "free")}
 
@@ -268,7 +268,7 @@ async def test_webhook_byte_rate__counts_what_a_body_decompresses_to(memory: Sto
 async def test_webhook_throttle__refuses_an_address_after_guesses_of_client_ids(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, auth="api-key", failed_calls=WebhookThrottle(3))
     for name in ("known", "other"):
-        await memory.write(EnsureClient(name, 1))
+        await memory.write(ensure_client(name, 1))
 
     async def post(client_id: str, address: str = "192.0.2.1") -> int:
         scope = scope_of("POST", f"/public/crm-webhook/{client_id}", {}) | {"client": (address, 1)}

@@ -13,7 +13,7 @@ from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.examples import examples
 
 from touchbase.auth.service import add_key
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.api.match_schemas import MAX_ITEMS
 from touchbase.records.match import MAX_LOOKUPS
 from touchbase.sql.store import Store
@@ -131,7 +131,7 @@ async def test_match__stays_within_the_client_of_the_key(store: Store, make_clie
     for client in ("acme", "other"):
         await unlocked.post(CONTACTS, {"email": f"{client}@example.com"}, x_client_id=client)
     call = make_client(store, auth="api-key")
-    number = (await store.write(EnsureClient("acme", 1))).number
+    number = (await store.write(ensure_client("acme", 1))).number
     keys = {}
     for name, scopes, client in (("one", ["admin"], number), ("all", ["admin"], None), ("reader", ["records:read"], number)):
         keys[name] = {"authorization": f"Bearer {await add_key(store, client, scopes, name, call.clock())}"}

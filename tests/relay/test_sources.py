@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.house import House
 
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import DAY
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.event_log.sql.queries import trim_log

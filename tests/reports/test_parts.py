@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,11 +24,22 @@ from touchbase.reports import service
 from touchbase.reports.event_hours import BY_EVENT, BY_RECORD
 from touchbase.reports.intervals import edges_of
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import BY_CAMPAIGN, COUNTED, COUNTS, LEVELS, PartBuilder, People, Union, group_at, packed, unpacked
-from touchbase.reports.queries import ReportCampaigns
-from touchbase.reports.service import report_campaigns
+from touchbase.reports.parts import (
+    BY_CAMPAIGN,
+    COUNTED,
+    COUNTS,
+    LEVELS,
+    CampaignGroups,
+    PartBuilder,
+    People,
+    Union,
+    group_at,
+    packed,
+    unpacked,
+)
 from touchbase.reports.spans import spans_of
 from touchbase.reports.sql import parts as parts_sql
+from touchbase.reports.sql.parts import report_campaigns
 from touchbase.sql.statement import Statement
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu")
@@ -42,15 +52,15 @@ GROUPS = (("campaign",), ("tool",), ())
 @pytest.fixture
 def _made_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small reports be made of parts too, and let them be read in pages."""
-    monkeypatch.setattr(service, "ReportCampaigns", partial(ReportCampaigns, few=-1))
+    monkeypatch.setattr(parts_sql, "report_campaigns", partial(report_campaigns, few=-1))
     monkeypatch.setattr(parts_sql, "PAGE", 2)
 
 
 async def both(house: House, edges: Sequence[Micros], groups: Sequence[str], zone: str) -> tuple[list[Any], list[Any]]:
     """The report made of parts, and the one that counts all events."""
     store, now = house.call.parts.store, house.call.clock.now
-    made = await report_campaigns(store, house.number, edges, groups, zone, now)
-    counted = await store.read(ReportCampaigns(house.number, edges, "tool" in groups, "campaign" in groups))
+    made = await service.report_campaigns(store, house.number, edges, groups, zone, now)
+    counted = await store.read(report_campaigns(CampaignGroups(house.number, edges, "tool" in groups, "campaign" in groups)))
     assert not isinstance(counted, Exception)
     assert counted.rows is not None
     return made, counted.rows
@@ -238,11 +248,11 @@ async def test_report__counts_all_mails_of_a_person_at_one_time(house: House) ->
 async def test_report__of_many_events_is_read_part_by_part(house: House) -> None:
     await house.hook("camp", mail("ann", -3 * DAY), mail("bob", -2 * DAY), mail("cat", -DAY))
     store, now = house.call.parts.store, house.call.clock.now
-    query = ReportCampaigns(house.number, [now - 7 * DAY * SECOND, now], True, False, "UTC", few=-1, most=0)
+    query = partial(report_campaigns, CampaignGroups(house.number, [now - 7 * DAY * SECOND, now], True, False), "UTC", few=-1, most=0)
     reads, counted = 0, {}
     rows = None
     while rows is None:
-        found = await store.read(replace(query, counted=counted))
+        found = await store.read(query(counted))
         assert not isinstance(found, Exception)
         rows, reads = found.rows, reads + 1
         counted |= found.counted

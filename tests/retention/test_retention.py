@@ -10,16 +10,14 @@ import pytest
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
-from touchbase.clients.sql.queries import list_clients
-from touchbase.clients.sql.statements import set_client_settings
+from touchbase.clients.sql.clients import ensure_client, list_clients, set_client_settings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
 from touchbase.deliveries.sql.body_retention import prune_bodies
-from touchbase.erasure.commands import AddErasures
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.queries import list_erasures, open_erasures
+from touchbase.erasure.sql.erasures import add_erasures
+from touchbase.erasure.sql.persons import list_erasures, open_erasures
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
 from touchbase.inbox.sql.commands import store_delivery
@@ -32,7 +30,7 @@ from touchbase.stores import open_store
 
 @pytest.fixture
 async def house(store: Store) -> House:
-    return House(store, (await store.write(EnsureClient("acme", NOON))).number)
+    return House(store, (await store.write(ensure_client("acme", NOON))).number)
 
 
 def keeper(house: House) -> Retention:
@@ -144,9 +142,9 @@ async def test_retention__finishes_an_interrupted_erasure_search(house: House, e
 
 
 async def test_add_erasures__erases_people_from_a_restored_backup(store: Store, sqlite_url: str, engine_url: str) -> None:
-    later = House(store, (await store.write(EnsureClient("acme", NOON))).number)
+    later = House(store, (await store.write(ensure_client("acme", NOON))).number)
     restored_store = await open_store("sqlite://") if engine_url == sqlite_url else await open_store(sqlite_url)
-    restored = House(restored_store, (await restored_store.write(EnsureClient("acme", NOON))).number)
+    restored = House(restored_store, (await restored_store.write(ensure_client("acme", NOON))).number)
     for each in (later, restored):
         await full_life(each)
         await each.tell(sent("eve@example.com"))
@@ -154,7 +152,7 @@ async def test_add_erasures__erases_people_from_a_restored_backup(store: Store, 
     listed = await later.store.read(list_erasures(later.client, 200))
     assert listed.secret is not None
 
-    added = await restored_store.write(AddErasures(restored.client, listed.secret, listed.keys, NOON))
+    added = await restored_store.write(add_erasures(restored.client, listed.secret, listed.keys, NOON))
     await keeper(restored).run_once()
     people, left = set(await restored.contacts()), await restored_store.read(open_erasures())
     await restored.tell(sent(EMAIL, 9))
@@ -188,7 +186,7 @@ async def test_get_delivery__returns_empty_content_without_a_body(house: House) 
 
 
 async def test_retention__continues_with_other_clients_after_a_failure(store: Store, house: House) -> None:
-    other = House(store, (await store.write(EnsureClient("other", NOON))).number)
+    other = House(store, (await store.write(ensure_client("other", NOON))).number)
     calls = [(each, await each.tell(sent("bob@example.com"))) for each in (house, other)]
     for each, _ in calls:
         await each.eraser.erase(each.client, refs=[REF])

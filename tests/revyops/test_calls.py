@@ -12,7 +12,7 @@ from tests.asgi_client import ApiClient, MakeClient, Response
 from tests.conftest import ExecuteSql
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.sql.store import Store
 
 JANE = {

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.storage.database_search import find_in_database
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
-from touchbase.erasure.commands import ErasePerson
+from touchbase.clients.sql.clients import ensure_client
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
@@ -153,7 +153,7 @@ async def test_index__writes_no_words_that_are_the_same_as_before(store: Store, 
 
 
 async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     for n in range(5):
         await store.write(CreateContact(Contact(client, 0, n + 1, n + 1, first_name="Anna")))
 
@@ -166,7 +166,7 @@ async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
 async def test_index__takes_records_with_long_custom_fields_in_several_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchbase.search.sql.index.INDEXED_BYTES", 1_000)
     monkeypatch.setattr("touchbase.records.sql.statements.FIRST_CUSTOM_FIELDS", 2)
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     fields = [(f"note{n}", "x" * 900) for n in range(6)]
     for n in range(3):
         await store.write(CreateContact(Contact(client, 0, n + 1, n + 1, first_name="Anna"), fields))
@@ -197,7 +197,7 @@ async def test_index__keeps_nothing_of_an_erased_person(store: Store, engine_url
     others = [await anna_number(store, n) for n in range(50)]
     await index(store)
 
-    await store.write(ErasePerson(1, 10, gone))
+    await store.write(erase_person(1, 10, gone))
     await store.vacuum(whole=True)
 
     assert await find_in_database(engine_url, "xanthippe", "quetzal", "zugzwang") == []

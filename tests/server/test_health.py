@@ -11,7 +11,7 @@ import pytest
 from docs import build
 from tests.server.conftest import RawConnection, Start, dispatched
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import Overloaded, UnrecognisedPayload
@@ -110,7 +110,7 @@ async def test_metrics__are_there_without_those_of_the_inbox_where_it_cannot_be_
 async def test_get_metrics__reports_the_number_and_oldest_age_of_deliveries_by_state(
     start: Start, operations: Operations, memory: Store
 ) -> None:
-    client = (await memory.write(EnsureClient("acme", NOW))).number
+    client = (await memory.write(ensure_client("acme", NOW))).number
     parked = Translation("test", [Event("contact.updated", object_id="7")])
     puzzled, broken = UnrecognisedPayload("a riddle"), ZeroDivisionError("a fault")
     for number, (age, outcome) in enumerate([(50, parked), (40, parked), (30, puzzled), (20, broken), (10, None)]):

@@ -8,7 +8,7 @@ import pytest
 from tests.house import House
 from tests.statuses.jobs import ANN, at, finish, job_of, rename, statuses, worker
 
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.jobs.models import JobLost
 from touchbase.jobs.runner import LEASE, JobRun

@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company
@@ -56,7 +56,7 @@ def test_expected_wait__recovers_soon_after_one_slow_group() -> None:
 
 async def test_write__refuses_a_command_at_once_when_the_expected_wait_is_too_long(postgres_url, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await open_store(postgres_url)
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     admin = await asyncpg.connect(postgres_url)
     await admin.execute("BEGIN; LOCK TABLE company IN ACCESS EXCLUSIVE MODE")
     stuck = []
@@ -67,11 +67,11 @@ async def test_write__refuses_a_command_at_once_when_the_expected_wait_is_too_lo
 
     monkeypatch.setattr(admission_control, "MAX_WAIT_SECONDS", 0.0)
     with pytest.raises(Overloaded, match="too slow"):
-        await store.write(EnsureClient("other", 1))
+        await store.write(ensure_client("other", 1))
     await admin.execute("ROLLBACK")
     await admin.close()
     made = await asyncio.gather(*stuck)
-    again = await store.write(EnsureClient("other", 1))
+    again = await store.write(ensure_client("other", 1))
     await store.close()
 
     assert all(each.is_new for each in made)

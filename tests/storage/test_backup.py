@@ -14,7 +14,7 @@ from tests.conftest import Databases, names_in, with_postgres_tools
 from tests.storage.old_store import KEYS, make_old_sqlite
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnusableStore
 from touchbase.inbox.sql.commands import store_delivery
@@ -94,7 +94,7 @@ async def test_backup__under_load_is_a_consistent_snapshot_with_all_earlier_writ
 ) -> None:
     monkeypatch.setattr(backup, "PAGES_PER_STEP", 5)
     store = await open_store(engine_url)
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     load = Load(store, client)
     running = asyncio.create_task(load.run())
     async with asyncio.timeout(PATIENCE):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import Conflict, Invalid, NotFound, PreconditionFailed
@@ -353,7 +353,7 @@ async def test_update_contact__leaves_the_primary_key_free_when_it_is_refused(st
 
 
 async def test_update_contact__lets_a_record_over_500_custom_fields_change_but_not_grow(store: Store) -> None:
-    client = (await store.write(EnsureClient("acme", MONDAY))).number
+    client = (await store.write(ensure_client("acme", MONDAY))).number
     for n in (1, 2):
         body = f"{n}".encode()
         await store.write(store_delivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
@@ -390,7 +390,7 @@ async def test_group_commit__applies_statuses_of_one_record_in_order_of_arrival(
 
 
 async def test_former_address__leads_to_its_record_after_a_change_of_several_fields(store: Store) -> None:
-    client = (await store.write(EnsureClient("acme", MONDAY))).number
+    client = (await store.write(ensure_client("acme", MONDAY))).number
     ann = await made(store, contact("ann@example.com", client))
     await store.write(change(ann, {"email": "lee@example.com", "email_key": "lee@example.com", "first_name": "ann@example.com"}))
 

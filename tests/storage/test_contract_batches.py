@@ -11,9 +11,8 @@ import pytest
 from tests.storage.conftest import AnyStore
 from tests.storage.test_contract_inbox import NOON, call, client, sent, state, translate
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
-from touchbase.clients.sql.commands import set_client_state
+from touchbase.clients.sql.clients import ensure_client, set_client_state
 from touchbase.deliveries.delivery import APPLIED, IGNORED, RECEIVED, Delivery
 from touchbase.erasure.service import Eraser
 from touchbase.history.events import Translation
@@ -64,7 +63,7 @@ async def test_work__takes_as_many_deliveries_as_its_limit_allows(store: Store, 
 
 async def test_work__skips_deliveries_that_another_process_took(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
     one, other = [await open_with(engine_url, {}) for _ in range(2)]
-    client = (await one.write(EnsureClient("acme", NOON))).number
+    client = (await one.write(ensure_client("acme", NOON))).number
     kept = await backlog(one, client)
     await one.work(client, TURN, translate, NOON)
 
@@ -135,7 +134,7 @@ async def test_failing_delivery__harms_no_delivery_of_the_next_batches(store: St
 
 async def test_close__ends_a_running_prefetch(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
     store = await open_with(engine_url, {})
-    client = (await store.write(EnsureClient("acme", NOON))).number
+    client = (await store.write(ensure_client("acme", NOON))).number
     await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 

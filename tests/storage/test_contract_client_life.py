@@ -13,51 +13,54 @@ from tests.connections.silent import fall_silent
 from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 
-from touchbase.auth.commands import StoreKey
-from touchbase.clients.commands import EnsureClient, Removal
-from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
-from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
-from touchbase.clients.sql.queries import (
-    count_client_rows,
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.sql import store_key
+from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId, Removal
+from touchbase.clients.sql.clients import (
+    begin_deletion,
+    create_client,
     deleting_clients,
+    ensure_client,
     find_client,
     find_client_by_number,
     former_ids,
     list_client_page,
+    rename_client,
+    rotate_client_id,
+    set_client_state,
 )
-from touchbase.clients.sql.removal import CLIENT_TABLES, remove_client_rows
+from touchbase.clients.sql.removal import CLIENT_TABLES, count_client_rows, remove_client_rows
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import WorkReport
-from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
+from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import ErasePerson
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.imports.commands import StoredMapping
+from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
 from touchbase.inbox.sql.refused import store_refusals
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
-from touchbase.jobs.sql import append_to_file
-from touchbase.merging.commands import DeleteRecord, MergeRecords
+from touchbase.jobs.sql import append_to_file, create_job
 from touchbase.merging.models import Policy
+from touchbase.merging.sql.delete import delete_record
+from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
-from touchbase.reports.parts import ReportPart
-from touchbase.reports.queries import CountedPart
+from touchbase.reports.parts import CountedPart, ReportPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
@@ -104,11 +107,11 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.work(number, 5, lambda delivery: thin, 6)
     await store.write(claim_fetch(number, "hubspot", 5, 7, 1))
     await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
-    await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
+    await store.write(erase_person(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(store_refusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
     await store.write(store_count(number, 5, 5, 0))
-    await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
-    job = await store.write(CreateJob(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
+    await store.write(store_key(ApiKey(f"key-{client_id}", b"digest", ("admin",), number, "importer", 5)))
+    job = await store.write(create_job(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(append_to_file(number, job.id, "input", b"email", 5))
     await store.write(save_mapping(number, StoredMapping("contact", "leads", {}, 5)))
     await store.write(rotate_client_id(number, f"{client_id}-now", 10**15))
@@ -117,9 +120,9 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
         email = f"bin{n}@example.com"
         await store.write(CreateContact(Contact(number, 0, 5, 5, email=email, email_key=email)))
     made = [each.id for each in await store.read(ListContacts(number, 200)) if (each.email or "").startswith("bin")]
-    await store.write(DeleteRecord(number, CONTACT, made[0], 6, "deleted"))
-    await store.write(MergeRecords(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
-    await store.write(SaveEntries(number, [NewEntry("email", "listed@example.com")], 5))
+    await store.write(delete_record(number, CONTACT, made[0], 6, "deleted"))
+    await store.write(merge_records(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
+    await store.write(save_entries(number, [NewEntry("email", "listed@example.com")], 5))
     await store.write(store_parts(number, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
     [contact] = await store.read(ListContacts(number, 1))
     await store.write(create_message(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
@@ -262,7 +265,7 @@ async def test_remove_client_rows__refuses_a_client_that_is_not_being_deleted(
 
 
 async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store) -> None:
-    client, other = await store.write(EnsureClient("acme", 1)), await store.write(EnsureClient("other", 1))
+    client, other = await store.write(ensure_client("acme", 1)), await store.write(ensure_client("other", 1))
     await store.write(begin_deletion(client.number, 5))
 
     for command in (
@@ -271,9 +274,9 @@ async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store)
         with pytest.raises(WrongState):
             await store.write(command)
     with pytest.raises(NotFound):
-        await store.write(StoreKey("k", b"d", [], client.number, "", 6))
+        await store.write(store_key(ApiKey("k", b"d", (), client.number, "", 6)))
     assert [each.number for each in await store.read(deleting_clients())] == [client.number]
-    assert (await store.write(EnsureClient("acme", 6))).state == DELETING
+    assert (await store.write(ensure_client("acme", 6))).state == DELETING
     with pytest.raises(NotFound):
         await store.write(begin_deletion(other.number + 10_000, 5))
 
@@ -299,7 +302,7 @@ async def test_create_client__succeeds_once_when_two_processes_create_one_client
 
 
 async def test_client__is_renamed_suspended_and_resumed(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
 
     named = await store.write(rename_client(client.number, "Acme"))
     suspended = await store.write(set_client_state(client.number, SUSPENDED, 2))
@@ -313,7 +316,7 @@ async def test_client__is_renamed_suspended_and_resumed(store: Store) -> None:
 
 
 async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     await store.write(set_client_state(client.number, SUSPENDED, 2))
     await keep(store, client, "ann", "bob")
 
@@ -329,7 +332,7 @@ async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(s
 
 
 async def test_suspended_client__has_no_failing_delivery_attempted(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     await keep(store, client, "ann")
     await store.write(set_client_state(client.number, SUSPENDED, 2))
 
@@ -342,7 +345,7 @@ async def test_suspended_client__has_no_failing_delivery_attempted(store: Store)
 
 
 async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     body = b"ann@example.com".ljust(SLICE_BYTES)  # so large that a thread translates it
     await store.write(store_delivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
     loop = asyncio.get_running_loop()
@@ -360,7 +363,7 @@ async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: St
 
 
 async def test_former_client_id__works_until_it_expires_and_stays_reserved(store: Store) -> None:
-    client = await store.write(EnsureClient("old", 1))
+    client = await store.write(ensure_client("old", 1))
 
     rotated = await store.write(rotate_client_id(client.number, "new", 100))
 
@@ -373,15 +376,15 @@ async def test_former_client_id__works_until_it_expires_and_stays_reserved(store
     assert await store.read(find_client("new", 5)) == rotated
     assert await store.read(former_ids(client.number, 99)) == [FormerId("old", 100)]
     assert await store.read(former_ids(client.number, 100)) == []
-    assert await store.write(EnsureClient("old", 99)) == rotated
+    assert await store.write(ensure_client("old", 99)) == rotated
     with pytest.raises(NotFound):
-        await store.write(EnsureClient("old", 100))
+        await store.write(ensure_client("old", 100))
     with pytest.raises(Conflict):
         await store.write(create_client("old", "", 101))
 
 
 async def test_rotate_client_id__refuses_an_id_of_another_client_and_allows_a_former_own_id(store: Store) -> None:
-    one, other = await store.write(EnsureClient("one", 1)), await store.write(EnsureClient("other", 1))
+    one, other = await store.write(ensure_client("one", 1)), await store.write(ensure_client("other", 1))
     await store.write(rotate_client_id(other.number, "other2", 0))
 
     for taken in ("other", "other2"):
@@ -399,10 +402,10 @@ async def test_rotate_client_id__refuses_an_id_of_another_client_and_allows_a_fo
 async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_creations(engine_url: str, open_with: Any) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     for turn in range(8):
-        client = await stores[0].write(EnsureClient(f"id{turn}", 1))
+        client = await stores[0].write(ensure_client(f"id{turn}", 1))
         answers = await asyncio.gather(
             stores[0].write(rotate_client_id(client.number, f"new{turn}", 100)),
-            stores[1].write(EnsureClient(f"id{turn}", 5)),
+            stores[1].write(ensure_client(f"id{turn}", 5)),
             stores[2].write(create_client(f"new{turn}", "", 5)),
             return_exceptions=True,
         )

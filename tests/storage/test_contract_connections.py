@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.connections.commands import ChangeConnection, RemoveConnection
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections, remove_connection
 from touchbase.errors import Conflict, NotFound, PreconditionFailed
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
@@ -23,7 +22,7 @@ SETTINGS = ConnectionSettings(
 
 
 async def client_of(store: Store, client_id: str = "acme") -> int:
-    return (await store.write(EnsureClient(client_id, 1))).number
+    return (await store.write(ensure_client(client_id, 1))).number
 
 
 def connection(client: int, tool: str = "hubspot", channel: str = "crm", **more: object) -> Connection:
@@ -67,9 +66,9 @@ async def test_change_connection__replaces_settings_and_only_the_given_secrets(s
     await store.write(add_connection(connection(client, secrets=["first secret"])))
     await store.write(add_connection(connection(client, "close", secrets=["its own"])))
 
-    kept = await store.write(ChangeConnection(client, "crm", "hubspot", None, SETTINGS, 9))
-    rotated = await store.write(ChangeConnection(client, "crm", "hubspot", ["second", "first secret"], ConnectionSettings(), 10))
-    taken = await store.write(ChangeConnection(client, "crm", "hubspot", [], ConnectionSettings(), 11))
+    kept = await store.write(change_connection(client, "crm", "hubspot", None, SETTINGS, 9))
+    rotated = await store.write(change_connection(client, "crm", "hubspot", ["second", "first secret"], ConnectionSettings(), 10))
+    taken = await store.write(change_connection(client, "crm", "hubspot", [], ConnectionSettings(), 11))
 
     assert (kept.secrets, kept.settings, kept.created_us, kept.updated_us) == (["first secret"], SETTINGS, 5, 9)
     assert (rotated.secrets, rotated.settings) == (["second", "first secret"], ConnectionSettings())
@@ -82,10 +81,10 @@ async def test_change_connection__refuses_a_change_based_on_an_outdated_connecti
     await store.write(add_connection(connection(client, secrets=["first secret"])))
     (known,) = await store.read(list_connections(client))
 
-    first = await store.write(ChangeConnection(client, "crm", "hubspot", ["second", "first secret"], SETTINGS, 9, None, known))
+    first = await store.write(change_connection(client, "crm", "hubspot", ["second", "first secret"], SETTINGS, 9, None, known))
     with pytest.raises(PreconditionFailed):
-        await store.write(ChangeConnection(client, "crm", "hubspot", ["third", "first secret"], SETTINGS, 9, None, known))
-    second = await store.write(ChangeConnection(client, "crm", "hubspot", ["third", "second"], SETTINGS, 9, None, first))
+        await store.write(change_connection(client, "crm", "hubspot", ["third", "first secret"], SETTINGS, 9, None, known))
+    second = await store.write(change_connection(client, "crm", "hubspot", ["third", "second"], SETTINGS, 9, None, first))
 
     assert await store.read(list_connections(client)) == [second]
     assert second.secrets == ["third", "second"]
@@ -95,7 +94,7 @@ async def test_remove_connection__allows_the_connection_to_be_added_again(store:
     client = await client_of(store)
     await store.write(add_connection(connection(client)))
 
-    await store.write(RemoveConnection(client, "crm", "hubspot"))
+    await store.write(remove_connection(client, "crm", "hubspot"))
     left = await store.read(list_connections(client))
     await store.write(add_connection(connection(client)))
 
@@ -110,9 +109,9 @@ async def test_change_and_remove_connection__raise_not_found_without_a_connectio
 
     for owner, channel, tool in ((client, *place), (other, "crm", "hubspot")):
         with pytest.raises(NotFound):
-            await store.write(ChangeConnection(owner, channel, tool, ["x"], SETTINGS, 9))
+            await store.write(change_connection(owner, channel, tool, ["x"], SETTINGS, 9))
         with pytest.raises(NotFound):
-            await store.write(RemoveConnection(owner, channel, tool))
+            await store.write(remove_connection(owner, channel, tool))
 
     assert await store.read(list_connections(client)) == [connection(client)]
 
@@ -138,7 +137,7 @@ async def test_a_connection__tells_since_when_it_has_secrets(store: Store) -> No
     await store.write(add_connection(connection(client)))
     found = [await since()]
     for at, secrets in ((6, ["first secret"]), (7, None), (8, ["second secret"]), (9, []), (10, ["third secret"])):
-        await store.write(ChangeConnection(client, "crm", "hubspot", secrets, ConnectionSettings(), at))
+        await store.write(change_connection(client, "crm", "hubspot", secrets, ConnectionSettings(), at))
         found.append(await since())
     await store.write(add_connection(connection(client, "attio", secrets=["its own secret"])))
 

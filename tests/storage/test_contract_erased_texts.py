@@ -12,9 +12,8 @@ from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House
 
 from touchbase.common.timestamps import DAY
 from touchbase.erasure.sql.texts import TEXT_TABLES
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import CANCELLED, FAILED, PREVIEW, QUEUED, SUCCEEDED, UPLOADING, Job
-from touchbase.jobs.sql import change_job, get_job
+from touchbase.jobs.sql import change_job, create_job, get_job
 
 __all__ = ["house"]
 TEXT = f"the receiver says {EMAIL.upper()} is unknown"
@@ -108,7 +107,7 @@ async def test_erasure__leaves_texts_that_name_other_people(planted: House, exec
 
 async def _job(house: House, state: str) -> Job:
     made = Job(house.client, 0, "contacts.import", UPLOADING, NOON, NOON, {"mapping": {}}, files_until_us=NOON + DAY)
-    job = await house.store.write(CreateJob(made))
+    job = await house.store.write(create_job(made))
     preview = {"preview": {"header": ["E-mail", "Name"], "rows": [[EMAIL, "Canaria Vogelsang"]]}}
     return await house.store.write(change_job(job.client, job.id, (UPLOADING,), state, NOON, progress=preview, files_until_us=NOON + DAY))
 

@@ -11,16 +11,14 @@ import pytest
 from tests.storage.database_search import find_in_database, tables_of_sqlite
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.normalize import email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
-from touchbase.erasure.commands import AddErasures, ErasePerson, FindPerson
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.commands import lift_erasure
+from touchbase.erasure.sql.erasures import add_erasures, erase_person, lift_erasure
+from touchbase.erasure.sql.persons import find_erased, find_person, list_erasures, open_erasures
 from touchbase.erasure.sql.pii_tables import PII_TABLES
-from touchbase.erasure.sql.queries import find_erased, list_erasures, open_erasures
 from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
@@ -101,7 +99,7 @@ class House:
 
 @pytest.fixture
 async def house(store: Store) -> House:
-    return House(store, (await store.write(EnsureClient("acme", NOON))).number)
+    return House(store, (await store.write(ensure_client("acme", NOON))).number)
 
 
 def sent(email: str, step: int = 1, **more: Any) -> dict[str, Any]:
@@ -340,7 +338,7 @@ async def test_erasure__leaves_the_company_of_the_person(house: House) -> None:
 
 
 async def test_erasure__leaves_a_contact_of_another_client_with_the_same_address(house: House) -> None:
-    other = House(house.store, (await house.store.write(EnsureClient("other", NOON))).number)
+    other = House(house.store, (await house.store.write(ensure_client("other", NOON))).number)
     for each in (house, other):
         await each.tell(sent(EMAIL))
     with pytest.raises(NotFound):
@@ -356,10 +354,10 @@ async def test_erasure__leaves_a_contact_of_another_client_with_the_same_address
 
 async def test_would_erase__counts_without_removing(house: House) -> None:
     contact = await full_life(house)
-    before = await house.store.read(FindPerson(house.client, contact))
+    before = await house.store.read(find_person(house.client, contact))
 
     told = await house.eraser.would_erase(house.client, contact, ())
-    after = await house.store.read(FindPerson(house.client, contact))
+    after = await house.store.read(find_person(house.client, contact))
     erasure = await house.erase(contact)
 
     assert before == after
@@ -404,7 +402,7 @@ async def test_lift_erasure__lets_the_person_and_its_object_return(house: House)
 
 
 async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the_store(house: House, engine_url: str) -> None:
-    copy = House(house.store, (await house.store.write(EnsureClient("backup", NOON))).number)
+    copy = House(house.store, (await house.store.write(ensure_client("backup", NOON))).number)
     await full_life(copy)
     contact = await full_life(house)
     await house.erase(contact)
@@ -414,8 +412,8 @@ async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the
     assert first.secret is not None
 
     with pytest.raises(Conflict):
-        await copy.store.write(AddErasures(copy.client, b"x" * 32, [], NOON))
-    again = await house.store.write(AddErasures(house.client, first.secret, first.keys + rest.keys, NOON))
+        await copy.store.write(add_erasures(copy.client, b"x" * 32, [], NOON))
+    again = await house.store.write(add_erasures(house.client, first.secret, first.keys + rest.keys, NOON))
 
     assert (len(first.keys), again) == (2, 0)
     assert len(rest.keys) == 2
@@ -448,7 +446,7 @@ async def test_erasure__of_an_unknown_identity_is_stored(house: House) -> None:
 
 async def test_erasure__raises_not_found_for_an_unknown_contact(house: House) -> None:
     with pytest.raises(NotFound, match="no contact with id 7"):
-        await house.store.write(ErasePerson(house.client, NOON, 7))
+        await house.store.write(erase_person(house.client, NOON, 7))
 
     assert await house.store.read(GetContact(house.client, 7)) is None
     assert await house.store.read(list_deliveries(5)) == []

@@ -7,12 +7,11 @@ import pytest
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, house, read, sent
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, SUSPENDED
-from touchbase.clients.sql.commands import begin_deletion, set_client_state
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, set_client_state
 from touchbase.erasure import erase_pending
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.queries import open_erasures
+from touchbase.erasure.sql.persons import open_erasures
 from touchbase.history.events import Translation
 from touchbase.retention.service import Retention
 
@@ -45,7 +44,7 @@ async def test_erasure_of_a_suspended_client__searches_waiting_deliveries_and_le
 
 
 async def test_erasure_of_a_suspended_client__applies_shared_deliveries_as_for_an_active_one(house: House) -> None:
-    active = House(house.store, (await house.store.write(EnsureClient("active", NOON))).number)
+    active = House(house.store, (await house.store.write(ensure_client("active", NOON))).number)
     calls = [
         [sent("bob@example.com", 4, first_name="Robert")],
         [sent(EMAIL, 2), sent("bob@example.com", 3, first_name="Bob")],

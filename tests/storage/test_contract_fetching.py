@@ -10,14 +10,12 @@ import msgspec
 import pytest
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.commands import begin_deletion, set_client_state
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, set_client_state
 from touchbase.common.timestamps import SECOND
-from touchbase.connections.commands import ChangeConnection, FinishFetch
-from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest
+from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchResult
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import add_connection, list_connections
-from touchbase.connections.sql.fetching import claim_fetch, due_fetches, list_fetching
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections
+from touchbase.connections.sql.fetching import claim_fetch, due_fetches, finish_fetch, list_fetching
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
@@ -31,7 +29,7 @@ USUAL = ConnectionSettings()
 
 
 async def client_of(store: Store, client_id: str = "acme", token: str = "a-token") -> int:
-    client = (await store.write(EnsureClient(client_id, NOON))).number
+    client = (await store.write(ensure_client(client_id, NOON))).number
     await store.write(add_connection(Connection(client, "crm", "test", NOON, NOON, access_token=token)))
     return client
 
@@ -56,7 +54,7 @@ async def ids(store: Store, client: int, now: int = SOON) -> list[str]:
     """The objects that one may ask for now, without asking for them."""
     claimed = await claim(store, client, now, UNTIL)
     assert claimed is not None
-    await store.write(FinishFetch(client, "test", UNTIL, 0))
+    await store.write(finish_fetch(client, "test", UNTIL, FetchResult(0)))
     return [one.object_id for one in claimed.requests]
 
 
@@ -87,7 +85,7 @@ async def test_due_fetches__are_ordered_by_waiting_time(store: Store) -> None:
         await told(store, client, {"object_id": "1"})
         if next_us is not None:
             await claim(store, client)
-            await store.write(FinishFetch(client, "test", UNTIL, next_us))
+            await store.write(finish_fetch(client, "test", UNTIL, FetchResult(next_us)))
 
     due = await store.read(due_fetches(SOON))
 
@@ -138,7 +136,7 @@ async def test_enrichment__requests_no_object_for_a_repeated_event(store: Store)
     await told(store, client, {"object_id": "1", "email": "ann@example.com", "thin": True})
     claimed = await claim(store, client)
     assert claimed is not None
-    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.requests))
+    await store.write(finish_fetch(client, "test", UNTIL, FetchResult(0, done=claimed.requests)))
 
     await told(store, client, {"object_id": "1", "email": "ann@example.com", "thin": True}, at=NOON + 5)
 
@@ -188,10 +186,8 @@ async def test_finish_fetch__stores_its_outcome(store: Store) -> None:
     assert claimed is not None
     came, gone, later, _ = sorted(claimed.requests, key=lambda one: one.object_id)
 
-    finish = FinishFetch(
-        client, "test", UNTIL, UNTIL + 5, failures=2, error="it broke", at=NOON + 3, fetched_us=NOON + 2,
-        done=[came], not_found=[gone], retries=[(later, UNTIL + 60)],
-    )  # fmt: skip
+    finish = finish_fetch(client, "test", UNTIL, FetchResult(UNTIL + 5, failures=2, error="it broke", at=NOON + 3, fetched_us=NOON + 2,
+        done=[came], not_found=[gone], retries=[(later, UNTIL + 60)]))  # fmt: skip
     kept = await store.write(finish)
 
     (found,) = await store.read(list_fetching(client))
@@ -209,8 +205,8 @@ async def test_finish_fetch__stores_its_outcome(store: Store) -> None:
 async def test_finish_fetch__leaves_the_last_error_visible_after_a_success(store: Store) -> None:
     client = await client_of(store)
     for finish in (
-        FinishFetch(client, "test", UNTIL, 0, error="it broke", at=NOON),
-        FinishFetch(client, "test", UNTIL, 0, fetched_us=SOON),
+        finish_fetch(client, "test", UNTIL, FetchResult(0, error="it broke", at=NOON)),
+        finish_fetch(client, "test", UNTIL, FetchResult(0, fetched_us=SOON)),
     ):
         await claim(store, client)
         await store.write(finish)
@@ -227,7 +223,7 @@ async def test_finish_fetch__leaves_a_request_that_was_renewed_during_the_fetch(
 
     # In the same microsecond, by another event.
     await told(store, client, {"object_id": "1", "occurred_us": NOON + 1}, query="?")
-    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.requests, not_found=claimed.requests))
+    await store.write(finish_fetch(client, "test", UNTIL, FetchResult(0, done=claimed.requests, not_found=claimed.requests)))
 
     assert await ids(store, client) == ["1"]
 
@@ -239,7 +235,7 @@ async def test_finish_fetch__after_its_claim_expired_leaves_the_next_claim_uncha
     assert slow is not None
     await claim(store, client, UNTIL, UNTIL + 50)
 
-    kept = await store.write(FinishFetch(client, "test", UNTIL, 0, stopped=True, error="late", at=UNTIL, done=slow.requests))
+    kept = await store.write(finish_fetch(client, "test", UNTIL, FetchResult(0, stopped=True, error="late", at=UNTIL, done=slow.requests)))
 
     (found,) = await store.read(list_fetching(client))
     assert not kept
@@ -251,14 +247,14 @@ async def test_object_not_found__is_requested_again_after_a_new_webhook_or_token
     await told(store, client, {"object_id": "1"}, {"object_id": "2"})
     claimed = await claim(store, client)
     assert claimed is not None
-    await store.write(FinishFetch(client, "test", UNTIL, 0, not_found=claimed.requests))
+    await store.write(finish_fetch(client, "test", UNTIL, FetchResult(0, not_found=claimed.requests)))
     left = await ids(store, client)
 
     await told(store, client, {"object_id": "2", "occurred_us": NOON + 1}, at=NOON + 1)
     by_call = await ids(store, client, SOON + 1)
-    await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON))
+    await store.write(change_connection(client, "crm", "test", None, USUAL, NOON))
     by_change = await ids(store, client, SOON + 1)
-    await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON, "another-token"))
+    await store.write(change_connection(client, "crm", "test", None, USUAL, NOON, "another-token"))
 
     assert (left, by_call, by_change) == ([], ["2"], ["2"])
     assert sorted(await ids(store, client, SOON + 1)) == ["1", "2"]
@@ -268,10 +264,10 @@ async def test_change_connection__restarts_stopped_enrichment(store: Store) -> N
     client = await client_of(store)
     await told(store, client, {"object_id": "1"})
     await claim(store, client)
-    await store.write(FinishFetch(client, "test", UNTIL, UNTIL * 2, stopped=True, error="401", at=NOON))
+    await store.write(finish_fetch(client, "test", UNTIL, FetchResult(UNTIL * 2, stopped=True, error="401", at=NOON)))
     stopped = (await store.read(due_fetches(UNTIL * 3)), await claim(store, client, UNTIL * 3))
 
-    await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON))
+    await store.write(change_connection(client, "crm", "test", None, USUAL, NOON))
 
     (found,) = await store.read(list_fetching(client))
     assert stopped == ([], None)
@@ -285,7 +281,7 @@ async def test_change_connection__leaves_replaces_or_removes_the_access_token(st
 
     seen = []
     for token in changes:
-        changed = await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON, token))
+        changed = await store.write(change_connection(client, "crm", "test", None, USUAL, NOON, token))
         (listed,) = await store.read(list_connections(client))
         assert changed == listed
         seen.append(listed.access_token)

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from tests.storage.test_contract_erasure import NOON, REF, House, create
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.erasure.commands import ErasePerson
+from touchbase.clients.sql.clients import ensure_client
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Conflict, PersonErased
 from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact
@@ -20,7 +20,7 @@ MAIL = "canary.bird@example.com"
 
 @pytest.fixture
 async def house(store: Store) -> House:
-    return House(store, (await store.write(EnsureClient("acme", NOON))).number)
+    return House(store, (await store.write(ensure_client("acme", NOON))).number)
 
 
 def creation(house: House, mail: str, **options: object) -> CreateContact:
@@ -71,9 +71,9 @@ async def test_patch__to_an_erased_address_is_refused_though_its_client_had_eras
 
 async def test_first_erasure__leaves_nothing_of_creates_in_flight(store: Store) -> None:
     for number in range(12):
-        house = House(store, (await store.write(EnsureClient(f"acme-{number}", NOON))).number)
+        house = House(store, (await store.write(ensure_client(f"acme-{number}", NOON))).number)
         writes = [store.write(creation(house, mail)) for mail in ("a@x.test", MAIL, "b@x.test")]
-        erasure = store.write(ErasePerson(house.client, NOON, None, [REF], search=True))
+        erasure = store.write(erase_person(house.client, NOON, None, [REF], search=True))
         late = [store.write(creation(house, mail)) for mail in (MAIL, "c@x.test")]
 
         await asyncio.gather(*writes, erasure, *late, return_exceptions=True)

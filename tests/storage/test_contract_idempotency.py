@@ -14,9 +14,8 @@ from tests.storage.conftest import Opener
 from tests.storage.test_group_commit import Put, Toys
 
 from touchbase.common.timestamps import DAY
-from touchbase.connections.commands import RemoveConnection
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection, remove_connection
 from touchbase.errors import Conflict, KeyReused, TouchbaseError
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.execute_once import Idempotent
@@ -159,7 +158,7 @@ async def test_idempotent__runs_a_command_without_a_result_once(store: Store) ->
     client = await client_of(store)
     await store.write(add_connection(Connection(client, "crm", "hubspot", NOW, NOW)))
     removal: Idempotent[None] = Idempotent(
-        request(client), RemoveConnection(client, "crm", "hubspot"), lambda result: StoredResponse(b"gone")
+        request(client), remove_connection(client, "crm", "hubspot"), lambda result: StoredResponse(b"gone")
     )
 
     first, again = await store.write(removal), await store.write(removal)

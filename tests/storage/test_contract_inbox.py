@@ -9,7 +9,7 @@ from hashlib import sha256
 import msgspec
 import pytest
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.deliveries.delivery import (
@@ -38,7 +38,7 @@ LATER = NOON + DEDUPE_WINDOW
 
 @pytest.fixture
 async def client(store: Store) -> int:
-    return (await store.write(EnsureClient("acme", NOON))).number
+    return (await store.write(ensure_client("acme", NOON))).number
 
 
 def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> store_delivery:
@@ -142,7 +142,7 @@ async def test_store_delivery__recognises_repeats_within_one_group_by_their_time
 
 
 async def test_store_delivery__stores_equal_webhooks_of_two_clients_separately(store: Store, client: int) -> None:
-    other = (await store.write(EnsureClient("other", NOON))).number
+    other = (await store.write(ensure_client("other", NOON))).number
 
     kept = [await store.write(call(whose, b"same")) for whose in (client, other, other)]
 
@@ -151,7 +151,7 @@ async def test_store_delivery__stores_equal_webhooks_of_two_clients_separately(s
 
 async def test_store_delivery__stores_one_of_equal_webhooks_that_several_processes_receive(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
-    client = (await stores[0].write(EnsureClient("acme", NOON))).number
+    client = (await stores[0].write(ensure_client("acme", NOON))).number
 
     rounds = []
     for turn in range(8):
@@ -177,7 +177,7 @@ async def test_forget_dedupe_keys__makes_a_webhook_new_and_leaves_its_delivery(s
 
 
 async def test_old_dedupe_keys__are_paged_in_order(store: Store, client: int) -> None:
-    other = (await store.write(EnsureClient("other", NOON))).number
+    other = (await store.write(ensure_client("other", NOON))).number
     for whose in (client, other):
         for n in range(3):
             await store.write(call(whose, f"{n}".encode(), key=bytes([9 - n])))
@@ -206,7 +206,7 @@ async def test_work__applies_a_delivery_once(store: Store, client: int) -> None:
 
 async def test_work__applies_each_delivery_once_in_several_processes(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
-    client = (await stores[0].write(EnsureClient("acme", NOON))).number
+    client = (await stores[0].write(ensure_client("acme", NOON))).number
     await asyncio.gather(*(stores[0].write(call(client, sent(f"p{n % 7}") + sent(f"q{n}"))) for n in range(60)))
 
     reports = await asyncio.gather(*(stores[n % 3].work(client, 20, translate, NOON) for n in range(9)))
@@ -346,7 +346,7 @@ async def test_parked_delivery__is_applied_when_another_names_its_address(store:
 
 
 async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, client: int) -> None:
-    other = (await store.write(EnsureClient("other", NOON))).number
+    other = (await store.write(ensure_client("other", NOON))).number
     kept = [await store.write(call(client, sent(f"p{n}"), at=NOON + n)) for n in range(4)]
     kept.append(await store.write(call(other, b"nonsense", at=NOON - 1)))
     await store.work(other, 10, translate, NOON)

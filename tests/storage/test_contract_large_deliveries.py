@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.deliveries.delivery import MAX_ATTEMPTS, Delivery
@@ -64,7 +64,7 @@ def people(count: int = MANY, **more: Any) -> list[dict[str, Any]]:
 
 
 async def client_of(store: Store) -> int:
-    return (await store.write(EnsureClient("acme", NOON))).number
+    return (await store.write(ensure_client("acme", NOON))).number
 
 
 async def keep(store: Store, client: int, said: list[dict[str, Any]], channel: str = "email_campaign", size: int = 0) -> int:
@@ -102,7 +102,7 @@ async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("read", [translate, Apart()], ids=["here", "apart"])
 async def test_large_delivery__has_the_same_result_as_its_parts_alone(store: Store, read: Any) -> None:
-    client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
+    client, other = await client_of(store), (await store.write(ensure_client("other", NOON))).number
     number = await keep(store, client, people())
     for one in people():
         await keep(store, other, [one])
@@ -277,7 +277,7 @@ async def test_large_delivery__about_an_erased_person_applies_to_others_and_lose
 
 
 async def test_large_delivery__lets_other_writes_run_between_its_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
+    client, other = await client_of(store), (await store.write(ensure_client("other", NOON))).number
     await keep(store, client, people())
     cut, created = large_delivery.subject_parts, list[asyncio.Task[Any]]()
 

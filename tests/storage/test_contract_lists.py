@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.examples import examples
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
@@ -110,7 +110,7 @@ async def test_list_contacts__starts_no_page_before_updated_since(store: Store) 
 
 async def test_lists__are_newest_last_whatever_the_ids(store: Store) -> None:
     """Several processes take ids from blocks of their own, so a later record may have a smaller id."""
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     created = [30, 10, 20]
     contacts = [(await store.write(CreateContact(Contact(client, 0, at, at, status="new")))).record.id for at in created]
     companies = [(await store.write(CreateCompany(Company(client, 0, at, at, f"c{at}.test", status="new")))).record.id for at in created]
@@ -123,7 +123,7 @@ async def test_lists__are_newest_last_whatever_the_ids(store: Store) -> None:
 
 
 async def test_custom_fields__come_in_the_order_in_which_the_record_got_them(store: Store) -> None:
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     made = (await store.write(CreateContact(Contact(client, 0, 50, 50), [("b", "1"), ("a", "2")]))).record
     await store.write(UpdateContact(client, made.id, {}, {"c": "3"}, 60, "k1"))
 

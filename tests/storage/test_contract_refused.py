@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.commands import begin_deletion
+from touchbase.clients.sql.clients import begin_deletion, ensure_client
 from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.refused import NO_CLIENT
 from touchbase.inbox.sql.refused import list_refusals, store_refusals
@@ -21,7 +20,7 @@ async def times(store: Store, **sought: object) -> list[int]:
 
 
 async def test_list_refusals__shows_all_of_a_refused_call(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     await store.write(store_refusals(client.number, [refused(client.number, 5)]))
 
     (found,) = await store.read(list_refusals(10, client.number))
@@ -30,7 +29,7 @@ async def test_list_refusals__shows_all_of_a_refused_call(store: Store) -> None:
 
 
 async def test_list_refusals__filters_and_pages_newest_first(store: Store) -> None:
-    one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
+    one, two = [(await store.write(ensure_client(name, 1))).number for name in ("acme", "other")]
     await store.write(
         store_refusals(one, [refused(one, 5), refused(one, 7, tool=None, cause="rate"), refused(one, 6, channel="email_campaign")])
     )
@@ -48,7 +47,7 @@ async def test_list_refusals__filters_and_pages_newest_first(store: Store) -> No
 
 
 async def test_note_refusals__keeps_the_newest_of_each_client(store: Store) -> None:
-    one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
+    one, two = [(await store.write(ensure_client(name, 1))).number for name in ("acme", "other")]
     await store.write(store_refusals(two, [refused(two, at) for at in (1, 2, 3)], most=3))
     await store.write(store_refusals(one, [refused(one, at) for at in (9, 3, 7, 7)], most=3))
     await store.write(store_refusals(one, [refused(one, 8)], most=3))
@@ -66,7 +65,7 @@ async def test_note_refusals__of_no_client_show_the_id_in_the_address(store: Sto
 
 
 async def test_note_refusals__stores_nothing_for_a_client_that_is_being_deleted(store: Store) -> None:
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     await store.write(begin_deletion(client.number, 2))
     await store.write(store_refusals(client.number, [refused(client.number, 5)]))
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.commands import begin_deletion
-from touchbase.clients.sql.queries import find_client
-from touchbase.clients.sql.statements import set_client_settings
+from touchbase.clients.sql.clients import begin_deletion, ensure_client, find_client, set_client_settings
 from touchbase.clients.sql.stored_bytes import claim_count, count_stored, due_counts, list_near_limit, measure_page, store_count
 from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, Place, StorageShare, StoredTotals
 from touchbase.common.timestamps import SECOND
@@ -25,7 +22,7 @@ START: Place = (0, None)
 
 
 async def client_of(store: Store, client_id: str = "acme", limit: int | None = None) -> int:
-    client = await store.write(EnsureClient(client_id, 1))
+    client = await store.write(ensure_client(client_id, 1))
     await store.write(set_client_settings(client_id, ClientSettings(max_stored_bytes=limit)))
     return client.number
 

@@ -15,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ENCRYPTION_KEYS, ExecuteSql, bytes_in, names_in
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.connections.commands import ChangeConnection
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.connections.models import NO_SETTINGS, Connection, Sender
-from touchbase.connections.sql.commands import add_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections
 from touchbase.encryption import key_file
 from touchbase.encryption.cipher import AesGcmCipher, DecryptionFailed
-from touchbase.encryption.commands import Reencrypt
-from touchbase.encryption.encrypted_columns import check_encryption, replace_lost, retire_keys
+from touchbase.encryption.encrypted_columns import check_encryption, reencrypt_batch, replace_lost, retire_keys
 from touchbase.encryption.key_file import KeyFile
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, StaticKeys, decode_key, encode_key, new_key
 from touchbase.errors import Invalid, Overloaded, UnusableStore
@@ -50,7 +48,7 @@ async def open_with_keys(engine_url: str) -> AsyncIterator[Open]:
 
 
 async def connect(store: Store, tool: str = "hubspot", secret: str | None = SECRET) -> Connection:
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     return await store.write(add_connection(Connection(client, "crm", tool, 1, 1, [secret] if secret else [])))
 
 
@@ -60,7 +58,7 @@ async def secrets(store: Store) -> list[list[str]]:
 
 async def test_connection_secret__is_stored_only_encrypted(store: Store, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path) -> None:
     await connect(store)
-    await store.write(ChangeConnection(1, "crm", "hubspot", ["another-secret", SECRET], NO_SETTINGS, 2))
+    await store.write(change_connection(1, "crm", "hubspot", ["another-secret", SECRET], NO_SETTINGS, 2))
 
     kept = await execute_sql("SELECT secrets FROM connection")
     files = bytes_in(tmp_path) if engine_url.startswith("sqlite") else str(kept).encode()
@@ -102,8 +100,8 @@ async def test_change_connection__refuses_only_the_connection_that_fails_to_decr
     for at in range(2, 6):  # more often than there are connections that write
         async with asyncio.timeout(30):
             refused, changed = await asyncio.gather(
-                store.write(ChangeConnection(1, "crm", "hubspot", None, NO_SETTINGS, at)),
-                store.write(ChangeConnection(1, "crm", "close", [SECRET], NO_SETTINGS, at)),
+                store.write(change_connection(1, "crm", "hubspot", None, NO_SETTINGS, at)),
+                store.write(change_connection(1, "crm", "close", [SECRET], NO_SETTINGS, at)),
                 return_exceptions=True,
             )
 
@@ -134,7 +132,7 @@ async def test_postgresql_without_an_encryption_key__refuses_secrets_with_an_ins
     await connect(store, "close", None)
 
     refused = await asyncio.gather(
-        connect(store), store.write(ChangeConnection(1, "crm", "close", [SECRET], NO_SETTINGS, 2)), return_exceptions=True
+        connect(store), store.write(change_connection(1, "crm", "close", [SECRET], NO_SETTINGS, 2)), return_exceptions=True
     )
     found = await secrets(store)
     await store.close()
@@ -184,7 +182,7 @@ async def test_encryption_key_rotation__encrypts_all_secrets_again_while_servers
 
     steps, seen = [], []
     while steps[-1:] != [0]:
-        steps.append(await command.write(Reencrypt(2)))
+        steps.append(await command.write(reencrypt_batch(2)))
         seen.append(await secrets(server))
     forgotten = await command.write(retire_keys())
 
@@ -200,7 +198,7 @@ async def test_unfinished_encryption_key_rotation__needs_both_keys(open_with_key
     first = await open_with_keys(BEFORE)
     await connect(first)
     await connect(first, "close")
-    await (await open_with_keys(BOTH)).write(Reencrypt(1))
+    await (await open_with_keys(BOTH)).write(reencrypt_batch(1))
 
     for keys in (BEFORE, AFTER):
         with pytest.raises(UnusableStore, match="missing or wrong"):
@@ -211,7 +209,7 @@ async def test_secret_encrypted_with_a_retired_key__is_readable_with_both_keys(o
     forgotten_server = await open_with_keys(BEFORE)
     await connect(forgotten_server)
     command = await open_with_keys(BOTH)
-    await command.write(Reencrypt(100))
+    await command.write(reencrypt_batch(100))
     await command.write(retire_keys())
 
     await connect(forgotten_server, "close", "sealed with the old key")
@@ -261,7 +259,7 @@ async def test_running_store__reads_an_encryption_key_that_another_process_made_
     await connect(command)
     made = await secrets(server)
     keys.begin_rotation()
-    await command.write(Reencrypt(100))
+    await command.write(reencrypt_batch(100))
     await command.write(retire_keys())
     aside = keys.end_rotation()
     rotated = await secrets(server)
@@ -348,7 +346,7 @@ def test_repr__hides_secrets_and_encryption_keys() -> None:
     shown = [
         made,
         add_connection(made),
-        ChangeConnection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1),
+        change_connection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1),
         Sender("hubspot", True, (SECRET,)),
     ]
 

@@ -12,7 +12,7 @@ from tests.operations import handler
 from tests.storage.conftest import Opener
 
 from touchbase.common.fair_quota import FairQuota
-from touchbase.do_not_contact.commands import SaveEntries
+from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.errors import NotFound, Overloaded, StoreUnavailable
 from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact
@@ -466,7 +466,7 @@ def test_take_batch__spreads_commands_with_many_custom_fields_over_several_group
 
 
 def test_take_batch__has_one_command_that_changes_many_records() -> None:
-    change = SaveEntries(1, [], 0)
+    change = save_entries(1, [], 0)
     waiting = queue_of(Put("x"), change, change, Put("y"), Put("z"))
 
     groups = [len(waiting.take_batch()[0]) for _ in range(4)]

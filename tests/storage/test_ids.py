@@ -6,7 +6,7 @@ import apsw
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
 from touchbase.sql.ids import LASTS, SMALLEST_BLOCK, SOON, Ids
@@ -77,7 +77,7 @@ def test_missing__counts_the_blocks_of_each_name_by_themselves() -> None:
 
 async def create_contact(store: Store, number: int) -> int:
     """Create a contact; return its id."""
-    client = await store.write(EnsureClient("acme", 1))
+    client = await store.write(ensure_client("acme", 1))
     contact = Contact(client.number, 0, 1, 1, email=f"{number}@example.com", email_key=f"{number}@example.com")
     return (await store.write(CreateContact(contact))).record.id
 

@@ -13,7 +13,7 @@ from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema as postgres_schema_of
 from tests.storage.schemas import sqlite_schema as sqlite_schema_of
 
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import Migration, packaged, pending
 from touchbase.storage.postgres import schema as postgres_schema

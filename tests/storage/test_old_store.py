@@ -15,7 +15,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema, sqlite_schema
 
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.consistency.service import Verified, verify
 from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.errors import UnusableStore

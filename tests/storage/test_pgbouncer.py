@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import UnusableStore
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.records.commands import CreateContact, ListContacts
@@ -82,7 +82,7 @@ async def pooled(postgres_url: str) -> AsyncIterator[Pooled]:
 async def test_session_mode__works(pooled: Pooled) -> None:
     store = await open_store(await pooled("session"))
     try:
-        client = (await store.write(EnsureClient("acme", 1))).number
+        client = (await store.write(ensure_client("acme", 1))).number
         await asyncio.gather(*(store.write(CreateContact(Contact(client, 0, at, at))) for at in range(1, 60)))
         await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         assert len(await store.read(ListContacts(client, 100))) == 59

@@ -11,10 +11,9 @@ import apsw
 import pytest
 from tests.storage.statements import STATEMENTS
 
-from touchbase.company_links.sql.follow import clients_to_link
-from touchbase.do_not_contact.commands import ListEntries
+from touchbase.company_links.plans import clients_to_link
 from touchbase.do_not_contact.models import INSTALLATION
-from touchbase.do_not_contact.sql.lookup import list_clear_addresses
+from touchbase.do_not_contact.sql.lookup import list_clear_addresses, list_entries
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.sql import get_history
@@ -60,10 +59,10 @@ LISTS: list[Query[Any]] = [
     delivery_events(1, 1),
     *[list_deliveries(50, 1, state=state) for state in STUCK],
     *[group_deliveries(state, 50, 1) for state in STUCK],
-    ListEntries(1, 50, 9, after=(8, 9)),
-    ListEntries(1, 50, 9, kind="domain", active=True),
-    ListEntries(1, 50, 9, reason="legal", after=(8, 9)),
-    ListEntries(INSTALLATION, 50, 9, after=(8, 9)),
+    list_entries(1, 50, 9, after=(8, 9)),
+    list_entries(1, 50, 9, kind="domain", active=True),
+    list_entries(1, 50, 9, reason="legal", after=(8, 9)),
+    list_entries(INSTALLATION, 50, 9, after=(8, 9)),
     list_clear_addresses(1, 50, ("email", "a")),
     expired_responses(1, 50),
     old_dedupe_keys(1, 50, (1, b"")),
@@ -107,7 +106,7 @@ NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "IN
 # Whether a client has erased anybody, deleted a record, or has listed addresses of a kind: the first entry answers it.
 FIRST_IS_ENOUGH = {
     "deliveries.claiming.CLAIM",
-    "clients.sql.statements.CLIENT_BY_CLIENT_ID",
+    "clients.sql.clients.CLIENT_BY_CLIENT_ID",
     "suppression.server_secret.SECRET_IF_ERASED",
     "projection.deleted_records.ANY_DELETED",
     "do_not_contact.sql.statements.LISTED_KINDS",
@@ -123,12 +122,12 @@ MAY_WALK = {
     "search.sql.index.TAKE_PENDING",
     "event_log.sql.statements.LOG_EVENTS",  # one counter for each client
     "event_log.sql.statements.NEWEST_OF",
-    "company_links.sql.follow.STATE_OF",  # one row for each client
-    "company_links.sql.follow.DELETE_STATE",
-    "clients.sql.statements.COUNT_AGAIN",
+    "company_links.plans.STATE_OF",  # one row for each client
+    "company_links.plans.DELETE_STATE",
+    "clients.sql.clients.COUNT_AGAIN",
     "cells.sql.RAISE",  # one row for each kind of id
     "do_not_contact.sql.copies.EMPTY",  # all of it goes
-    "company_links.sql.follow.FORGET_PENDING",  # the first rows of a client that links no more
+    "company_links.plans.FORGET_PENDING",  # the first rows of a client that links no more
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from bench.server_process import free_port
 from fault_tests.cluster import SYSTEM_USER, Cluster
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.consistency.service import Verified, verify
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
@@ -72,7 +72,7 @@ def restored(folder: Path) -> Iterator[Archiving]:
 
 async def _write(url: str, *emails: str) -> None:
     store = await open_store(url)
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     for email in emails:
         await store.write(CreateContact(Contact(client, 0, 1, 1, email, email)))
     await store.close()
@@ -102,7 +102,7 @@ def test_point_in_time_recovery__restores_every_acknowledged_write_up_to_the_tim
 
 async def _contents(url: str) -> tuple[set[str | None], list[str]]:
     store = await open_store(url)
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     emails = {contact.email for contact in await store.read(ListContacts(client, 100))}
     differences = [str(one) async for one in verify(store, client, Verified())]
     await store.close()

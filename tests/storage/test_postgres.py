@@ -9,8 +9,7 @@ import asyncpg
 import pytest
 from tests.conftest import Databases
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.seldom import Seldom
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
@@ -61,11 +60,11 @@ async def test_open_store__explains_an_invalid_url_without_the_password(password
 
 async def test_lost_connections__are_replaced(postgres_url) -> None:
     store = await open_store(postgres_url)
-    await store.write(EnsureClient("before", 1))
+    await store.write(ensure_client("before", 1))
     admin = await asyncpg.connect(postgres_url)
 
     await admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
-    await _until_it_works(lambda: store.write(EnsureClient("after", 2)))
+    await _until_it_works(lambda: store.write(ensure_client("after", 2)))
     await _until_it_works(lambda: store.read(find_client("after")))
     found = await store.read(find_client("before"))
     await admin.close()
@@ -76,7 +75,7 @@ async def test_lost_connections__are_replaced(postgres_url) -> None:
 
 async def test_concurrent_reads__limit_a_failure_to_one_read(postgres_url) -> None:
     store = await open_store(postgres_url)
-    client = (await store.write(EnsureClient("reads", 1))).number
+    client = (await store.write(ensure_client("reads", 1))).number
     record = Company(client, 0, 1, 1, "reads.example")
     made = (await store.write(CreateCompany(record, []))).record
 
@@ -103,7 +102,7 @@ async def test_concurrent_lists__limit_a_server_error_to_the_affected_pages(
     empty_postgres_url: str, state: str, error: type[Exception]
 ) -> None:
     store = await open_store(empty_postgres_url)
-    light, heavy = [(await store.write(EnsureClient(name, 1))).number for name in ("light", "heavy")]
+    light, heavy = [(await store.write(ensure_client(name, 1))).number for name in ("light", "heavy")]
     made = [(await store.write(CreateCompany(Company(light, 0, 1, 1, f"{n}.example"), []))).record for n in range(3)]
     await store.write(CreateCompany(Company(heavy, 0, 1, 1, "heavy.example"), []))
     operator = await asyncpg.connect(empty_postgres_url)
@@ -135,7 +134,7 @@ async def test_read_only_server__makes_the_store_unavailable(empty_postgres_url)
     store = await open_store(empty_postgres_url)
 
     with pytest.raises(StoreUnavailable, match="read-only"):
-        await store.write(EnsureClient("acme", 1))
+        await store.write(ensure_client("acme", 1))
     with pytest.raises(StoreUnavailable, match="read-only"):
         await store.check()
     await store.close()
@@ -149,14 +148,14 @@ async def test_failover__reconnects_to_the_writable_server(empty_postgres_url) -
     await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     store = await open_store(empty_postgres_url)
     company = CreateCompany(Company(1, 0, 5, 5, "quill.example"))
-    for command in (EnsureClient("acme", 1), company):
+    for command in (ensure_client("acme", 1), company):
         with pytest.raises(StoreUnavailable, match="read-only"):
             await store.write(command)
 
     await admin.execute("SET default_transaction_read_only = off")
     await admin.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
     await admin.close()
-    made = [await store.write(EnsureClient("acme", 1)), await store.write(company)]
+    made = [await store.write(ensure_client("acme", 1)), await store.write(company)]
     await store.close()
 
     assert made[0].client_id == "acme"
@@ -257,7 +256,7 @@ async def test_lost_commit_response__raises_outcome_unknown_for_a_group(postgres
 
         thief.keeps = b"COMMIT"
         with pytest.raises(OutcomeUnknown, match="may be stored or not"):
-            await store.write(EnsureClient("acme", 1))
+            await store.write(ensure_client("acme", 1))
         found = await store.read(find_client("acme"))
         await store.close()
 
@@ -268,7 +267,7 @@ async def test_lost_commit_response__raises_outcome_unknown_for_a_single_creatio
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
-        client = await store.write(EnsureClient("acme", 1))
+        client = await store.write(ensure_client("acme", 1))
         await store.write(CreateCompany(Company(client.number, 0, 5, 5, "first.example")))
 
         thief.keeps = b""
@@ -289,7 +288,7 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
 
         thief.keeps = b"BEGIN"
         with pytest.raises(Overloaded) as refused:
-            await store.write(EnsureClient("acme", 1))
+            await store.write(ensure_client("acme", 1))
         found = await store.read(find_client("acme"))
         await store.close()
 
@@ -304,15 +303,15 @@ async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_u
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
-        await store.write(EnsureClient("before", 1))
+        await store.write(ensure_client("before", 1))
         await store.read(find_client("before"))
 
         thief.swallows = b""
         refused = await asyncio.gather(
-            store.write(EnsureClient("during", 1)), store.read(find_client("before")), store.check(), return_exceptions=True
+            store.write(ensure_client("during", 1)), store.read(find_client("before")), store.check(), return_exceptions=True
         )
         thief.swallows = None
-        await _until_it_works(lambda: store.write(EnsureClient("after", 2)))
+        await _until_it_works(lambda: store.write(ensure_client("after", 2)))
         found = await store.read(find_client("before"))
         await store.close()
 
@@ -329,7 +328,7 @@ async def test_silent_commit__has_an_unknown_outcome_and_is_not_cancelled(postgr
 
         thief.swallows = b"COMMIT"
         with pytest.raises(OutcomeUnknown):
-            await store.write(EnsureClient("acme", 1))
+            await store.write(ensure_client("acme", 1))
         await store.close()
 
     assert thief.cancelled == 0
@@ -364,7 +363,7 @@ async def test_lost_connection_of_the_pool__is_logged_with_its_reason(
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
-        await store.write(EnsureClient("acme", 1))
+        await store.write(ensure_client("acme", 1))
 
         thief.keeps = b"BEGIN"
         with pytest.raises(StoreUnavailable):

@@ -9,12 +9,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import ensure_client, list_clients
 from touchbase.common.timestamps import SECOND
 from touchbase.deliveries.delivery import Delivery
-from touchbase.erasure.commands import ErasePerson
-from touchbase.erasure.sql.queries import list_erasures
+from touchbase.erasure.sql.erasures import erase_person
+from touchbase.erasure.sql.persons import list_erasures
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
@@ -43,7 +42,7 @@ async def store(postgres_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def client(store: Store) -> int:
-    return (await store.write(EnsureClient("acme", NOON))).number
+    return (await store.write(ensure_client("acme", NOON))).number
 
 
 @pytest.fixture
@@ -122,7 +121,7 @@ def _sent(delivery: Delivery) -> Translation:
 
 
 async def test_create_contact__refuses_a_person_erased_in_a_concurrent_transaction(store: Store, client: int, other: Any) -> None:
-    await store.write(ErasePerson(client, NOON, refs=[("", "email", "bob@example.com")]))
+    await store.write(erase_person(client, NOON, refs=[("", "email", "bob@example.com")]))
     secret = (await store.read(list_erasures(client, 10))).secret
     assert secret is not None
 
@@ -138,7 +137,7 @@ async def test_create_contact__refuses_a_person_erased_in_a_concurrent_transacti
 
 
 async def test_create_contact_with_restore__creates_nothing_when_the_suppression_stays(store: Store, client: int, other: Any) -> None:
-    await store.write(ErasePerson(client, NOON, refs=[ANN]))
+    await store.write(erase_person(client, NOON, refs=[ANN]))
     me = await other.fetchval("SELECT current_user")
     await other.execute(f"REVOKE DELETE ON erased FROM {me}")
 
@@ -158,7 +157,7 @@ def read_slowly(client: int) -> Plan[int]:
 
 
 async def test_query__does_not_wait_for_slow_queries_of_another_client(store: Any, client: int, other: Any) -> None:
-    quick = (await store.write(EnsureClient("quick", NOON))).number
+    quick = (await store.write(ensure_client("quick", NOON))).number
     await other.execute("SELECT pg_advisory_lock(77)")
     try:
         slow = [asyncio.create_task(store.read(read_slowly(client))) for _ in range(3 * engine.READERS)]

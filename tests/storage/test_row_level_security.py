@@ -18,42 +18,40 @@ from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import STATEMENTS
 
 from touchbase.app import assembled, standalone_workers
-from touchbase.auth.commands import StoreKey
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.commands import rotate_client_id
-from touchbase.clients.sql.queries import find_client
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.sql import store_key
+from touchbase.clients.sql.clients import ensure_client, find_client, rotate_client_id
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.config import Settings
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
-from touchbase.do_not_contact.commands import SaveEntries
 from touchbase.do_not_contact.models import NewEntry
+from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import ErasePerson
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.imports.commands import StoredMapping
+from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import count_inbox, list_deliveries
 from touchbase.inbox.sql.refused import store_refusals
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
-from touchbase.jobs.sql import append_to_file
-from touchbase.merging.commands import DeleteRecord, MergeRecords
+from touchbase.jobs.sql import append_to_file, create_job
 from touchbase.merging.models import Policy
+from touchbase.merging.sql.delete import delete_record
+from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
-from touchbase.reports.parts import ReportPart
-from touchbase.reports.queries import CountedPart
+from touchbase.reports.parts import CountedPart, ReportPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.queries import SearchCompanies
 from touchbase.search.sorting import default_sort
@@ -114,24 +112,24 @@ async def fill(store: Store, *clients: int) -> None:
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
         await store.write(store_refusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
-        await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
+        await store.write(store_key(ApiKey(f"key{n}", b"x", ("admin",), n, "", 5)))
         await store.write(store_delivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
-        await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
+        await store.write(erase_person(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(rotate_client_id(n, f"now{n}", 9))
         await store.write(claim_fetch(n, "hubspot", 5, 6, 1))
         for email in ("1@example.com", "2@example.com", "3@example.com"):
             await store.write(CreateContact(Contact(n, 0, 5, 5, email=email, email_key=email)))
         made = [each.id for each in await store.read(ListContacts(n, 200)) if each.email != "ann@example.com"]
-        await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
-        await store.write(MergeRecords(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
-        await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
+        await store.write(delete_record(n, CONTACT, made[0], 6, "deleted"))
+        await store.write(merge_records(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
+        await store.write(save_entries(n, [NewEntry("email", "ann@example.com")], 5))
         await store.write(store_count(n, 5, 5, 0))
         await store.write(store_parts(n, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
         await store.write(
             create_message(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )
-        job = await store.write(CreateJob(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
+        job = await store.write(create_job(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
         await store.write(append_to_file(n, job.id, "input", b"email", 5))
         await store.write(save_mapping(n, StoredMapping("contact", "leads", {}, 5)))
 
@@ -144,8 +142,8 @@ async def ann(store: Store, client: int) -> int:
 
 async def with_events(store: Store) -> None:
     for name in ("ours", *(f"other{n}" for n in range(2, THEIRS))):
-        await store.write(EnsureClient(name, 1))
-    theirs = await store.write(EnsureClient("theirs", 1))
+        await store.write(ensure_client(name, 1))
+    theirs = await store.write(ensure_client("theirs", 1))
     assert theirs.number == THEIRS
     await fill(store, OURS, THEIRS)
     told = Translation(
@@ -354,7 +352,7 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
 
 
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
-    await store.write(EnsureClient("acme", 1))
+    await store.write(ensure_client("acme", 1))
     await fill(store, OURS)
     for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), list_deliveries(10)):
         await store.read(query)

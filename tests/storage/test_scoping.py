@@ -19,8 +19,19 @@ from tests.operations import all_commands, all_queries
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
-from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
-from touchbase.auth.sql import any_key, end_session, find_key, is_session_ended, list_keys, revoke_key, store_first_key
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.sql import (
+    any_key,
+    end_session,
+    find_key,
+    is_session_ended,
+    list_keys,
+    revoke_key,
+    rotate_key,
+    store_first_key,
+    store_key,
+    store_key_uses,
+)
 from touchbase.cells.sql import (
     add_cell,
     adopt_erasure_key,
@@ -37,41 +48,41 @@ from touchbase.cells.sql import (
     set_cell_state,
     share_erasure_key,
 )
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
-from touchbase.clients.sql.commands import begin_deletion, create_client, rotate_client_id, set_client_state
-from touchbase.clients.sql.queries import (
+from touchbase.clients.sql.clients import (
+    begin_deletion,
+    create_client,
     deleting_clients,
+    ensure_client,
     find_client,
     find_client_by_handle,
     find_client_by_number,
     list_client_page,
     list_clients,
+    rotate_client_id,
+    set_client_settings,
+    set_client_state,
 )
 from touchbase.clients.sql.removal import remove_client_rows
-from touchbase.clients.sql.statements import set_client_settings
 from touchbase.clients.sql.stored_bytes import count_stored, due_counts, list_near_limit, store_count
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.company_links.commands import FollowChanges, LinkPage
-from touchbase.company_links.sql.follow import clients_to_link, start_linking
+from touchbase.company_links.plans import clients_to_link, follow_changes, link_page, start_linking
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import add_connection
+from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
-from touchbase.do_not_contact.commands import InstallationList
 from touchbase.do_not_contact.models import Addresses
-from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
+from touchbase.do_not_contact.sql.copies import InstallationList, copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.encryption.cipher import AesGcmCipher
-from touchbase.encryption.commands import Reencrypt
-from touchbase.encryption.encrypted_columns import check_encryption, check_keys, replace_lost, retire_keys
+from touchbase.encryption.encrypted_columns import check_encryption, check_keys, reencrypt_batch, replace_lost, retire_keys
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import AddErasures, ErasePerson, StoredTexts
-from touchbase.erasure.sql.commands import sweep_erasure
-from touchbase.erasure.sql.queries import clients_with_erasures, open_erasures
+from touchbase.erasure.models import StoredTexts
+from touchbase.erasure.sql.erasures import add_erasures, erase_person, sweep_erasure
+from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import list_newest_events, trim_log
@@ -79,25 +90,23 @@ from touchbase.history.events import Event, Translation
 from touchbase.idempotency.execute_once import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
-from touchbase.imports.commands import StoredMapping
+from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.sql.commands import replay_many, store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, list_deliveries, old_dedupe_keys
 from touchbase.inbox.sql.refused import list_refusals
 from touchbase.inbox.sql.refused_bodies import drop_refused
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import UPLOADING, Job
-from touchbase.jobs.sql import due_job_files, due_jobs, get_job, list_jobs, remove_job_files
-from touchbase.merging.commands import DeleteRecord
+from touchbase.jobs.sql import create_job, due_job_files, due_jobs, get_job, list_jobs, remove_job_files
 from touchbase.merging.models import Policy
-from touchbase.merging.sql.delete import remove_deleted
+from touchbase.merging.sql.delete import delete_record, remove_deleted
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message, prune_messages
-from touchbase.outgoing.commands import Replay, StoreProgress
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.dispatch import (
+    StoreProgress,
     endpoint_versions,
     forget_attempts,
     lead_shards,
@@ -105,12 +114,13 @@ from touchbase.outgoing.sql.dispatch import (
     list_troubles,
     old_attempts,
 )
-from touchbase.outgoing.sql.endpoints import add_endpoint
+from touchbase.outgoing.sql.endpoints import add_endpoint, replay
 from touchbase.presence import ServerFacts, list_servers, note_presence
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.lookup import find_owner, match_everywhere
+from touchbase.reports.parts import CampaignGroups
 from touchbase.search.bulk_change import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
@@ -124,7 +134,7 @@ from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command, _client, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
-from touchbase.statuses.commands import ApplyRefused
+from touchbase.statuses.sql.refused import apply_refused
 from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage.batch import probe
 from touchbase.storage.sqlite.connection import read
@@ -143,12 +153,12 @@ SPANNING: dict[type, str] = {
     open_erasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
     due_jobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
     store_first_key: "looks whether any key is there, and keeps one of no client",
-    RotateKey: "finds a key by its id; the edge has looked whose it is",
+    rotate_key: "finds a key by its id; the edge has looked whose it is",
     revoke_key: "as above",
-    StoreKeyUses: "keys of many clients at once, by id: when they were used",
-    AddErasures: "asks whether this store has erased anybody; an operator's command after a restore",
+    store_key_uses: "keys of many clients at once, by id: when they were used",
+    add_erasures: "asks whether this store has erased anybody; an operator's command after a restore",
     check_encryption: "an operator counts what is sealed with which encryption key",
-    Reencrypt: "an operator changes the encryption key of everything",
+    reencrypt_batch: "an operator changes the encryption key of everything",
     retire_keys: "as above",
     replace_lost: "as above",
     claim_check: "the time of the last check for silences, of no client",
@@ -169,12 +179,12 @@ SPANNING: dict[type, str] = {
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
-    StoreKey, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
+    store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
-    EnsureClient, set_client_settings, create_client, rotate_client_id, deleting_clients, find_client, find_client_by_handle, list_clients,
+    ensure_client, set_client_settings, create_client, rotate_client_id, deleting_clients, find_client, find_client_by_handle, list_clients,
     reserve_place, read_directory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
@@ -189,7 +199,7 @@ OF_INSTALLATION = {
 """The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     rotate_client_id: "must see whether the new id is, or was, somebody else's",
-    AddErasures: "as above: the secret that it brings is the store's, and there is one only",
+    add_erasures: "as above: the secret that it brings is the store's, and there is one only",
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
 FILES_WITH_ALL_CLIENTS = {
@@ -205,7 +215,7 @@ BY_RIGHT: dict[str, str] = {
     "auth.sql.LOCK_KEY": "a key is found by its id, which is one of a kind in the whole store",
     "auth.sql.END_KEY": "the same key, locked before",
     "auth.sql.STORE_KEY_USE": "as above, for many at once",
-    "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
+    "clients.sql.clients.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
@@ -300,10 +310,11 @@ USUAL: dict[str, Any] = {
 
 SPECIAL: dict[str, Any] = {
     "encode": lambda rows, keys: b"",
+    "groups": CampaignGroups(1, [1, 3, 5], True, True),
     "edges": [1, 3, 5],
     "shards": [0, 1],
     "since": {1: 0},
-    "counted": {},
+    "stored": {},
     "place": (0, None),
 }
 
@@ -376,26 +387,26 @@ def variants(kind: type[Any]) -> Iterator[Any]:
 
 
 FACTS = ServerFacts("1", "http://127.0.0.1:1", True, "here", 7, 5)
-KEY = StoreKey("k", b"", [], None, "", 5)
+KEY = ApiKey("k", b"", (), None, "", 5)
 ASKING: list[Any] = [
     add_cell("eu", "postgresql://db/eu", 5), set_cell_state("eu", "draining"), reserve_place("acme", 1), confirm_place("acme", 5),
     release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
-    end_session(b"d", 5, 1), store_first_key(KEY), ErasePerson(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
-    AddErasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
+    end_session(b"d", 5, 1), store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
+    add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
-    Reencrypt(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),
-    EnsureClient("unknown", 5, first_use=True), change_page(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
-    FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),
+    reencrypt_batch(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),
+    ensure_client("unknown", 5, first_use=True), change_page(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
-    add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
+    add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     StoreProgress(1, 1, "t", 5, 1), forget_attempts(1, 10),
-    CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
+    create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
-    ApplyRefused(1, 1, 0, 5, 10),
+    apply_refused(1, 1, 0, 5, 10),
     define_field(1, 1, "Tier", FieldType("text"), is_new=True), judge_connection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
-    store_count(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
+    store_count(1, 5, 5, 0), create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
     save_mapping(1, StoredMapping("contact", "Leads", {}, 5)),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
@@ -434,7 +445,7 @@ class Reader:
 async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     store = await open_store(f"sqlite:///{tmp_path}/store.db", encryption_keys=ENCRYPTION_KEYS)
     for client_id in ("acme", "gone"):
-        await store.write(EnsureClient(client_id, 1))
+        await store.write(ensure_client(client_id, 1))
     await store.write(set_client_settings("acme", ClientSettings(link_companies_by_email="existing")))
     await store.write(start_linking(1, 5))
     await store.write(CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
@@ -456,9 +467,9 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     for n in (3, 4):
         email = f"{n}@example.com"
         await store.write(CreateContact(Contact(1, 0, 5, 5, email=email, email_key=email)))
-    await store.write(DeleteRecord(1, 1, 4, 9, "d"))
-    await store.write(CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5)))
-    await store.write(ErasePerson(1, 9, 2))
+    await store.write(delete_record(1, 1, 4, 9, "d"))
+    await store.write(create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5)))
+    await store.write(erase_person(1, 9, 2))
     await store.write(begin_deletion(2, 9))
     await store.close()
     made = Reader(f"{tmp_path}/store.db")
@@ -551,7 +562,7 @@ def says_whose_rows(kind: type[Any]) -> None:
 
 def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> None:
     contact = [CreateContact(Contact(n, 0, 5, 5)) for n in (9, 1, 9, 10)]
-    keys = [StoreKey("k", b"", [], n, "", 5) for n in (5, None)]
+    keys = [store_key(ApiKey("k", b"", (), n, "", 5)) for n in (5, None)]
 
     assert scope_of(contact) == ",1,9,10,"
     assert scope_of([GetContact(7, 1)]) == ",7,"
@@ -579,7 +590,7 @@ def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_respons
     assert scope_of([once(9, contact)]) == ",9,"
     assert scope_of([once(9, None)]) == ",9,"
     assert scope_of([once(0, contact), once(0, replay)]) == ",0,3,7,9,"
-    assert scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
-    for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), create_client("acme", "", 5)):
+    assert scope_of([once(5, store_key(ApiKey("k", b"", (), 5, "", 5)))]) == ",5,"
+    for wide in (store_key(KEY), rotate_key("k", "l", b"", 5, 5, None), create_client("acme", "", 5)):
         assert scope_of([once(9, contact), once(0, wide)]) == ALL_CLIENTS
     assert scope_of([once(9, probe())]) == ",9,"

@@ -19,9 +19,8 @@ import apsw
 import pytest
 from tests.operations import handler
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.queries import find_client, list_clients
-from touchbase.erasure.commands import ErasePerson
+from touchbase.clients.sql.clients import ensure_client, find_client, list_clients
+from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.projection.known_events import FACT_BY_TIME
 from touchbase.records.commands import CreateContact, ListContacts
@@ -128,10 +127,10 @@ async def test_failing_disk__makes_the_store_unavailable_until_it_works(sqlite_u
 
     with pytest.raises(StoreUnavailable, match="disk"):
         await store.check()
-    refused = await asyncio.gather(*(store.write(EnsureClient(f"refused{n}", 1)) for n in range(5)), return_exceptions=True)
+    refused = await asyncio.gather(*(store.write(ensure_client(f"refused{n}", 1)) for n in range(5)), return_exceptions=True)
     failing_disk.failing = None
     await store.check()
-    await store.write(EnsureClient("later", 2))
+    await store.write(ensure_client("later", 2))
     kept = await store.read(list_clients())
     await store.close()
 
@@ -141,7 +140,7 @@ async def test_failing_disk__makes_the_store_unavailable_until_it_works(sqlite_u
 
 async def test_unreadable_disk__makes_reads_unavailable_until_it_works(sqlite_url, failing_disk) -> None:
     store = await open_store(sqlite_url)
-    client = (await store.write(EnsureClient("acme", 1))).number
+    client = (await store.write(ensure_client("acme", 1))).number
     await store.close()
     store = await open_store(sqlite_url)
 
@@ -188,15 +187,17 @@ async def test_failed_checkpoint__is_logged_and_leaves_the_store_usable(sqlite_u
 
 WRITES_UNTIL_KILLED = """
 import asyncio, sys
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import (ensure_client)
 from touchbase.stores import open_store
+from touchbase.clients.sql.clients import (ensure_client)
+from touchbase.storage import open_store
 
 async def main():
     store = await open_store(sys.argv[1])
     n = 0
     while True:
         names = [f"client{n + k}" for k in range(7)]
-        await asyncio.gather(*(store.write(EnsureClient(name, 1)) for name in names))
+        await asyncio.gather(*(store.write(ensure_client(name, 1)) for name in names))
         print("\\n".join(names), flush=True)
         n += 7
 
@@ -220,7 +221,7 @@ def test_killed_process__loses_no_acknowledged_write(engine_url) -> None:
 
 async def _clients_of(url: str) -> set[str]:
     store = await open_store(url)
-    await store.write(EnsureClient("after", 2))
+    await store.write(ensure_client("after", 2))
     kept = {client.client_id for client in await store.read(list_clients())}
     await store.close()
     return kept
@@ -228,7 +229,7 @@ async def _clients_of(url: str) -> set[str]:
 
 async def test_in_memory_stores__are_separate() -> None:
     one, other = await open_store("sqlite://"), await open_store("sqlite:///:memory:")
-    await one.write(EnsureClient("acme", 1))
+    await one.write(ensure_client("acme", 1))
 
     seen = [await store.read(find_client("acme")) is not None for store in (one, other)]
     await one.close()
@@ -300,7 +301,7 @@ async def test_open_store__makes_a_new_file_private_and_leaves_the_mode_of_an_ex
     opened.chmod(0o640)
     for path in (tmp_path / "new.db", opened):
         store = await open_store(f"sqlite:///{path}")
-        await store.write(EnsureClient("acme", 1))
+        await store.write(ensure_client("acme", 1))
         modes = modes_of(path)
         await store.close()
 
@@ -311,7 +312,7 @@ async def test_open_store__makes_a_new_file_private_and_leaves_the_mode_of_an_ex
 async def _with_erased(url: str, open_with: Any) -> Store:
     """A store of people of all sizes, of whom a fifth were erased; rows were moved from page to page meanwhile."""
     store: Store = await open_with(url, {})
-    clients = [(await store.write(EnsureClient(name, 1))).number for name in ("one", "two", "three")]
+    clients = [(await store.write(ensure_client(name, 1))).number for name in ("one", "two", "three")]
     sizes, marked = random.Random(7), list[tuple[int, int]]()
     for _ in range(900):
         name, client = sizes.choice(["Goldfinch", *["Sparrow"] * 4]), sizes.choice(clients)
@@ -320,7 +321,7 @@ async def _with_erased(url: str, open_with: Any) -> Store:
         if name == "Goldfinch":
             marked.append((client, made.id))
     for client, number in marked:
-        await store.write(ErasePerson(client, 2, number, search=False))
+        await store.write(erase_person(client, 2, number, search=False))
     return store
 
 
@@ -382,7 +383,7 @@ async def test_slow_list__returns_its_whole_page(sqlite_url: str, open_with: Any
 
 async def test_interrupted_lists__leave_no_open_transaction(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await open_with(sqlite_url, {})
-    client = await store.write(EnsureClient("someone", 1))
+    client = await store.write(ensure_client("someone", 1))
     people = await _some(store, 60)
     monkeypatch.setattr(engine, "QUICK_SECONDS", -1.0)
 

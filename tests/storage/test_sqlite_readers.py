@@ -9,8 +9,7 @@ from typing import Any
 
 from tests.operations import executed_by, handler
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import ensure_client, list_clients
 from touchbase.reports.sql.statuses import report_statuses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import query
@@ -20,7 +19,7 @@ from touchbase.storage.sqlite import engine
 
 async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
-    await store.write(EnsureClient("acme", 1))
+    await store.write(ensure_client("acme", 1))
     may_end, begun = threading.Event(), threading.Semaphore(0)
 
     def report(queries: Sequence[report_statuses], ids: Ids) -> Plan[list[object]]:
@@ -46,7 +45,7 @@ async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any)
 
 async def test_query__does_not_wait_for_slow_queries_of_another_client(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
-    slow, other = [(await store.write(EnsureClient(name, 1))).number for name in ("slow", "other")]
+    slow, other = [(await store.write(ensure_client(name, 1))).number for name in ("slow", "other")]
     may_end, begun = threading.Event(), threading.Semaphore(0)
 
     @query

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from touchbase.clients.commands import EnsureClient
-from touchbase.clients.sql.queries import find_client, list_clients
+from touchbase.clients.sql.clients import ensure_client, find_client, list_clients
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
 from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
@@ -65,7 +64,7 @@ def _delivery(client: int, n: int, body: bytes) -> store_delivery:
 
 async def _flushed_by(sqlite_url: str, disk: WatchedDisk, size: int = 10) -> set[str]:
     store = await open_store(sqlite_url)
-    client = await store.write(EnsureClient("someone", 1))
+    client = await store.write(ensure_client("someone", 1))
     disk.flushed_by.clear()
     await store.write(_delivery(client.number, 1, b"x" * size))
     names = {name.partition("_")[0] for name in disk.flushed_by}
@@ -93,11 +92,11 @@ async def test_large_write__is_flushed_by_the_writer_thread(sqlite_url, disk, mo
 
 async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url, open_with) -> None:
     store = await open_with(sqlite_url, {})
-    await store.write(EnsureClient("before", 1))
+    await store.write(ensure_client("before", 1))
     other = apsw.Connection(str(path_of(sqlite_url)))
     other.execute("BEGIN IMMEDIATE")
 
-    waiting = [asyncio.ensure_future(store.write(EnsureClient(f"later{n}", 1))) for n in range(3)]
+    waiting = [asyncio.ensure_future(store.write(ensure_client(f"later{n}", 1))) for n in range(3)]
     seen = [await store.read(find_client("before")) for _ in range(20)]
     answered = [write.done() for write in waiting]
     other.execute("ROLLBACK")
@@ -117,7 +116,7 @@ async def test_wal__is_reset_while_writes_go_on_without_a_pause(sqlite_url, open
     commit = wal.WriteAheadLog._committed
     monkeypatch.setattr(wal.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
     store = await open_with(sqlite_url, {})
-    client = await store.write(EnsureClient("someone", 1))
+    client = await store.write(ensure_client("someone", 1))
 
     def resets() -> int:
         return sum(later < earlier for earlier, later in itertools.pairwise(pages))
@@ -151,7 +150,7 @@ async def test_checkpoint__flushes_only_the_database_file_through_a_read_only_de
     monkeypatch.setattr(wal.os, "fsync", fsync)
     store = await open_with(sqlite_url, {})
     for number in range(FEW_PAGES):
-        await store.write(EnsureClient(f"client-{number}", 1))
+        await store.write(ensure_client(f"client-{number}", 1))
     await store.close()
 
     assert set(flushed) == {(_real(sqlite_url), os.O_RDONLY)}
@@ -165,7 +164,7 @@ async def test_failed_checkpoint_flush__leaves_writes_and_reads_working(sqlite_u
     monkeypatch.setattr(wal.os, "fsync", fsync)
     store = await open_with(sqlite_url, {})
     for number in range(FEW_PAGES):
-        await store.write(EnsureClient(f"client-{number}", 1))
+        await store.write(ensure_client(f"client-{number}", 1))
 
     assert len(await store.read(list_clients())) == FEW_PAGES
 
@@ -180,7 +179,7 @@ async def test_writes_and_reads__continue_when_no_thread_can_start(sqlite_url, o
     monkeypatch.setattr(threading.Thread, "start", _no_thread)
 
     async with asyncio.timeout(30):
-        client = await store.write(EnsureClient("someone", 1))
+        client = await store.write(ensure_client("someone", 1))
         clients = await asyncio.gather(*(store.read(list_clients()) for _ in range(8)))
 
     assert clients == [[client]] * 8
@@ -194,10 +193,10 @@ async def test_write__is_refused_when_no_thread_accepts_it_and_the_next_succeeds
         broken.setattr(store._writer._threads._pool, "submit", _no_thread)
         with pytest.raises(Overloaded):
             async with asyncio.timeout(30):
-                await store.write(EnsureClient("refused", 1))
+                await store.write(ensure_client("refused", 1))
 
     async with asyncio.timeout(30):
-        assert (await store.write(EnsureClient("taken", 1))).client_id == "taken"
+        assert (await store.write(ensure_client("taken", 1))).client_id == "taken"
     assert [each.client_id for each in await store.read(list_clients())] == ["taken"]
 
 
@@ -216,10 +215,10 @@ async def test_write__is_refused_after_a_failure_outside_its_command_and_the_nex
         broken.setattr(store._writer, "_run_inline", dies)
         with pytest.raises(Overloaded):
             async with asyncio.timeout(30):
-                await store.write(EnsureClient("refused", 1))
+                await store.write(ensure_client("refused", 1))
 
     async with asyncio.timeout(30):
-        assert (await store.write(EnsureClient("taken", 1))).client_id == "taken"
+        assert (await store.write(ensure_client("taken", 1))).client_id == "taken"
 
 
 async def test_writer_thread__returns_its_result_once_memory_is_available(sqlite_url, open_with, monkeypatch) -> None:
@@ -239,7 +238,7 @@ async def test_writer_thread__returns_its_result_once_memory_is_available(sqlite
     real = store._writer._threads._loop
     monkeypatch.setattr(store._writer._threads, "_loop", Loop())
     async with asyncio.timeout(30):
-        made = await store.write(EnsureClient("someone", 1))
+        made = await store.write(ensure_client("someone", 1))
 
     assert (made.client_id, failures) == ("someone", [])
 
@@ -249,6 +248,6 @@ async def test_failed_rollback__does_not_stop_the_next_write(sqlite_url, open_wi
     store._writer.cursor.execute("BEGIN")
     store._writer.cursor.execute("UPDATE id_block SET next = -1")
 
-    made = await store.write(EnsureClient("someone", 1))
+    made = await store.write(ensure_client("someone", 1))
 
     assert made.number > 0

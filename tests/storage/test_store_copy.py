@@ -13,8 +13,8 @@ import asyncpg
 import pytest
 from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 
-from touchbase.clients.sql.queries import list_clients
-from touchbase.connections.sql.commands import list_connections
+from touchbase.clients.sql.clients import list_clients
+from touchbase.connections.sql.connections import list_connections
 from touchbase.consistency.service import Verified, verify
 from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql import removal as clients_sql_removal
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.removal import CLIENT_TABLES
-from touchbase.clients.sql.statements import ensure_clients
 from touchbase.errors import Overloaded
 from touchbase.inbox.sql.commands import store_deliveries, store_delivery
 from touchbase.records.commands import CreateCompany, CreateContact
@@ -52,9 +51,9 @@ def test_creation__asks_for_a_retry_when_its_duplicate_was_just_removed(plan: An
     assert isinstance(answer, Overloaded)
 
 
-def test_ensure_clients__is_retried_when_the_client_disappears_during_the_command() -> None:
+def test_ensure_client__is_retried_when_the_client_disappears_during_the_command() -> None:
     with pytest.raises(SerializationConflict):
-        finished(ensure_clients([EnsureClient("acme", 5)], ids()))
+        finished(ensure_client.plan(ids(), "acme", 5))
 
 
 def test_remove_client_rows__removes_the_body_of_a_delivery_that_arrived_late(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
@@ -34,7 +34,7 @@ async def settled(writes: list[asyncio.Future[StoredDelivery]]) -> list[object]:
 async def test_write_queue__leaves_room_for_one_client_while_another_floods_it(engine_url, open_with) -> None:
     store = await open_with(engine_url, {}, queue_limit=ROOM)
     for name in ("loud", "quiet"):
-        await store.write(EnsureClient(name, 5))
+        await store.write(ensure_client(name, 5))
 
     # No writer gets a word in while these are queued: nothing here waits.
     flood = [asyncio.ensure_future(store.write(call(LOUD, number))) for number in range(3 * ROOM)]
@@ -65,7 +65,7 @@ async def test_write_queue__frees_the_room_that_a_flood_took(engine_url, open_wi
 async def test_write_queue__gives_turns_to_a_client_that_comes_after_a_flood(engine_url, open_with) -> None:
     store = await open_with(engine_url, {})
     for name in ("loud", "quiet"):
-        await store.write(EnsureClient(name, 5))
+        await store.write(ensure_client(name, 5))
     ends: list[int] = []
 
     async def write(client: int, number: int) -> None:
@@ -86,7 +86,7 @@ async def test_write_queue__gives_turns_to_a_client_that_comes_after_a_flood(eng
         (call(7, 1), 7),
         (CreateContact(Contact(7, 0, 5, 5)), 7),
         (CreateCompany(Company(7, 0, 5, 5, "example.com")), 7),
-        (EnsureClient("new", 5), None),
+        (ensure_client("new", 5), None),
     ],
 )
 def test_client_of__returns_the_client_of_a_command(command: Command[object], client: int | None) -> None:

@@ -19,8 +19,8 @@ from touchbase.clients.models import (
     FormerId,
 )
 from touchbase.clients.service import is_client_id, new_client_id
-from touchbase.clients.sql import queries as sql_queries
-from touchbase.clients.sql.commands import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
+from touchbase.clients.sql import clients as clients_sql
+from touchbase.clients.sql.clients import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import DAY, SECOND, to_text
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
@@ -155,7 +155,7 @@ def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
 
 async def former_ids(call: Call, client: Client) -> list[FormerId]:
     """Return the valid former ids."""
-    return await call.api.dependencies.store.read(sql_queries.former_ids(client.number, call.api.dependencies.clock()))
+    return await call.api.dependencies.store.read(clients_sql.former_ids(client.number, call.api.dependencies.clock()))
 
 
 CLIENTS = Tag("Clients", "The organisations that records belong to, and their settings.")

@@ -14,8 +14,7 @@ from touchbase.administration.clients import LONGEST_KEPT_SECONDS
 from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal
-from touchbase.auth.commands import StoreKey
-from touchbase.auth.sql import revoke_key
+from touchbase.auth.sql import revoke_key, store_key
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import SECOND, Micros, to_text
@@ -116,9 +115,10 @@ async def create(call: Call) -> Response:
     scopes = list(dict.fromkeys(request.scopes))
     new_key = service.make_key(request.env)
     key = ApiKey(new_key.key_id, new_key.digest, tuple(scopes), client, request.name.strip(), at, request.env, expires)
-    command = StoreKey(key.key_id, key.digest, list(key.scopes), client, key.name, at, key.env, expires)
     client_id = await _client_id(call, key)
-    return await call.write_and_respond(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, new_key.text))
+    return await call.write_and_respond(
+        lambda writes: writes.write(store_key(key)), lambda _: _shown(call, key, client_id, at, new_key.text)
+    )
 
 
 async def key(call: Call) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.auth.api_key import MINUTE
-from touchbase.auth.commands import StoreKeyUses
+from touchbase.auth.sql import store_key_uses
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Overloaded
 from touchbase.sql.store import Store
@@ -32,7 +32,7 @@ class KeyUsage:
             return
         uses, self._waiting = self._waiting, {}
         try:
-            await store.write(StoreKeyUses(uses))
+            await store.write(store_key_uses(uses))
         except BaseException as error:
             self._waiting = uses | self._waiting
             if not isinstance(error, Overloaded):

@@ -15,9 +15,9 @@ from zlib import crc32
 
 from touchbase.auth import sql as auth_sql
 from touchbase.auth.api_key import KEY_TEXT, ApiKey, no_such_key
-from touchbase.auth.commands import RotateKey, StoreKey
-from touchbase.auth.sql import find_key, store_first_key
+from touchbase.auth.sql import find_key, store_first_key, store_key
 from touchbase.common.timestamps import DAY, LATEST, Micros
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 READ = "records:read"
@@ -66,25 +66,25 @@ async def add_key(
 ) -> str:
     """Store a new key for one client (None: any) and return its text, which cannot be read again; raise `NotFound`."""
     made = make_key(env)
-    await store.write(StoreKey(made.key_id, made.digest, list(scopes), client, name, at, env, expires_us))
+    await store.write(store_key(ApiKey(made.key_id, made.digest, tuple(scopes), client, name, at, env, expires_us)))
     return made.text
 
 
 async def add_first_key(store: Store, at: Micros) -> str | None:
     """Store an administrator's key if the store has no key, and return its text, else None. Of several processes at once one gets it."""
     made = make_key()
-    stored = await store.write(store_first_key(StoreKey(made.key_id, made.digest, [ADMIN], None, "first", at)))
+    stored = await store.write(store_first_key(ApiKey(made.key_id, made.digest, (ADMIN,), None, "first", at)))
     return made.text if stored else None
 
 
-def rotation_of(key: ApiKey, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[str, RotateKey]:
+def rotation_of(key: ApiKey, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[str, Command[ApiKey]]:
     """Return the text of a successor with the key's scopes, and the command that stores it; the key itself ends after `keep_old`.
 
     The successor of a key with an end has the same lifetime.
     """
     made = make_key(key.env)
     expires = None if key.expires_us is None else min(LATEST, at + key.expires_us - key.created_us)
-    return made.text, RotateKey(key.key_id, made.key_id, made.digest, at, at + keep_old, expires)
+    return made.text, auth_sql.rotate_key(key.key_id, made.key_id, made.digest, at, at + keep_old, expires)
 
 
 async def rotate_key(store: Store, key_id: str, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[str, ApiKey]:

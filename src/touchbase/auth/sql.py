@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
 
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey, no_such_key
-from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.cell_answers import sorted_page
 from touchbase.sql.filters import Where
-from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -77,44 +75,52 @@ STORE_KEY_USE = Statement(
 )
 
 
-@executes(StoreKey, unnamed=ALL_CLIENTS)
-def store_key(command: StoreKey) -> Plan[NotFound | None]:
-    """Store a key; an id is never used twice."""
-    rows = yield Execute(INSERT_KEY, [key_row(_made(command))])
+@command(unnamed=ALL_CLIENTS, clients=lambda call: (call.key.client,))
+def store_key(key: ApiKey) -> Plan[NotFound | None]:
+    """Store a key. `NotFound` when its client does not exist, or is being deleted."""
+    rows = yield Execute(INSERT_KEY, [key_row(key)])
     return None if rows else NotFound("there is no such client any more; a key needs an existing client, or none")
 
 
 @command(scope=ALL_CLIENTS)
-def store_first_key(key: StoreKey) -> Plan[bool]:
+def store_first_key(key: ApiKey) -> Plan[bool]:
     """Store this key if the store has none; the result is whether it was stored. Of several at once one is stored."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
     existing = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
-    return not existing and bool((yield Execute(INSERT_KEY, [key_row(_made(key))])))
+    return not existing and bool((yield Execute(INSERT_KEY, [key_row(key)])))
 
 
-@executes(RotateKey, scope=ALL_CLIENTS)
-def rotate_key(command: RotateKey) -> Plan[ApiKey | TouchbaseError]:
-    """Store a successor, and end its predecessors."""
-    found = yield Execute(LOCK_KEY, [(command.key_id,)])
-    if not found:
-        return no_such_key(command.key_id)
-    key = key_of(found[0])
-    if key.state(command.at) != api_key.ACTIVE:
-        return WrongState(f"key {key.key_id} is {key.state(command.at)}; make a new one instead")
+@command(scope=ALL_CLIENTS)
+def rotate_key(
+    key_id: str, successor_id: str, digest: bytes, at: Micros, keep_until_us: Micros, expires_us: Micros | None
+) -> Plan[ApiKey | TouchbaseError]:
+    """Store a successor with the key's scopes; the key itself ends at `keep_until_us`, or at its own earlier end.
+
+    At most two are active at once: if the key is itself a successor, its predecessor ends now. `NotFound`, and `WrongState` when the key is
+    not active or has a successor already.
+
+    `expires_us`: When the successor ends.
+    """
+    locked = yield Execute(LOCK_KEY, [(key_id,)])
+    if not locked:
+        return no_such_key(key_id)
+    key = key_of(locked[0])
+    if key.state(at) != api_key.ACTIVE:
+        return WrongState(f"key {key.key_id} is {key.state(at)}; make a new one instead")
     if key.replaced_by is not None:
         return WrongState(f"key {key.key_id} has a successor already, {key.replaced_by}: use or rotate that one, or revoke it")
     successor = replace(
-        key, key_id=command.successor_id, digest=command.digest, created_us=command.at, expires_us=command.expires_us,
+        key, key_id=successor_id, digest=digest, created_us=at, expires_us=expires_us,
         last_used_us=None, replaces=key.key_id,
     )  # fmt: skip
     rows = yield Execute(INSERT_KEY, [key_row(successor)])
     if not rows:
         return NotFound("the client of this key no longer exists")
-    yield from _end(key, command.keep_until_us, command.successor_id)
+    yield from _end(key, keep_until_us, successor_id)
     if key.replaces is not None:
         before = yield Execute(LOCK_KEY, [(key.replaces,)])
         for row in before:
-            yield from _end(key_of(row), command.at, key.key_id)
+            yield from _end(key_of(row), at, key.key_id)
     return successor
 
 
@@ -136,19 +142,10 @@ def revoke_key(key_id: str, at: Micros) -> Plan[ApiKey | NotFound]:
     return key
 
 
-@executes(StoreKeyUses, batch=True, solo=True, scope=ALL_CLIENTS, background=True)
-def store_key_uses(commands: Sequence[StoreKeyUses], ids: Ids) -> Plan[list[object]]:
-    """Store when keys were used."""
-    latest: dict[str, int] = {}
-    for use in commands:
-        for key_id, at in use.uses.items():
-            latest[key_id] = max(at, latest.get(key_id, at))
-    yield Execute(STORE_KEY_USE, sorted(latest.items()))
-    return [None] * len(commands)
-
-
-def _made(c: StoreKey) -> ApiKey:
-    return ApiKey(c.key_id, c.digest, tuple(c.scopes), c.client, c.name, c.at, c.env, c.expires_us)
+@command(scope=ALL_CLIENTS, background=True)
+def store_key_uses(uses: Mapping[str, Micros]) -> Plan[None]:
+    """Store when keys were used last; a time before the stored one changes nothing."""
+    yield Execute(STORE_KEY_USE, sorted(uses.items()))
 
 
 _KEY = names(KEY)

@@ -25,7 +25,7 @@ from touchbase.common.timestamps import SECOND, Micros, to_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from touchbase.clients.commands import Removal
+    from touchbase.clients.models import Removal
     from touchbase.routing.router import CellRouter
     from touchbase_client import Touchbase
 
@@ -194,7 +194,7 @@ def _delete(tb: Touchbase, client_id: str, yes: bool) -> int | None:
 
 
 async def _count(store: CellRouter, client_id: str) -> int:
-    from touchbase.clients.sql.queries import count_client_rows
+    from touchbase.clients.sql.removal import count_client_rows
 
     return await store.read(count_client_rows((await find_client(store, client_id)).number))
 

@@ -60,7 +60,7 @@ def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: 
 
 async def _is_filled(database: str) -> bool:
     """Return whether the store has the demo; fail if it has something else, or a part of the demo."""
-    from touchbase.clients.sql.queries import list_clients
+    from touchbase.clients.sql.clients import list_clients
     from touchbase.demo.replay import is_complete, is_of_the_demo
 
     if is_missing(database):

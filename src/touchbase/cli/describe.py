@@ -73,7 +73,7 @@ def preview(
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
-    from touchbase.connections.sql.commands import list_connections
+    from touchbase.connections.sql.connections import list_connections
 
     async with opened(database) as store:
         return await store.read(list_connections((await find_client(store, client_id)).number))

@@ -246,7 +246,7 @@ async def _of_cell(
 
 async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[ClientPlace]) -> list[tuple[str, str]]:
     """Return what the directory and the cell do not agree about, each with the next step."""
-    from touchbase.clients.sql.queries import list_clients
+    from touchbase.clients.sql.clients import list_clients
 
     here = {client.number: client.client_id for client in await store.read(list_clients())}
     named = {place.number: place.client_id for place in places if place.cell == cell.number and place.number is not None}

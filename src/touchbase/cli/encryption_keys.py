@@ -16,7 +16,7 @@ from touchbase.cli.output import print_json
 from touchbase.cli.store import opened, run
 
 if TYPE_CHECKING:
-    from touchbase.encryption.commands import EncryptionState, SecretLocation
+    from touchbase.encryption.cipher import EncryptionState, SecretLocation
     from touchbase.sql.store import Store
 
 PAGE = 200
@@ -129,7 +129,7 @@ def _secrets(count: int) -> str:
 
 async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict[str, str]]:
     """Return the state of all stores, a text for each secret that cannot be decrypted, and why a cell could not be checked."""
-    from touchbase.encryption.commands import EncryptionState
+    from touchbase.encryption.cipher import EncryptionState
     from touchbase.encryption.encrypted_columns import check_encryption
 
     total, lost = EncryptionState(), list[str]()
@@ -160,7 +160,7 @@ async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[s
 
 async def _describe(store: Store, place: SecretLocation) -> str:
     """Return a text that names a secret by the options of `touchbase connections add`."""
-    from touchbase.clients.sql.queries import find_client_by_number
+    from touchbase.clients.sql.clients import find_client_by_number
 
     table, column, *key = place
     if table != "connection":
@@ -212,8 +212,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
 
 async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path | None]:
     """Encrypt the secrets of one store again; return how many, the keys that it needs no longer, and the file of the previous key."""
-    from touchbase.encryption.commands import Reencrypt
-    from touchbase.encryption.encrypted_columns import check_encryption, retire_keys
+    from touchbase.encryption.encrypted_columns import check_encryption, reencrypt_batch, retire_keys
     from touchbase.encryption.key_file import KeyFile
     from touchbase.storage import keys_of
 
@@ -223,7 +222,7 @@ async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path 
     keys = keys_of(address, keys_at_hand())
     if isinstance(keys, KeyFile):
         keys.begin_rotation()
-    while batch := await store.write(Reencrypt(PAGE)):
+    while batch := await store.write(reencrypt_batch(PAGE)):
         encrypted += batch
         if sys.stderr.isatty():
             click.echo(f"\r{encrypted} of {total}", err=True, nl=encrypted >= total)

@@ -192,7 +192,7 @@ async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, An
 
 
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
-    from touchbase.clients.sql.queries import list_clients
+    from touchbase.clients.sql.clients import list_clients
     from touchbase.inbox.replay import Page
     from touchbase.inbox.service import get_delivery, require_body
 

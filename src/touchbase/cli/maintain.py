@@ -171,7 +171,7 @@ async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> 
 
 async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client]:
     """Return one client, or all."""
-    from touchbase.clients.sql.queries import list_clients
+    from touchbase.clients.sql.clients import list_clients
 
     return [await find_client(store, client_id)] if client_id is not None else await store.read(list_clients())
 
@@ -201,7 +201,7 @@ async def _vacuum(database: str | None) -> dict[str, str | None]:
     from touchbase.cells.models import HOME_NAME
     from touchbase.common.timestamps import clock
     from touchbase.erasure.service import Eraser
-    from touchbase.erasure.sql.queries import open_erasures
+    from touchbase.erasure.sql.persons import open_erasures
     from touchbase.inbox.translator_pool import TranslatorPool
 
     done: dict[str, str | None] = {}

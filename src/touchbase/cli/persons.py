@@ -21,7 +21,7 @@ from touchbase.cli.through_api import here, through_api
 
 if TYPE_CHECKING:
     from touchbase.deliveries.work import ProcessingStore
-    from touchbase.erasure.commands import Erasure, FindPerson, Person
+    from touchbase.erasure.models import Erasure, Person
     from touchbase.erasure.service import Eraser
     from touchbase.history.identity_links import Ref
     from touchbase.routing.router import CellRouter
@@ -154,8 +154,10 @@ class _Progress:
 
 
 async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
+    from touchbase.erasure.sql.persons import find_person
+
     client = (await find_client(store, client_id)).number
-    _refuse_several(await store.read(_find_person(client, contact_id, refs)))
+    _refuse_several(await store.read(find_person(client, contact_id, refs)))
     found = await _eraser(store).would_erase(client, contact_id, refs)
     if contact_id is not None and not found.get("contacts"):
         raise click.ClickException(_no_contact(contact_id))
@@ -163,9 +165,11 @@ async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs
 
 
 async def _erase(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> Mapping[str, int]:
+    from touchbase.erasure.sql.persons import find_person
+
     client = await find_client(store, client_id)
     eraser = _eraser(store)
-    _refuse_several(await store.read(_find_person(client.number, contact_id, refs)))
+    _refuse_several(await store.read(find_person(client.number, contact_id, refs)))
     progress.stopped = "stopped during the erasure; the same command with --dry-run says whether the person is still stored"
     erasure = await eraser.erase(client.number, contact_id, refs)
     progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, continues it"
@@ -176,7 +180,7 @@ async def _erase(store: CellRouter, client_id: str, contact_id: int | None, refs
 
 
 async def _lift(store: CellRouter, client_id: str, refs: list[Ref]) -> int:
-    from touchbase.erasure.sql.commands import lift_erasure
+    from touchbase.erasure.sql.erasures import lift_erasure
 
     client = (await find_client(store, client_id)).number
     return await store.write(lift_erasure(client, refs))
@@ -189,12 +193,6 @@ def _eraser(store: ProcessingStore) -> Eraser:
     from touchbase.inbox.translator_pool import TranslatorPool
 
     return Eraser(store, TranslatorPool(), clock, Connections(store, clock).of)
-
-
-def _find_person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:
-    from touchbase.erasure.commands import FindPerson
-
-    return FindPerson(client, contact_id, refs)
 
 
 def _refuse_several(found: Person) -> None:
@@ -244,13 +242,15 @@ def _print_counts(what: str, removed: Mapping[str, int], as_json: bool) -> None:
 
 async def _find_contact(store: CellRouter, client_id: str, refs: list[Ref], contact_id: int | None) -> int:
     """Return the contact that the options name, also by a former address, which the API does not look up."""
+    from touchbase.erasure.sql.persons import find_person
+
     client = await find_client(store, client_id)
-    found = await store.read(_find_person(client.number, contact_id, refs))
-    if not found.contacts:
+    person = await store.read(find_person(client.number, contact_id, refs))
+    if not person.contacts:
         none = "no such person is stored: try another address of the person, or --id"
         raise click.ClickException(none if contact_id is None else _no_contact(contact_id))
-    _refuse_several(found)
-    return found.contacts[0]
+    _refuse_several(person)
+    return person.contacts[0]
 
 
 LISTS = ("timeline", "messages", "deliveries")

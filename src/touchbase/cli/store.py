@@ -116,9 +116,9 @@ async def find_client(store: ProcessingStore, client_id: str, *, lasting: bool =
 
     With `lasting`, also fail for a client that is being deleted, because its data will be deleted.
     """
-    from touchbase.clients.sql import queries as sql_queries
+    from touchbase.clients.sql import clients as clients_sql
 
-    found = await store.read(sql_queries.find_client(client_id, now_us()))
+    found = await store.read(clients_sql.find_client(client_id, now_us()))
     if found is None:
         raise click.ClickException(f"there is no client {client_id!r}: `touchbase clients list` shows all")
     if lasting and found.state == DELETING:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from touchbase.clients.commands import Position, Removal
-from touchbase.clients.models import Client
-from touchbase.clients.sql.queries import count_client_rows
-from touchbase.clients.sql.removal import remove_client_rows
+from touchbase.clients.models import Client, Position, Removal
+from touchbase.clients.sql.removal import count_client_rows, remove_client_rows
 from touchbase.common.timestamps import Clock
 from touchbase.errors import Overloaded
 from touchbase.sql.store import Store

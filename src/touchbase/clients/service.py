@@ -7,10 +7,16 @@ import re
 from collections.abc import Callable
 from secrets import token_hex
 
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
-from touchbase.clients.sql.queries import find_client, find_client_by_handle, find_client_by_number, list_client_page, list_clients
-from touchbase.clients.sql.statements import set_client_settings
+from touchbase.clients.sql.clients import (
+    ensure_client,
+    find_client,
+    find_client_by_handle,
+    find_client_by_number,
+    list_client_page,
+    list_clients,
+    set_client_settings,
+)
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
@@ -87,7 +93,7 @@ class Clients:
         found = await self.find(client_id)
         if found is None:
             now = self._clock()
-            found = await self._store.write(EnsureClient(client_id, now, first_use=first_use))
+            found = await self._store.write(ensure_client(client_id, now, first_use=first_use))
             if found.created_us == now and found.made_by == BY_CALL:
                 LOG.warning("%s", MADE_BY_CALL)
             if found.client_id == client_id:
@@ -132,7 +138,7 @@ class Clients:
         found = await self._store.read(find_client(client_id, self._clock()))
         is_new = found is None
         if found is None:
-            found = await self._store.write(EnsureClient(client_id, self._clock(), BY_ADMINISTRATOR))
+            found = await self._store.write(ensure_client(client_id, self._clock(), BY_ADMINISTRATOR))
         if found.state == DELETING:
             raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
         return await self.change(set_client_settings(found.client_id, settings, keep_limits)), is_new

@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 
 from touchbase.common.threads import on_thread
-from touchbase.company_links.commands import LinkedPage, LinkPage
 from touchbase.company_links.domains import lists
-from touchbase.company_links.sql.follow import count_contacts
+from touchbase.company_links.plans import LinkedPage, count_contacts, link_page
 from touchbase.jobs.models import CANCELLED, RUNNING, Checkpoint, JobLost
 from touchbase.jobs.runner import JobKind, JobRun
 from touchbase.jobs.sql import change_job
@@ -68,7 +67,7 @@ class LinkKind:
             reached = at.and_then(results[0])
             return Checkpoint(msgspec.to_builtins(reached), reached.progress())
 
-        [page] = await run.step([LinkPage(run.job.client, run.job.id, at.after, PAGE, run.clock(), new)], checkpoint)
+        [page] = await run.step([link_page(run.job.client, run.job.id, at.after, PAGE, run.clock(), new)], checkpoint)
         return page, at.and_then(page)
 
     async def _cancel(self, run: JobRun) -> None:

@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
-from touchbase.company_links.commands import FollowChanges
 from touchbase.company_links.domains import lists
-from touchbase.company_links.sql.follow import clients_to_link, start_linking
+from touchbase.company_links.plans import clients_to_link, follow_changes, start_linking
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.sql.worker import Worker
@@ -79,10 +78,10 @@ class CompanyLinker(Worker):
 
     async def _step(self, client: int) -> int:
         await on_thread("company_links", lists)
-        step = await self._store.write(FollowChanges(client, PAGE, self._clock()))
+        step = await self._store.write(follow_changes(client, PAGE, self._clock()))
         if step.start:
             await self._store.write(start_linking(client, self._clock()))
             self._on_job()
         if step.linked.wanted:
-            step = await self._store.write(FollowChanges(client, PAGE, self._clock(), step.linked.wanted))
+            step = await self._store.write(follow_changes(client, PAGE, self._clock(), step.linked.wanted))
         return step.linked.contacts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from touchbase.common.timestamps import Micros
@@ -30,6 +30,27 @@ class ClaimedFetch:
 
     requests: list[FetchRequest]
     failures: int = 0
+
+
+@dataclass(slots=True)
+class FetchResult:
+    """What a fetch changes in its queue."""
+
+    next_us: Micros
+    """The queue is paused until then."""
+    failures: int = 0
+    """Requests in a row that failed."""
+    stopped: bool = False
+    """The queue is paused until the connection is changed."""
+    error: str | None = None
+    at: Micros = 0
+    fetched_us: Micros | None = None
+    done: list[FetchRequest] = field(default_factory=list)
+    """They leave the queue, unless a webhook requested them again since."""
+    not_found: list[FetchRequest] = field(default_factory=list)
+    """They are not fetched until a webhook requests them again."""
+    retries: list[tuple[FetchRequest, Micros]] = field(default_factory=list)
+    """They are fetched at these times."""
 
 
 @dataclass(slots=True)

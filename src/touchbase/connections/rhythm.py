@@ -24,6 +24,14 @@ MARGIN: Micros = HOUR
 """Left out after the last call and before now: a rhythm may be an hour early or late, as twice a year with summer time."""
 HORIZON = 4 * WEEK
 """Hours after which a connection that would still not be silent is called irregular."""
+CHECK_INTERVAL: Micros = 60 * SECOND
+"""Time between two checks, of all processes together."""
+MAX_CHECK_GAP: Micros = 600 * SECOND
+"""After a longer time without checks Touchbase was down, and calls before it prove nothing."""
+MAX_SILENCES = 50
+"""Silences stored of each connection: the newest."""
+Call = tuple[int, str, str, Micros]
+"""Client, channel, tool, and when it was received."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +132,14 @@ def per_day(week: int) -> float:
 def keep_from(last_us: Micros) -> int:
     """Return the first hour whose calls still count after a call at this time."""
     return (last_us - (WEEKS * 7 + 1) * DAY) // HOUR
+
+
+@dataclass(slots=True)
+class ClientCalls:
+    """New calls of one client's connections."""
+
+    client: int
+    hours: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    """Calls by channel, tool and hour."""
+    last_us: dict[tuple[str, str], Micros] = field(default_factory=dict)
+    """The last call by channel and tool."""

@@ -7,11 +7,10 @@ from secrets import token_urlsafe
 
 from touchbase.common.cache import Cache
 from touchbase.common.timestamps import Clock, Micros
-from touchbase.connections.commands import ChangeConnection, RemoveConnection
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import CACHE_TTL, GENERATED_PREFIX, Connection, ConnectionSettings
 from touchbase.connections.rhythm import CallStatistics
-from touchbase.connections.sql.commands import add_connection, list_connections
+from touchbase.connections.sql.connections import add_connection, change_connection, list_connections, remove_connection
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.errors import NotFound, Overloaded, PreconditionFailed
@@ -72,7 +71,7 @@ class Connections:
         """Change a connection as `decide` says; concurrent changes are applied one after another. Raises `NotFound`, `Overloaded`."""
         for _ in range(MAX_TRIES):
             secrets, settings, token = decide(known)
-            command = ChangeConnection(known.client, known.channel, known.tool, secrets, settings, self._clock(), token, known)
+            command = change_connection(known.client, known.channel, known.tool, secrets, settings, self._clock(), token, known)
             try:
                 changed = await self._store.write(command)
             except PreconditionFailed:
@@ -84,5 +83,5 @@ class Connections:
 
     async def disconnect(self, client: int, channel: str, tool: str) -> None:
         """Disconnect a tool; its deliveries and records stay. Raises `NotFound`."""
-        await self._store.write(RemoveConnection(client, channel, tool))
+        await self._store.write(remove_connection(client, channel, tool))
         self._cache.forget(client)

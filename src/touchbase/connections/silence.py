@@ -9,33 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
-from touchbase.connections.rhythm import HOUR, CallStatistics, Silence, per_day
+from touchbase.connections.rhythm import CHECK_INTERVAL, HOUR, Call, CallStatistics, ClientCalls, Silence, per_day
+from touchbase.connections.sql.silence import claim_check, count_calls, due_judgements, judge_connection
 from touchbase.errors import Overloaded
-from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.connections")
 FLUSH_INTERVAL: Micros = 10 * SECOND
 """Time between two writes of counts. A process that is killed loses the counts since the last one."""
-CHECK_INTERVAL: Micros = 60 * SECOND
-"""Time between two checks, of all processes together."""
-MAX_CHECK_GAP: Micros = 600 * SECOND
-"""After a longer time without checks Touchbase was down, and calls before it prove nothing."""
-MAX_SILENCES = 50
-"""Silences stored of each connection: the newest."""
-Call = tuple[int, str, str, Micros]
-"""Client, channel, tool, and when it was received."""
-
-
-@dataclass(slots=True)
-class CountCalls(Command[list[Silence]]):
-    """Add calls of a client's connections to their counts; return the silences that ended. Calls of tools not connected are left out."""
-
-    client: int
-    hours: dict[tuple[str, str, int], int]
-    """Calls by channel, tool and hour."""
-    last_us: dict[tuple[str, str], Micros]
-    """The last call by channel and tool."""
 
 
 @dataclass(slots=True)
@@ -54,15 +35,15 @@ class CallCounts:
             key = client, channel, tool
             self._last[key] = max(at, self._last.get(key, at))
 
-    def commands(self) -> list[CountCalls]:
-        """Take what waits, as one command for each client."""
-        made: dict[int, CountCalls] = {}
+    def take(self) -> list[ClientCalls]:
+        """Take what waits, by client."""
+        by_client: dict[int, ClientCalls] = {}
         for (client, channel, tool, hour), count in self._waiting.items():
-            made.setdefault(client, CountCalls(client, {}, {})).hours[channel, tool, hour] = count
+            by_client.setdefault(client, ClientCalls(client)).hours[channel, tool, hour] = count
         for (client, channel, tool), at in self._last.items():
-            made[client].last_us[channel, tool] = at
+            by_client[client].last_us[channel, tool] = at
         self._waiting, self._last = Counter(), {}
-        return list(made.values())
+        return list(by_client.values())
 
     async def flush_if_due(self, store: Store) -> None:
         """Write what waits, every `FLUSH_INTERVAL`."""
@@ -72,30 +53,29 @@ class CallCounts:
 
     async def flush(self, store: Store) -> None:
         """Write what waits; what could not be written stays for the next time."""
-        commands = self.commands()
+        counts = self.take()
         try:
-            outcomes = await asyncio.gather(*(store.write(command) for command in commands), return_exceptions=True)
+            outcomes = await asyncio.gather(*(store.write(count_calls(calls)) for calls in counts), return_exceptions=True)
         except BaseException:
-            for each in commands:
-                self._put_back(each)
+            for calls in counts:
+                self._put_back(calls)
             raise
         # One client's store may be down while those of others are not: theirs must not look silent.
-        for command, outcome in zip(commands, outcomes, strict=True):
+        for calls, outcome in zip(counts, outcomes, strict=True):
             if isinstance(outcome, BaseException):
-                self._put_back(command)
+                self._put_back(calls)
                 if not isinstance(outcome, Overloaded):
-                    LOG.error("calls of client %d could not be counted", command.client, exc_info=outcome)
+                    LOG.error("calls of client %d could not be counted", calls.client, exc_info=outcome)
                 continue
-            for one in outcome:
-                LOG.info(
-                    "client %d: %s (%s) calls again after %s", one.client, one.tool, one.channel, duration(one.ended_us or 0, one.since_us)
-                )
+            for silence in outcome:
+                pause = duration(silence.ended_us or 0, silence.since_us)
+                LOG.info("client %d: %s (%s) calls again after %s", silence.client, silence.tool, silence.channel, pause)
 
-    def _put_back(self, command: CountCalls) -> None:
-        for (channel, tool, hour), count in command.hours.items():
-            self._waiting[command.client, channel, tool, hour] += count
-        for (channel, tool), at in command.last_us.items():
-            key = command.client, channel, tool
+    def _put_back(self, calls: ClientCalls) -> None:
+        for (channel, tool, hour), count in calls.hours.items():
+            self._waiting[calls.client, channel, tool, hour] += count
+        for (channel, tool), at in calls.last_us.items():
+            key = calls.client, channel, tool
             self._last[key] = max(at, self._last.get(key, at))
 
 
@@ -119,3 +99,40 @@ def _span(seconds: int) -> str:
 
 _UNITS = ((120, 1, "second"), (7_200, 60, "minute"), (3 * 86_400, 3_600, "hour"))
 """Below so many seconds, a time is given in this unit."""
+
+
+class SilenceCheck:
+    """Looks for silent connections about once a minute, in one of the processes."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._claimed_us: Micros = 0
+
+    async def run_if_due(self) -> list[Silence]:
+        """Look for silent connections, unless this or another process did within a minute; return the silences that begin now."""
+        now = self._clock()
+        if not has_passed(CHECK_INTERVAL, self._claimed_us, now):
+            return []
+        self._claimed_us = now
+        since = await self._store.write(claim_check(now))
+        return [] if since is None else await begin_silences(self._store, now, since)
+
+
+async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) -> list[Silence]:
+    """Judge the connections that are due; log and return the silences that begin now."""
+    begun: list[Silence] = []
+    for client, channel, tool in await store.read(due_judgements(now)):
+        try:
+            silence = await store.write(judge_connection(client, channel, tool, now, checked_since_us))
+        except Overloaded:
+            raise
+        except Exception:
+            LOG.exception("client %d: whether %s (%s) is silent could not be decided; it is tried again", client, tool, channel)
+            continue
+        if silence is not None:
+            begun.append(silence)
+            passed, usual = duration(now, silence.since_us), usual_text(silence)
+            # The client's number: its id is part of an address that accepts webhooks.
+            LOG.warning("client %d: no call from %s (%s) for %s; usually %s; see `touchbase doctor`", client, tool, channel, passed, usual)
+    return begun

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
-from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.sql.clients import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
 from touchbase.consistency.queries import AuditedBodies, AuditedDeliveries, RecordPage, WaitingPage

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
+
+from touchbase.common.timestamps import Micros
 
 RENAME, MERGE, MERGE_VALUES, REMOVE = ACTIONS = ("rename", "merge", "merge_values", "remove")
 Values = Mapping[str, str | None]
@@ -57,3 +60,21 @@ _CHANGES: Mapping[str, Callable[[FieldChange, Values], Values]] = {
     MERGE_VALUES: _merge_values,
     REMOVE: _remove,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class FieldUse:
+    """How records use a field: how many have a value, since when, and when one last changed."""
+
+    records: int
+    first_us: Micros
+    last_us: Micros
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """The value of one record, and that of the field into which it may be merged."""
+
+    record_id: int
+    value: str | None
+    other: str | None

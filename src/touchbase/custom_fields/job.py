@@ -10,10 +10,9 @@ import asyncio
 
 import msgspec
 
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.custom_fields.changes import MERGE, RENAME, FieldChange
-from touchbase.custom_fields.commands import ChangePage, CountValues, ReadValues
-from touchbase.custom_fields.sql import job_kind
+from touchbase.custom_fields.sql import change_page, count_values, job_kind, read_values
 from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.jobs.models import RUNNING, Checkpoint
 from touchbase.jobs.runner import JobRun
@@ -48,7 +47,7 @@ class FieldChangeKind:
         what = await self._change(run)
         at = msgspec.convert(run.job.position, Position)
         if not at.total:
-            at.total = await run.store.read(CountValues(run.job.client, self._kind, what))
+            at.total = await run.store.read(count_values(run.job.client, self._kind, what))
         while True:
             numbers = await self._next(run, what, at.after)
             if numbers:
@@ -72,12 +71,12 @@ class FieldChangeKind:
 
     async def _next(self, run: JobRun, what: FieldChange, after: int) -> list[int]:
         run.check()
-        query = ReadValues(run.job.client, self._kind, what, PAGE, after, with_removed=what.action == RENAME)
+        query = read_values(run.job.client, self._kind, what, PAGE, after, with_removed=what.action == RENAME)
         return [each.record_id for each in await run.store.read(query)]
 
     async def _write(self, run: JobRun, what: FieldChange, at: Position, numbers: list[int]) -> Position:
         job = run.job
-        command = ChangePage(job.client, self._kind, what, numbers, f"{job.id:x}", run.clock(), Author(job.made_by, f"job:{job.id}"))
+        command = change_page(job.client, self._kind, what, numbers, f"{job.id:x}", run.clock(), Author(job.made_by, f"job:{job.id}"))
         reached = msgspec.structs.replace(at, after=numbers[-1], found=True)
 
         def checkpoint(results: list[int]) -> Checkpoint:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import REMOVE, FieldChange, Values
-from touchbase.custom_fields.commands import CountValues, FieldUse, ReadValues
-from touchbase.custom_fields.sql import Fields, find_uses, prepare_change
+from touchbase.custom_fields.changes import REMOVE, FieldChange, FieldUse, Values
+from touchbase.custom_fields.sql import Fields, count_values, find_uses, prepare_change, read_values
 from touchbase.errors import WrongState
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.validation import misfit
@@ -72,13 +71,13 @@ async def list_fields(
 
 async def preview_change(store: Store, client: Client, kind: int, what: FieldChange) -> Preview:
     """Return what a change would do; raise the error that it would have."""
-    found, fields = Preview(await store.read(CountValues(client.number, kind, what))), Fields(client, kind)
+    found, fields = Preview(await store.read(count_values(client.number, kind, what))), Fields(client, kind)
     if what.action == REMOVE and what.field in fields.names and not found.records:
         return found
     used = {name for name in {what.field, what.into} - {""} if await store.read(find_uses(client.number, kind, name))}
     if (refused := prepare_change(fields, what, used)) is not None:
         raise refused
-    for each in await store.read(ReadValues(client.number, kind, what, MOST_SAMPLES)):
+    for each in await store.read(read_values(client.number, kind, what, MOST_SAMPLES)):
         before: dict[str, str | None] = {what.field: each.value}
         if what.action in ("rename", "merge"):
             before[what.into] = each.other
@@ -90,7 +89,7 @@ async def check_type(store: Store, client: int, kind: int, name: str, declared: 
     """Return the values of a field that are not of a type; all of its values are read."""
     found, what, after = TypeCheck(), FieldChange("remove", name), 0
     while True:
-        page = await store.read(ReadValues(client, kind, what, PAGE, after))
+        page = await store.read(read_values(client, kind, what, PAGE, after))
         for each in page:
             if each.value and misfit(each.value, declared) is not None:
                 found.misfits += 1

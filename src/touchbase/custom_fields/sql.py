@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from touchbase.clients.models import Client, ClientSettings, FieldType
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange
-from touchbase.custom_fields.commands import ChangePage, CountValues, FieldUse, FieldValue, ReadValues
+from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange, FieldUse, FieldValue
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
-from touchbase.jobs.commands import CreateJob
+from touchbase.history.events import Author
 from touchbase.jobs.models import QUEUED, Job
-from touchbase.jobs.sql import create_job
+from touchbase.jobs.sql import insert_job
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.custom_values import MARK, ChangeOfValues, change_values
 from touchbase.records.validation import misfit
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -80,36 +79,41 @@ def _values_of(client: int, kind: int) -> Where:
     return where
 
 
-def _concerned(query: ReadValues | CountValues, *, with_removed: bool = False) -> tuple[str, Row]:
+def _concerned(client: int, kind: int, what: FieldChange, *, with_removed: bool = False) -> tuple[str, Row]:
     """Return the condition of the rows `f` that a change concerns, and its parameters."""
-    text, params = "f.client = ? AND f.record_kind = ? AND f.name = ?", [query.client, query.kind, query.what.field]
+    text, params = "f.client = ? AND f.record_kind = ? AND f.name = ?", [client, kind, what.field]
     if with_removed:
         text += f" AND (f.value IS NOT NULL OR f.stamp_key NOT LIKE '%{MARK}%')"
     else:
         text += " AND f.value IS NOT NULL"
-    if query.what.action == MERGE_VALUES:
-        text += f" AND f.value IN ({', '.join('?' for _ in query.what.values)})"
-        params += query.what.values
+    if what.action == MERGE_VALUES:
+        text += f" AND f.value IN ({', '.join('?' for _ in what.values)})"
+        params += what.values
     return text, tuple(params)
 
 
-@executes(ReadValues)
-def read_values(query: ReadValues) -> Plan[list[FieldValue]]:
-    """Run `ReadValues`."""
-    where, params = _concerned(query, with_removed=query.with_removed)
+@query
+def read_values(
+    client: int, kind: int, what: FieldChange, limit: int, after: int = 0, with_removed: bool = False
+) -> Plan[list[FieldValue]]:
+    """Values that a change concerns, in the order of the records' ids, from the one after `after`.
+
+    `with_removed` adds fields that a write removed: a renaming takes the removal along, so that no older write undoes it.
+    """
+    where, params = _concerned(client, kind, what, with_removed=with_removed)
     rows = yield Select(
         "SELECT f.record_id, f.value, g.value FROM custom_field f LEFT JOIN custom_field g ON g.client = f.client "
         "AND g.record_kind = f.record_kind AND g.record_id = f.record_id AND g.name = ? "
         f"WHERE {where} AND f.record_id > ? ORDER BY f.record_id LIMIT ?",
-        (query.what.into, *params, query.after, query.limit),
+        (what.into, *params, after, limit),
     )
     return [FieldValue(*row) for row in rows]
 
 
-@executes(CountValues)
-def count_values(query: CountValues) -> Plan[int]:
-    """Run `CountValues`."""
-    where, params = _concerned(query)
+@query
+def count_values(client: int, kind: int, what: FieldChange) -> Plan[int]:
+    """How many records have a value that a change concerns."""
+    where, params = _concerned(client, kind, what)
     [(count,)] = yield Select(f"SELECT count(*) FROM custom_field f WHERE {where}", params)
     return int(count)
 
@@ -201,7 +205,7 @@ def start_change(ids: Ids, client: int, kind: int, what: FieldChange, at: Micros
         return refused
     yield from _save(fields)
     job = Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=made_by)
-    return (yield from create_job(CreateJob(job), ids))
+    return (yield from insert_job(job, ids))
 
 
 def prepare_change(fields: Fields, what: FieldChange, used: Container[str]) -> TouchbaseError | None:
@@ -252,14 +256,8 @@ def _respell(fields: Fields, what: FieldChange) -> Invalid | None:
     return None
 
 
-def change_needs(commands: Sequence[ChangePage]) -> Mapping[str, int]:
-    """Return how many ids these commands may take."""
-    return {"custom_field": sum(len(command.numbers) for command in commands)}
-
-
-@executes(ChangePage, ids=change_needs)
-def change_page(command: ChangePage, ids: Ids) -> Plan[int]:
-    """Run `ChangePage`."""
-    what = command.what
-    change = ChangeOfValues(what.of, what.fields, command.at, command.key, command.by, is_newer=what.action == REMOVE)
-    return len((yield from change_values(command.client, command.kind, command.numbers, change, ids)))
+@command(ids=lambda calls: {"custom_field": sum(len(call.numbers) for call in calls)})
+def change_page(ids: Ids, client: int, kind: int, what: FieldChange, numbers: list[int], key: str, at: Micros, by: Author) -> Plan[int]:
+    """Carry out a change on these records; return how many show other values than before."""
+    change = ChangeOfValues(what.of, what.fields, at, key, by, is_newer=what.action == REMOVE)
+    return len((yield from change_values(client, kind, numbers, change, ids)))

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
-from touchbase.connections.silence import Call
+from touchbase.connections.rhythm import Call
 from touchbase.deliveries.delivery import Delivery
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref

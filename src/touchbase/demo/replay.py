@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 from touchbase.common.asgi import App, send_inner
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
-from touchbase.connections.silence import CallCounts
-from touchbase.connections.silence_check import SilenceCheck
+from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.demo.recording import SILENT, WEEKS, RecordedCall, accounts, calls_of, people_of, setup_calls
 from touchbase.errors import TouchbaseError
 from touchbase.outgoing.http_client import Answer

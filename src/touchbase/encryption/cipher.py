@@ -11,6 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -108,3 +109,28 @@ def key_id_of(encrypted: str) -> str:
 
 def _associated_data(bound_to: Sequence[object]) -> bytes:
     return json.dumps(["touchbase", *bound_to], separators=(",", ":")).encode()
+
+
+SecretLocation = tuple[object, ...]
+"""Table, column and row key of a secret; the row key begins with the client's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostSecret:
+    """A secret, or the canary of an encryption key, that no available key decrypts."""
+
+    location: SecretLocation
+    why: str
+    """The reason as a predicate: `is encrypted with the key ..., which is missing`."""
+
+
+@dataclass(slots=True)
+class EncryptionState:
+    """The state of every secret in the store."""
+
+    by_key: dict[str, int] = field(default_factory=dict)
+    """Number of encrypted secrets, by the id of their encryption key."""
+    clear: int = 0
+    """Number of secrets in plain text."""
+    lost: list[LostSecret] = field(default_factory=list)
+    """The first hundred."""

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from secrets import token_bytes, token_urlsafe
 
 from touchbase.common.cipher import Cipher
-from touchbase.encryption.cipher import PREFIX, DecryptionFailed, is_encrypted, key_id_of
-from touchbase.encryption.commands import EncryptionState, LostSecret, Reencrypt, SecretLocation
+from touchbase.encryption.cipher import PREFIX, DecryptionFailed, EncryptionState, LostSecret, SecretLocation, is_encrypted, key_id_of
 from touchbase.errors import UnusableStore
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -236,10 +235,10 @@ def _replace_secret(table: EncryptedTable, column: str) -> Statement:
     )
 
 
-@executes(Reencrypt, cipher=True, scope=ALL_CLIENTS)
-def reencrypt_batch(command: Reencrypt, cipher: Cipher) -> Plan[int]:
-    """Run `Reencrypt`: encrypt up to `limit` secrets again."""
-    return reencrypt(cipher, command.limit)
+@command(cipher=True, scope=ALL_CLIENTS)
+def reencrypt_batch(cipher: Cipher, limit: int) -> Plan[int]:
+    """Encrypt up to `limit` secrets that are in plain text or under another key than the present one; returns the number of them."""
+    return reencrypt(cipher, limit)
 
 
 @command(cipher=True, scope=ALL_CLIENTS)

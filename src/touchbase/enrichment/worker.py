@@ -10,18 +10,17 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from touchbase.clients.models import DELETING
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.common.backoff import Backoff
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.commands import FinishFetch
-from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
+from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest, FetchResult
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import list_connections
-from touchbase.connections.sql.fetching import claim_fetch, due_fetches
+from touchbase.connections.sql.connections import list_connections
+from touchbase.connections.sql.fetching import claim_fetch, due_fetches, finish_fetch
 from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
 from touchbase.deliveries.limits import INLINE_BYTES, MAX_SECONDS
 from touchbase.enrichment.oauth_tokens import AccessTokens
@@ -68,10 +67,7 @@ class _FetchBatch:
     until_us: Micros
     failures: int
     requests: list[FetchRequest]
-    finish: FinishFetch = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.finish = FinishFetch(self.connection.client, self.connection.tool, self.until_us, 0)
+    result: FetchResult
 
 
 def count_fetch(metrics: Metrics, fetch: FetchOutcome) -> None:
@@ -159,12 +155,12 @@ class FetchWorker(Worker):
             outcome = FetchOutcome(tool, *self._failed(batch, FetchFailed(f"{type(error).__name__} while its response was read")))
         finally:
             # Also when the worker is stopped or breaks: otherwise the queue would wait until the claim expires.
-            await self._store.write(batch.finish)
+            await self._store.write(finish_fetch(client, tool, batch.until_us, batch.result))
         if outcome is None:
             return None
         self._on_fetched(outcome)
-        if batch.finish.error is not None:
-            LOG.warning("fetching from %s: %s", tool, batch.finish.error)
+        if batch.result.error is not None:
+            LOG.warning("fetching from %s: %s", tool, batch.result.error)
         return outcome.outcome
 
     async def _round(self) -> float:
@@ -205,10 +201,8 @@ class FetchWorker(Worker):
         claimed = await self._store.write(claim_fetch(client, tool, now, now + CLAIM, fetcher.most))
         if claimed is None:
             return None
-        batch = _FetchBatch(connection, fetcher, now + CLAIM, claimed.failures, _first_batch(claimed.requests))
-        # If the batch breaks, the queue goes on after its usual pause.
-        batch.finish.failures, batch.finish.next_us = claimed.failures, now + fetcher.pause_us
-        return batch
+        result = FetchResult(now + fetcher.pause_us, claimed.failures)  # if the batch breaks, the queue goes on after its usual pause
+        return _FetchBatch(connection, fetcher, now + CLAIM, claimed.failures, _first_batch(claimed.requests), result)
 
     async def _fetch(self, batch: _FetchBatch) -> tuple[str, int]:
         connection, ids = batch.connection, [request.object_id for request in batch.requests]
@@ -221,21 +215,21 @@ class FetchWorker(Worker):
         try:
             response = await self._tokens.fetch(self._send, connection, batch.fetcher, batch.requests[0].object_type, ids)
             if response is None:
-                batch.finish.not_found = batch.requests
+                batch.result.not_found = batch.requests
                 return GONE, 0
             return await self._store_response(batch, response, ids, requested_us)
         except FetchFailed as error:
             return self._failed(batch, error)
 
     async def _store_response(self, batch: _FetchBatch, response: ApiResponse, ids: Sequence[str], requested_us: Micros) -> tuple[str, int]:
-        connection, finish, now = batch.connection, batch.finish, self._clock()
+        connection, result, now = batch.connection, batch.result, self._clock()
         tool = connection.tool
         verdict = classify_response(tool, response, single=batch.fetcher.most == 1, now_us=now)
-        finish.next_us, finish.failures = now + batch.fetcher.pause_us, 0
+        result.next_us, result.failures = now + batch.fetcher.pause_us, 0
         if isinstance(verdict, FetchFailed):
             return self._failed(batch, verdict)
         if verdict == GONE:
-            finish.not_found = batch.requests
+            result.not_found = batch.requests
             return GONE, 0
         if verdict == SPLIT:
             self._retry(batch, now, f"{tool} answered {response.status} to a request; its records are fetched one by one")
@@ -247,10 +241,10 @@ class FetchWorker(Worker):
         await asyncio.gather(
             *(store_fetched(self._store, connection, request.object_type, body, requested_us) for request, body in records_read)
         )
-        finish.done = [request for request, _ in records_read]
-        finish.not_found = [request for request in batch.requests if request.object_id not in records]
+        result.done = [request for request, _ in records_read]
+        result.not_found = [request for request in batch.requests if request.object_id not in records]
         if records_read:
-            finish.fetched_us = requested_us
+            result.fetched_us = requested_us
             self._on_stored(connection.client)
         return RECORDS if records_read else GONE, len(records_read)
 
@@ -274,27 +268,27 @@ class FetchWorker(Worker):
 
     def _failed(self, batch: _FetchBatch, error: FetchFailed) -> tuple[str, int]:
         """Pause or stop the whole queue; its records stay queued."""
-        finish, now = batch.finish, self._clock()
-        finish.at, finish.error = now, str(error)
+        result, now = batch.result, self._clock()
+        result.at, result.error = now, str(error)
         if error.stop:
-            finish.stopped = True
+            result.stopped = True
             return STOPPED, 0
         if error.retry_after is not None:
-            finish.next_us = now + min(MAX_WAIT, max(batch.fetcher.pause_us, int(error.retry_after * SECOND)))
+            result.next_us = now + min(MAX_WAIT, max(batch.fetcher.pause_us, int(error.retry_after * SECOND)))
             return LIMITED, 0
-        finish.failures = batch.failures + 1
-        finish.next_us = now + _wait_after(batch.failures)
-        self._retry(batch, finish.next_us, str(error))
+        result.failures = batch.failures + 1
+        result.next_us = now + _wait_after(batch.failures)
+        self._retry(batch, result.next_us, str(error))
         return RETRY, 0
 
     def _retry(self, batch: _FetchBatch, at: Micros, reason: str) -> None:
         """Fetch these records later, one by one; give up on a record after `MAX_ATTEMPTS`."""
-        batch.finish.at, batch.finish.error = self._clock(), reason
+        batch.result.at, batch.result.error = self._clock(), reason
         for request in batch.requests:
             if request.attempts + 1 >= MAX_ATTEMPTS:
-                batch.finish.not_found.append(request)
+                batch.result.not_found.append(request)
             else:
-                batch.finish.retries.append((request, at))
+                batch.result.retries.append((request, at))
 
 
 def _first_batch(due: Sequence[FetchRequest]) -> list[FetchRequest]:

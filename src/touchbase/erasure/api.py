@@ -14,10 +14,10 @@ from touchbase.common.timestamps import SECOND, Clock, Micros, to_text
 from touchbase.connections.api import CONNECTIONS, ChannelOut
 from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
-from touchbase.erasure.commands import Erasure
+from touchbase.erasure.models import Erasure
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person, exported_contact
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.queries import list_requests
+from touchbase.erasure.sql.persons import list_requests
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import CONTACT
 from touchbase.history.last_writer_wins import EffectiveTime

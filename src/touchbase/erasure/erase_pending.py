@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.clients.models import DELETING
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.common.timestamps import Clock
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import ProcessingStore, Translate
-from touchbase.erasure.sql.queries import find_erased, read_bodies
+from touchbase.erasure.sql.persons import find_erased, read_bodies
 from touchbase.history.identity_links import Ref
 from touchbase.identity.scan import scan_deliveries
 

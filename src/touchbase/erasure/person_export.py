@@ -10,12 +10,12 @@ from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.models import Entry
 from touchbase.do_not_contact.sql.lookup import find_entries
-from touchbase.erasure.commands import FindPerson, ReadLinks, Source
-from touchbase.erasure.sql.queries import find_sources, read_bodies
+from touchbase.erasure.models import Source
+from touchbase.erasure.sql.persons import find_person, find_sources, read_bodies, read_links
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.queries import delivery_events
-from touchbase.merging.sql.bin_queries import get_deleted
+from touchbase.merging.sql.bin import get_deleted
 from touchbase.records.models import Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE
@@ -54,8 +54,8 @@ async def exported_contact(store: Store, client: int, contact_id: int) -> Contac
 async def export_person(store: Store, client: int, contact: Contact) -> Exported:
     """Return everything but the timeline, the messages and the deliveries."""
     is_deleted = await store.read(get_deleted(client, CONTACT, contact.id)) is not None
-    links = await store.read(ReadLinks(client, LINKS, contact=contact.id, deleted=is_deleted))
-    person = await store.read(FindPerson(client, contact.id))
+    links = await store.read(read_links(client, LINKS, contact=contact.id, deleted=is_deleted))
+    person = await store.read(find_person(client, contact.id))
     listed = await store.read(find_entries(client, addresses_of_refs(person.refs)))
     return Exported(contact, [ref for ref, _ in links.links], await store.read(find_sources(client, contact.id)), listed)
 
@@ -64,7 +64,7 @@ async def export_deliveries(
     store: Store, translate: Translate, client: int, contact_id: int, limit: int, after: int
 ) -> tuple[list[ContactDelivery], int | None]:
     """Return a page of the deliveries with events of a contact, and the cursor of the next page; those without a body are left out."""
-    person = await store.read(FindPerson(client, contact_id))
+    person = await store.read(find_person(client, contact_id))
     page = await store.read(read_bodies(client, after, limit, contact=contact_id))
     found: list[ContactDelivery] = []
     for delivery in page.deliveries:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.common.timestamps import Micros
-from touchbase.erasure.commands import AddErasures, ErasedKey
+from touchbase.erasure.models import ErasedKey
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.queries import clients_with_erasures, list_erasures, open_erasures
+from touchbase.erasure.sql.erasures import add_erasures
+from touchbase.erasure.sql.persons import clients_with_erasures, list_erasures, open_erasures
 from touchbase.sql.store import Store
 
 PAGE = 500
@@ -50,7 +51,7 @@ async def _copy(restored: Store, known: Store, client: int, now: Micros) -> int:
         for key in page.keys:
             erasures.setdefault(key.erasure, []).append(key)
     for keys in _batches(erasures.values()):
-        added += await restored.write(AddErasures(client, secret, keys, now))
+        added += await restored.write(add_erasures(client, secret, keys, now))
     return added
 
 

@@ -14,10 +14,10 @@ from touchbase.common.timestamps import Clock
 from touchbase.deliveries.work import ProcessingStore, Translate
 from touchbase.do_not_contact.addresses import ref_of
 from touchbase.do_not_contact.sql.lookup import list_clear_addresses
-from touchbase.erasure.commands import ErasePerson, Erasure, FindPerson, ReadLinks
 from touchbase.erasure.erase_pending import PendingDeliveries
-from touchbase.erasure.sql.commands import end_erasure, erase_pending, sweep_erasure
-from touchbase.erasure.sql.queries import find_erased, get_erasure, read_bodies
+from touchbase.erasure.models import Erasure
+from touchbase.erasure.sql.erasures import end_erasure, erase_pending, erase_person, sweep_erasure
+from touchbase.erasure.sql.persons import find_erased, find_person, get_erasure, read_bodies, read_links
 from touchbase.erasure.text_search import TextSearch
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history.identity_links import Ref
@@ -71,7 +71,7 @@ class Eraser:
 
     async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
         """Return what an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
-        person = await self._store.read(FindPerson(client, contact_id, list(refs)))
+        person = await self._store.read(find_person(client, contact_id, list(refs)))
         after: int | None = 0
         bodies = unsearchable = 0
         while after is not None:
@@ -82,7 +82,7 @@ class Eraser:
 
     async def erase(self, client: int, contact_id: int | None = None, refs: Iterable[Ref] = (), *, search: bool = True) -> Erasure:
         """Erase a contact, or the people with these identities; the search of the inbox follows. `NotFound`."""
-        return await self._store.write(ErasePerson(client, self._clock(), contact_id, sorted(set(refs)), search))
+        return await self._store.write(erase_person(client, self._clock(), contact_id, sorted(set(refs)), search))
 
     async def apply_pending(self, client: int) -> None:
         """Apply the queued deliveries of the client; events about erased people are dropped."""
@@ -188,7 +188,7 @@ class Eraser:
     async def _erase_linked(self, client: int, *, deleted: bool) -> None:
         after: Ref | None = ("", "", "")
         while after is not None:
-            page = await self._store.read(ReadLinks(client, PAGE, after, deleted=deleted))
+            page = await self._store.read(read_links(client, PAGE, after, deleted=deleted))
             for ref in sorted(await self._erased(client, {ref for ref, _ in page.links})):
                 await self.erase(client, refs=[ref], search=False)
             await self._erase_parked(client, [ref for ref, contact in page.links if contact is None])

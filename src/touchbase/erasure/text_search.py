@@ -15,7 +15,7 @@ import msgspec
 from touchbase.common.threads import on_thread
 from touchbase.deliveries.delivery import UNRECOGNISED, Delivery
 from touchbase.deliveries.work import Translate
-from touchbase.erasure.commands import StoredTexts
+from touchbase.erasure.models import StoredTexts
 from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable, read_texts, strike_texts
 from touchbase.history.identity_links import Ref
 from touchbase.identity.scan import scan_deliveries

@@ -24,8 +24,8 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import named_enum
 from touchbase.jobs.api import JobOut, job_response
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import QUEUED, Job
+from touchbase.jobs.sql import create_job
 from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
@@ -117,7 +117,7 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
         client = await call.client()
         parts, settings, at = call.api.dependencies, _settings(call, record, client), call.api.dependencies.clock()
         job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=call.scope.get("touchbase.key_id"))
-        job = await parts.store.write(CreateJob(job))
+        job = await parts.store.write(create_job(job))
         parts.on_job()
         return job_response(call, job, {}, 201)
 

@@ -16,10 +16,9 @@ from touchbase.clients.models import Client
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
-from touchbase.exports.commands import EncodedPage, ExportRecords
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.parquet_file import ParquetWriter
-from touchbase.exports.sql import custom_field_names
+from touchbase.exports.sql import EncodedPage, custom_field_names, export_records
 from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.jobs.models import RESULT, Checkpoint
@@ -99,12 +98,12 @@ async def pages(
         encode = encoder(record, settings.format, client.settings, position.custom_fields, with_header=is_first)
         if search is None:
             listing = LISTINGS[record](client.number, PAGE, position.after, page_bytes=page_bytes, **settings.filters)
-            page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
+            page = await store.read(export_records(listing, encode, settings.suppressed_at, settings.suppressed))
         else:
             found = await store.read(replace(search, after=position.after))
             ids = [record.id for record in found.records]
             listing = LISTINGS[record](client.number, PAGE, page_bytes=page_bytes)
-            page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed, ids))
+            page = await store.read(export_records(listing, encode, settings.suppressed_at, settings.suppressed, ids))
             # In order of creation: the time and the id. If the page has ended for its bytes, it says where.
             page.after = page.after or found.next  # type: ignore[assignment]
         if file is not None:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.sql.marking import mark_records
-from touchbase.exports.commands import EncodedPage, ExportRecords
+from touchbase.do_not_contact.sql.lookup import mark_records
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.commands import ListContacts
+from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import executes, query
+from touchbase.sql.operation import query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Plan, Row, Select
 
 COLUMNS = {kind: ("created_us", *(field.column for field in record_type.members)) for kind, record_type in RECORD_TYPES.items()}
 """The columns of a row, which ends with the custom fields."""
+
+
+@dataclass(slots=True)
+class EncodedPage:
+    """Records of a page as they are sent."""
+
+    body: bytes
+    rows: int
+    after: tuple[Micros, int] | None
+    """Where the next page begins; None: there is none."""
+
+
 # Each name and value with its length before it: both engines can do that, and it is unpacked faster than rows are joined.
 _PACKED = "string_agg(length(f.name) || ':' || f.name || length(f.value) || ':' || f.value, '')"
 _CREATED, _ID, _UPDATED = (COLUMNS[CONTACT].index(column) for column in ("created_us", "id", "updated_us"))
@@ -40,32 +52,43 @@ class _Addresses:
     suppressed: str | None = None
 
 
-@executes(ExportRecords, clients=lambda call: (call.listing.client,))
-def export_records(query: ExportRecords) -> Plan[EncodedPage]:
-    """Return a page of records, encoded."""
-    listing = query.listing
+@query(clients=lambda call: (call.listing.client,))
+def export_records(
+    listing: ListContacts | ListCompanies,
+    encode: Callable[[Sequence[tuple[Any, ...]], Sequence[str | None]], bytes],
+    suppressed_at: Micros | None = None,
+    suppressed: bool | None = None,
+    ids: list[int] | None = None,
+) -> Plan[EncodedPage]:
+    """A page of the list that `listing` is (its filters, order, place and limit), encoded where it is read.
+
+    `encode`: Rows of `exports.sql`, and why each must not be contacted (empty if that is not looked up) -> bytes; on a reading thread.
+    `suppressed_at`: The time for which suppressions are looked up; None: they are not.
+    `suppressed`: Only records that are suppressed then, or are not.
+    `ids`: The records of the page, which a search has found; None: the ones of the list's filters.
+    """
     kind = CONTACT if isinstance(listing, ListContacts) else COMPANY
     table, columns = RECORD_TYPES[kind].name, COLUMNS[kind]
     where = Where("client = ?", listing.client)
     for column, value in listing.filters():
         where.equal(column, value)
     order = where.page(listing.updated_since_us, listing.after)
-    params = where.params if query.ids is None else (*where.params, msgspec.json.encode(query.ids).decode())
+    params = where.params if ids is None else (*where.params, msgspec.json.encode(ids).decode())
     custom = f"SELECT {_PACKED} FROM custom_field f WHERE f.client = t.client AND f.record_kind = {kind} AND f.record_id = t.id"
-    keys = () if query.suppressed_at is None else _KEYS[kind]
+    keys = () if suppressed_at is None else _KEYS[kind]
     selected = ", ".join([*columns, f"({custom})", *keys])
-    texts = [f"SELECT {selected} FROM {table} t WHERE {where}{each} ORDER BY {order} LIMIT ?" for each in _listed(query.ids)]
+    texts = [f"SELECT {selected} FROM {table} t WHERE {where}{each} ORDER BY {order} LIMIT ?" for each in _listed(ids)]
     budget = ByteBudget(listing.page_bytes, (len(columns),)) if listing.page_bytes else None
     rows = yield Select(texts[0], (*params, listing.limit + 1), texts[1], budget)
     page = rows[: listing.limit]
     has_more = len(rows) > listing.limit or (budget is not None and budget.is_spent)
     after = _place(page[-1], listing.updated_since_us is not None) if has_more else None
-    if query.suppressed_at is None:
-        return EncodedPage(query.encode(page, ()), len(page), after)
+    if suppressed_at is None:
+        return EncodedPage(encode(page, ()), len(page), after)
     width = len(columns) + 1
-    reasons = yield from _reasons(listing.client, keys, [row[width:] for row in page], query.suppressed_at)
-    found = [(row[:width], reason) for row, reason in zip(page, reasons, strict=True) if query.suppressed in (None, reason is not None)]
-    return EncodedPage(query.encode([row for row, _ in found], [reason for _, reason in found]), len(found), after)
+    reasons = yield from _reasons(listing.client, keys, [row[width:] for row in page], suppressed_at)
+    found = [(row[:width], reason) for row, reason in zip(page, reasons, strict=True) if suppressed in (None, reason is not None)]
+    return EncodedPage(encode([row for row, _ in found], [reason for _, reason in found]), len(found), after)
 
 
 def _listed(ids: Sequence[int] | None) -> tuple[str, str]:

@@ -25,16 +25,15 @@ from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example, named_enum
 from touchbase.imports import sql as imports_sql
 from touchbase.imports.columns import MATCHES, Mapping, resolve
-from touchbase.imports.commands import MODES, Mode, StoredMapping
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import Preview, Previews
+from touchbase.imports.report import MODES, Mode, StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE
-from touchbase.jobs.sql import append_to_file, change_job
+from touchbase.jobs.sql import append_to_file, change_job, create_job
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 
 LOG = logging.getLogger("touchbase.imports")
@@ -148,7 +147,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
             at = parts.clock()
             job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
             job.made_by = call.scope.get("touchbase.key_id")
-            job = await parts.store.write(CreateJob(job, most_uploads=0 if asked[START] else parts.limits.import_previews))
+            job = await parts.store.write(create_job(job, most_uploads=0 if asked[START] else parts.limits.import_previews))
             try:
                 seen = await _read_upload(call, client, job, record, settings)
                 settings.mapping = given or seen.mapping

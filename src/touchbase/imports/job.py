@@ -16,10 +16,10 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Author
 from touchbase.imports.columns import Mapping
-from touchbase.imports.commands import DUPLICATE, INVALID, ImportRows, Mode, Outcome
 from touchbase.imports.preview import READING_SECONDS, too_costly
-from touchbase.imports.report import BadRows, Report
+from touchbase.imports.report import DUPLICATE, INVALID, BadRows, Mode, Outcome, Report
 from touchbase.imports.rows import InvalidRow, ValidRow
+from touchbase.imports.sql import import_rows
 from touchbase.imports.table import Row, UnreadableFile
 from touchbase.jobs.models import BAD_ROWS, INPUT, Checkpoint
 from touchbase.jobs.runner import JobRun
@@ -114,7 +114,7 @@ class ImportKind:
 
     async def _write(self, run: JobRun, header: Sequence[str], settings: ImportSettings, batch: Batch) -> None:
         job, client = run.job, run.client
-        command = ImportRows(
+        command = import_rows(
             job.client, self._record, batch.valid, settings.mode, settings.match, run.clock(), client.settings,
             Author(job.made_by, f"job:{job.id}"), settings.dry_run,
         )  # fmt: skip

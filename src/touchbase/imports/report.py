@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from typing import TextIO
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TextIO
 
 import msgspec
 
 from touchbase.common.formulas import harmless
+from touchbase.common.timestamps import Micros
 from touchbase.imports.table import Row
 
 ROW, REASON = "row", "reason"
@@ -71,3 +73,35 @@ class BadRows:
 def _writable(text: str) -> str:
     """Return the text with a question mark in place of bytes that were not of the file's encoding, and without a formula."""
     return harmless(text if text.isascii() else text.encode("utf-8", "replace").decode())
+
+
+Mode = Literal["create", "update", "upsert"]
+MODES: tuple[Mode, ...] = ("create", "update", "upsert")
+CREATED, UPDATED, UNCHANGED, DUPLICATE, INVALID, ERASED = (
+    "created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased",
+)  # fmt: skip
+
+
+class Outcome(NamedTuple):
+    """What became of a row: one of the counts of `Report`, and the reason of a row that was not imported."""
+
+    word: str
+    reason: str = ""
+    suppressed: str | None = None
+    """Why the person or domain of an imported row must not be contacted."""
+
+
+MOST_MAPPINGS = 100
+"""Stored mappings of one client, for each type of record."""
+MAPPING_BYTES = 65_536
+"""Bytes of one stored mapping: all of them are listed on one page."""
+
+
+@dataclass(slots=True)
+class StoredMapping:
+    """A mapping of a source's files."""
+
+    record: str
+    name: str
+    mapping: dict[str, Any]
+    updated_us: Micros

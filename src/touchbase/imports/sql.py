@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import msgspec
 
-from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.models import ClientSettings
+from touchbase.clients.sql.clients import settings_of
+from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, PersonErased, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
-from touchbase.history.events import IMPORT, VIA_API, Detail, Event, StoredEvent, status_word
+from touchbase.history.events import IMPORT, NO_AUTHOR, VIA_API, Author, Detail, Event, StoredEvent, status_word
 from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.status import REPLY, SENT
 from touchbase.imports.columns import LAST_REPLY
-from touchbase.imports.commands import (
+from touchbase.imports.report import (
     CREATED,
     DUPLICATE,
     ERASED,
@@ -24,7 +26,7 @@ from touchbase.imports.commands import (
     MOST_MAPPINGS,
     UNCHANGED,
     UPDATED,
-    ImportRows,
+    Mode,
     Outcome,
     StoredMapping,
 )
@@ -39,7 +41,7 @@ from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.sql.batches import NEEDS_TRANSACTION
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
 
@@ -59,10 +61,10 @@ _Record = Contact | Company
 _Create = CreateContact | CreateCompany
 
 
-def import_needs(commands: Sequence[ImportRows]) -> Mapping[str, int]:
+def _import_ids(calls: Any) -> Mapping[str, int]:
     """Return how many ids the rows may take, by name."""
     needs = {"contact": 0, "company": 0, "custom_field": 0, "link": 0}
-    for batch in commands:
+    for batch in calls:
         companies = {id(row.company): row.company for row in batch.rows if row.company is not None}
         needs[batch.record] += len(batch.rows)
         needs["company"] += len(companies)
@@ -74,13 +76,21 @@ def import_needs(commands: Sequence[ImportRows]) -> Mapping[str, int]:
 
 @dataclass(slots=True)
 class _Batch:
-    """The rows of one command on their way."""
+    """The rows of one batch on their way."""
 
-    command: ImportRows
+    client: int
+    record: Literal["contact", "company"]
+    rows: Sequence[ValidRow]
+    mode: Mode
+    match: str
+    at: Micros
+    settings: ClientSettings
+    by: Author
+    dry_run: bool
     outcomes: list[Outcome | None]
     owners: KeyOwners = field(default_factory=dict)
     records: Mapping[int, Any] = field(default_factory=dict)
-    found: dict[int, int] = field(default_factory=dict)
+    ids: dict[int, int] = field(default_factory=dict)
     """Row -> id of its record."""
 
     def refuse(self, index: int, error: TouchbaseError) -> None:
@@ -95,78 +105,91 @@ class _Batch:
         return [index for index, outcome in enumerate(self.outcomes) if outcome is None]
 
 
-@executes(ImportRows, ids=import_needs, large=True)
-def import_rows(command: ImportRows, ids: Ids) -> Plan[list[Outcome]]:
-    """Import the rows of one batch."""
-    settings = yield from settings_of(command.client)
-    if settings is not None:  # of now: a status may have got another name since the import began
-        command = replace(command, settings=settings)
-    batch = _Batch(command, [None] * len(command.rows))
+@command(ids=_import_ids, large=True)
+def import_rows(
+    ids: Ids,
+    client: int,
+    record: Literal["contact", "company"],
+    rows: Sequence[ValidRow],
+    mode: Mode,
+    match: str,
+    at: Micros,
+    settings: ClientSettings,
+    by: Author = NO_AUTHOR,
+    dry_run: bool = False,
+) -> Plan[list[Outcome]]:
+    """Create or update the records of these rows; returns the outcome of each, in their order.
+
+    `match`: The only field by which existing records are found; blank: all that identify one.
+    `dry_run`: Return the outcomes without writing; an address of an erased person shows only when it is written.
+    """
+    # Of now: a status may have got another name since the import began.
+    current_settings = (yield from settings_of(client)) or settings
+    outcomes: list[Outcome | None] = [None] * len(rows)
+    batch = _Batch(client, record, rows, mode, match, at, current_settings, by, dry_run, outcomes)
     yield from _find(batch)
-    if not command.dry_run and command.record == "contact":
+    if not dry_run and record == "contact":
         yield from _set_companies(batch, ids)
-    new = [index for index in batch.open if index not in batch.found]
+    new = [index for index in batch.open if index not in batch.ids]
     yield from _create(batch, new, ids)
     yield from _update(batch, [index for index in batch.open if index not in new], ids)
     yield from _add_dates(batch)
     for index in batch.open:
-        batch.outcomes[index] = Outcome(UNCHANGED if index in batch.found else CREATED)
+        batch.outcomes[index] = Outcome(UNCHANGED if index in batch.ids else CREATED)
     yield from _mark_suppressed(batch)
     return [outcome for outcome in batch.outcomes if outcome is not None]
 
 
 def _find(batch: _Batch) -> Plan[None]:
     """Find the records of the rows, and set the outcomes that the mode decides."""
-    command = batch.command
-    kind: Any = Contact if command.record == "contact" else Company
-    batch.owners, batch.records = yield from find_existing(command.creations, kind)
+    kind: Any = Contact if batch.record == "contact" else Company
+    batch.owners, batch.records = yield from find_existing([row.command for row in batch.rows], kind)
     taken: dict[int, int] = {}
     for index in batch.open:
         owner = _owner(batch, index)
         if owner is None or owner not in batch.records:
-            if batch.outcomes[index] is None and command.mode == "update":
-                names = [command.match] if command.match else [*_KEYS[command.record]]
-                batch.outcomes[index] = Outcome(INVALID, f"no {command.record} has this {' or '.join(names)}, and mode=update creates none")
-        elif command.mode == "create":
+            if batch.outcomes[index] is None and batch.mode == "update":
+                names = [batch.match] if batch.match else [*_KEYS[batch.record]]
+                batch.outcomes[index] = Outcome(INVALID, f"no {batch.record} has this {' or '.join(names)}, and mode=update creates none")
+        elif batch.mode == "create":
             batch.outcomes[index] = Outcome(UNCHANGED)
         elif owner in taken:
-            number = command.rows[taken[owner]].row.number
-            batch.outcomes[index] = Outcome(DUPLICATE, f"is the same {command.record} as row {number}")
+            number = batch.rows[taken[owner]].row.number
+            batch.outcomes[index] = Outcome(DUPLICATE, f"is the same {batch.record} as row {number}")
         else:
             taken[owner] = index
-            batch.found[index] = owner
+            batch.ids[index] = owner
 
 
 def _owner(batch: _Batch, index: int) -> int | None:
     """Return the id of a row's record; set the outcome of a row that cannot be matched."""
-    command = batch.command
-    record = command.rows[index].command.record
-    known = _KEYS[command.record]
-    for column in [known[command.match]] if command.match else known.values():
+    record = batch.rows[index].command.record
+    known = _KEYS[batch.record]
+    for column in [known[batch.match]] if batch.match else known.values():
         key = getattr(record, column)
-        if key is None and command.match:
-            batch.outcomes[index] = Outcome(INVALID, f"has no {command.match}, by which records are matched")
-        elif key is not None and (owner := batch.owners.get((command.client, column, key))) is not None:
+        if key is None and batch.match:
+            batch.outcomes[index] = Outcome(INVALID, f"has no {batch.match}, by which records are matched")
+        elif key is not None and (owner := batch.owners.get((batch.client, column, key))) is not None:
             return owner
-    if command.match:
+    if batch.match:
         for name, column in known.items():
-            other = batch.owners.get((command.client, column, getattr(record, column)))
-            if other is not None and command.mode != "update":
-                batch.outcomes[index] = Outcome(INVALID, f"{command.record} {other} has this {name}, and another {command.match}")
+            other = batch.owners.get((batch.client, column, getattr(record, column)))
+            if other is not None and batch.mode != "update":
+                batch.outcomes[index] = Outcome(INVALID, f"{batch.record} {other} has this {name}, and another {batch.match}")
     return None
 
 
 def _set_companies(batch: _Batch, ids: Ids) -> Plan[None]:
     """Create or find the companies of the open rows, and set their ids in the rows' contacts."""
-    companies = {row.company.record.domain: row.company for index in batch.open if (row := batch.command.rows[index]).company is not None}
+    companies = {row.company.record.domain: row.company for index in batch.open if (row := batch.rows[index]).company is not None}
     if not companies:
         return
     found, _ = yield from find_existing(list(companies.values()), Company)
     owners = {str(key): owner for (_, _, key), owner in found.items()}
     missing = [company for domain, company in companies.items() if domain not in owners]
     for company in missing:
-        company.on_duplicate, company.by = "error", batch.command.by
-        company.record.created_us = company.record.updated_us = batch.command.at
+        company.on_duplicate, company.by = "error", batch.by
+        company.record.created_us = company.record.updated_us = batch.at
     if missing:
         results = yield from create_companies(missing, ids)
         for company, result in zip(missing, results, strict=True):
@@ -174,20 +197,19 @@ def _set_companies(batch: _Batch, ids: Ids) -> Plan[None]:
                 raise SerializationConflict("a company was created at the same time")
             owners[company.record.domain] = company.record.id
     for index in batch.open:
-        row = batch.command.rows[index]
+        row = batch.rows[index]
         if row.company is not None and isinstance(row.command, CreateContact):
             row.command.record.company_id = owners[row.company.record.domain]
 
 
 def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
-    command = batch.command
-    if not indexes or command.dry_run:
+    if not indexes or batch.dry_run:
         return
-    creations: list[Any] = [command.rows[index].command for index in indexes]
+    creations: list[Any] = [batch.rows[index].command for index in indexes]
     for each in creations:
-        each.on_duplicate, each.by = "error", command.by
-        each.record.created_us = each.record.updated_us = command.at
-    run: Callable[..., Plan[list[object]]] = _create_guarded if command.record == "contact" else create_companies
+        each.on_duplicate, each.by = "error", batch.by
+        each.record.created_us = each.record.updated_us = batch.at
+    run: Callable[..., Plan[list[object]]] = _create_guarded if batch.record == "contact" else create_companies
     results = yield from run(creations, ids)
     for index, creation, result in zip(indexes, creations, results, strict=True):
         if result is NEEDS_TRANSACTION or isinstance(result, Conflict):
@@ -196,22 +218,21 @@ def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
             batch.refuse(index, result)
         else:
             batch.outcomes[index] = Outcome(CREATED)
-            batch.found[index] = creation.record.id
+            batch.ids[index] = creation.record.id
 
 
 def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
-    command = batch.command
     updates: dict[int, Any] = {}
     for index in indexes:
-        update = _change(command, command.rows[index].command, batch.records[batch.found[index]])
+        update = _change(batch, batch.rows[index].command, batch.records[batch.ids[index]])
         if update is not None:
             updates[index] = update
-    if command.dry_run:
+    if batch.dry_run:
         for index in updates:
             batch.outcomes[index] = Outcome(UPDATED)
-    if not updates or command.dry_run:
+    if not updates or batch.dry_run:
         return
-    run: Callable[..., Plan[list[object]]] = _update_guarded if command.record == "contact" else update_companies
+    run: Callable[..., Plan[list[object]]] = _update_guarded if batch.record == "contact" else update_companies
     results = yield from run(list(updates.values()), ids)
     for index, result in zip(updates, results, strict=True):
         if result is NEEDS_TRANSACTION:
@@ -224,21 +245,20 @@ def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
 
 def _mark_suppressed(batch: _Batch) -> Plan[None]:
     """Mark the outcomes of the rows whose person or domain is on a do-not-contact list; they are imported like others."""
-    command = batch.command
     rows = {
-        index: (command.rows[index], batch.records.get(batch.found.get(index, 0)))
+        index: (batch.rows[index], batch.records.get(batch.ids.get(index, 0)))
         for index, outcome in enumerate(batch.outcomes)
         if outcome is not None and outcome.word in (CREATED, UPDATED, UNCHANGED)
     }
-    for index, reason in (yield from suppressed_rows(rows, command.at)).items():
+    for index, reason in (yield from suppressed_rows(rows, batch.at)).items():
         outcome = batch.outcomes[index]
         assert outcome is not None
         batch.outcomes[index] = outcome._replace(suppressed=reason)
 
 
-def _change(command: ImportRows, creation: _Create, existing: _Record) -> UpdateContact | UpdateCompany | None:
+def _change(batch: _Batch, creation: _Create, existing: _Record) -> UpdateContact | UpdateCompany | None:
     """Return the update that gives a record the values of a row; None if it has them."""
-    new, kind = creation.record, CONTACT_TYPE if command.record == "contact" else COMPANY_TYPE
+    new, kind = creation.record, CONTACT_TYPE if batch.record == "contact" else COMPANY_TYPE
     changes: dict[str, str | int | None] = {}
     for each in kind.fields:
         value = getattr(new, each.name)
@@ -246,16 +266,16 @@ def _change(command: ImportRows, creation: _Create, existing: _Record) -> Update
             changes[each.name] = value
             if each.key:
                 changes[each.key] = getattr(new, each.key)
-    words = command.settings.words(kind.kind)
+    words = batch.settings.words(kind.kind)
     if new.status is not None and new.status != words.of(existing.status):
         changes["status"] = new.status
     present = {custom_field.name: custom_field.value for custom_field in existing.custom_fields}
     custom: dict[str, str | None] = {name: value for name, value in creation.custom if present.get(name) != value}
     if not changes and not custom:
         return None
-    transitions = kind.transitions(command.settings)
+    transitions = kind.transitions(batch.settings)
     update = kind.update(
-        command.client, existing.id, changes, custom, command.at, new_write_key(), transitions=transitions, by=command.by, words=words
+        batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words
     )
     assert isinstance(update, UpdateContact | UpdateCompany)
     return update
@@ -263,47 +283,46 @@ def _change(command: ImportRows, creation: _Create, existing: _Record) -> Update
 
 def _add_dates(batch: _Batch) -> Plan[None]:
     """Add the dates of the rows that were not refused to their contacts' histories."""
-    command = batch.command
     dated: dict[int, int] = {}
     events: dict[int, list[StoredEvent]] = {}
-    for index, contact_id in batch.found.items():
-        outcome, row = batch.outcomes[index], command.rows[index]
+    for index, contact_id in batch.ids.items():
+        outcome, row = batch.outcomes[index], batch.rows[index]
         if row.dates and (outcome is None or outcome.word in (CREATED, UPDATED)):
-            made = _events(command, row, contact_id, batch.records.get(contact_id))
+            made = _events(batch, row, contact_id, batch.records.get(contact_id))
             if made:
                 dated[contact_id], events[contact_id] = index, made
     changed = set(events)
-    if events and not command.dry_run:
-        changed = yield from add_history(command.client, events, command.at, command.settings.words(CONTACT_KIND), command.by)
+    if events and not batch.dry_run:
+        changed = yield from add_history(batch.client, events, batch.at, batch.settings.words(CONTACT_KIND), batch.by)
     for contact_id in changed:
         if batch.outcomes[dated[contact_id]] is None:
             batch.outcomes[dated[contact_id]] = Outcome(UPDATED)
 
 
-def _events(command: ImportRows, row: ValidRow, contact_id: int, existing: Contact | None) -> list[StoredEvent]:
+def _events(batch: _Batch, row: ValidRow, contact_id: int, existing: Contact | None) -> list[StoredEvent]:
     """Return the events that the dates of a row are, except facts that the contact shows already."""
     shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
     facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in row.dates.items()} - shown
     made: list[StoredEvent] = []
     for effect, when in sorted(facts):
-        status, detail = _status(command, effect), Detail({"by": command.by} if any(command.by) else {})
+        status, detail = _status(batch, effect), Detail({"by": batch.by} if any(batch.by) else {})
         if status is None and (asked := status_word(Event(_EVENTS[effect]), effect)):
             detail["problems"] = {STATUS_REFUSED: asked}
         made.append(
             StoredEvent(
                 CONTACT_KIND, contact_id, when, f"{IMPORT}:{effect}", _EVENTS[effect], effect, status, IMPORT, IMPORT,
-                None, None, command.at, VIA_API, detail,
+                None, None, batch.at, VIA_API, detail,
             )
         )  # fmt: skip
     return made
 
 
-def _status(command: ImportRows, effect: str) -> str | None:
+def _status(batch: _Batch, effect: str) -> str | None:
     """Return the status that a mail or a reply sets, as for webhooks; None if the client has no such status."""
-    word, declared = status_word(Event(_EVENTS[effect]), effect), command.settings.contact_statuses
+    word, declared = status_word(Event(_EVENTS[effect]), effect), batch.settings.contact_statuses
     if word is None or declared is None:
         return word
-    return command.settings.words(CONTACT_KIND).matching(word, declared.statuses)
+    return batch.settings.words(CONTACT_KIND).matching(word, declared.statuses)
 
 
 @command

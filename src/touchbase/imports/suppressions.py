@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.sql.marking import mark_records
+from touchbase.do_not_contact.sql.lookup import mark_records
 from touchbase.imports.rows import ValidRow
 from touchbase.records.models import Company, Contact
 from touchbase.sql.statement import Plan

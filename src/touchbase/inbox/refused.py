@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchbase.clients.models import Client
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros

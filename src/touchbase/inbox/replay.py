@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from touchbase.clients.models import Client
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.common.timestamps import Clock, Micros
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.deliveries.delivery import FAILED, RECEIVED, Delivery
 from touchbase.deliveries.work import DryRunDelivery, DryRunResult, ProcessingStore, TooManyEvents
 from touchbase.errors import Overloaded

@@ -13,8 +13,7 @@ from typing import Any, BinaryIO, Protocol
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.jobs.commands import JobStep
-from touchbase.jobs.models import Checkpoint, Job
+from touchbase.jobs.models import Checkpoint, Job, JobStep
 from touchbase.jobs.sql import read_piece
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.operation import Command

@@ -9,13 +9,12 @@ import msgspec
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
-from touchbase.jobs.commands import CreateJob, JobStep
 from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job, Json
 from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
 from touchbase.sql.cell_answers import FIRST, Before, page_by_id
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.scope import ALL_CLIENTS
@@ -68,25 +67,28 @@ def job_row(job: Job) -> Row:
     )  # fmt: skip
 
 
-@executes(CreateJob, ids="job", clients=lambda call: (call.job.client,))
-def create_limited_job(command: CreateJob, ids: Ids) -> Plan[Job | TouchbaseError]:
-    """Store a new job, unless the client has as many uploads as it may have."""
-    if command.most_uploads:
+@command(ids="job", clients=lambda call: (call.job.client,))
+def create_job(ids: Ids, job: Job, most_uploads: int = 0) -> Plan[Job | TouchbaseError]:
+    """Store a new job; the store assigns its id. `WrongState` if the client has too many uploads.
+
+    `most_uploads`: The most jobs in the states `uploading` and `preview` that the client may have with it; 0: no limit.
+    """
+    if most_uploads:
         count = "SELECT count(*) FROM job WHERE client = ? AND state IN ('uploading', 'preview')"
-        rows = yield Select(count, (command.client,))
-        if rows[0][0] >= command.most_uploads:
+        rows = yield Select(count, (job.client,))
+        if rows[0][0] >= most_uploads:
             return WrongState(
-                f"{rows[0][0]} imports of this client wait for their start, and at most {command.most_uploads} may: start them "
+                f"{rows[0][0]} imports of this client wait for their start, and at most {most_uploads} may: start them "
                 "(POST /public/v2/jobs/ID/start) or cancel them (POST /public/v2/jobs/ID/cancel), then send the file again"
             )
-    return (yield from create_job(command, ids))
+    return (yield from insert_job(job, ids))
 
 
-def create_job(command: CreateJob, ids: Ids) -> Plan[Job]:
+def insert_job(job: Job, ids: Ids) -> Plan[Job]:
     """Store a new job, whatever uploads the client has."""
-    command.job.id = ids.take("job")
-    yield Execute(INSERT_JOB, [job_row(command.job)])
-    return command.job
+    job.id = ids.take("job")
+    yield Execute(INSERT_JOB, [job_row(job)])
+    return job
 
 
 @command
@@ -161,16 +163,16 @@ def renew_lease(client: int, id: int, token: str, lease_until_us: Micros) -> Pla
     return True
 
 
-def begin_step(command: JobStep) -> Plan[Job | None]:
+def begin_step(client: int, id: int, token: str) -> Plan[Job | None]:
     """Return the job of a step, locked; None if the worker does not have it any more."""
-    job = yield from locked(command.client, command.id)
-    return job if job is not None and job.token == command.token and job.state == RUNNING else None
+    job = yield from locked(client, id)
+    return job if job is not None and job.token == token and job.state == RUNNING else None
 
 
-def end_step(command: JobStep, job: Job, reached: Checkpoint) -> Plan[None]:
+def end_step(job: Job, reached: Checkpoint, at: Micros, lease_until_us: Micros) -> Plan[None]:
     """Store a step's checkpoint."""
     job.position, job.progress, job.attempts = reached.position, reached.progress, 0
-    job.updated_us, job.lease_until_us = command.at, command.lease_until_us
+    job.updated_us, job.lease_until_us = at, lease_until_us
     yield from _save(job)
     if reached.removed:
         yield Execute(REMOVE_FILE, [(job.client, job.id, name) for name in reached.removed])

@@ -9,8 +9,7 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.event_log.models import JOB, LoggedEvent
 from touchbase.event_log.sql.log import with_cause
-from touchbase.jobs.commands import JobStep
-from touchbase.jobs.models import JobLost
+from touchbase.jobs.models import JobLost, JobStep
 from touchbase.jobs.sql import begin_step, end_step
 from touchbase.sql.batches import needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
@@ -25,7 +24,7 @@ def _needs(commands: Sequence[JobStep]) -> Mapping[str, int]:
 @executes(JobStep, ids=_needs, cipher=True, background=True, weight=lambda command: weight_of_all(command.commands))
 def execute_step(command: JobStep, ids: Ids, cipher: Cipher) -> Plan[list[Any] | JobLost]:
     """Execute the commands of a job's step, and store its checkpoint."""
-    job = yield from begin_step(command)
+    job = yield from begin_step(command.client, command.id, command.token)
     if job is None:
         return JobLost(f"job {command.id} is not this worker's any more")
 
@@ -33,5 +32,5 @@ def execute_step(command: JobStep, ids: Ids, cipher: Cipher) -> Plan[list[Any] |
         return replace(event, cause={**event.cause, "origin": JOB, "job_id": command.id})
 
     results: list[Any] = yield from with_cause(plan_of(command.commands, ids, cipher), by_job)
-    yield from end_step(command, job, command.checkpoint(results))
+    yield from end_step(job, command.checkpoint(results), command.at, command.lease_until_us)
     return results

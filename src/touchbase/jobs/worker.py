@@ -12,7 +12,7 @@ import logging
 from collections.abc import Sequence
 
 from touchbase.clients.models import Client
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import Conflict, Overloaded, TouchbaseError

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.common.threads import on_thread
-from touchbase.merging.duplicate_commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
 from touchbase.merging.similarity import Similarity, similarity
-from touchbase.merging.sql.duplicates import custom_fields_of, read_block
+from touchbase.merging.sql.duplicates import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, custom_fields_of, read_block
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 

@@ -112,3 +112,7 @@ def direction_of(event: Event) -> str:
 def channel_of(event: Event) -> str:
     """Return the channel of an event's message."""
     return LINKEDIN if event.event.startswith("linkedin") else EMAIL
+
+
+EventKey = tuple[str, Micros]
+"""The key and the time of an event in a history."""

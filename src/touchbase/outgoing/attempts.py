@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.enrichment.retry_policy import retry_after_of
 from touchbase.event_log.models import EventType, LoggedEvent, event_id

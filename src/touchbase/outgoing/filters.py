@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import Client, ClientSettings
-from touchbase.clients.sql.queries import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
 from touchbase.outgoing.models import Endpoint, Record

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.commands import list_connections
+from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
 from touchbase.history.events import CRM
 from touchbase.outgoing import hubspot

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Callable
 
 from touchbase.common.timestamps import Clock
-from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.line import EndpointQueue
 from touchbase.outgoing.models import ACTIVE
+from touchbase.outgoing.sql.dispatch import StoreProgress
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.sql.worker import Worker

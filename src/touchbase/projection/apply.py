@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
-from touchbase.clients.sql import statements as clients_sql
-from touchbase.clients.sql.statements import client_of
+from touchbase.clients.sql import clients as clients_sql
+from touchbase.clients.sql.clients import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.deliveries.delivery import waiting_since

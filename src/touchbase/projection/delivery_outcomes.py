@@ -12,7 +12,7 @@ from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.fetch_state import FETCHED
-from touchbase.connections.silence import Call
+from touchbase.connections.rhythm import Call
 from touchbase.deliveries.claiming import WAITS
 from touchbase.deliveries.delivery import (
     APPLIED,

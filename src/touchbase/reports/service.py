@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.queries import CountedPart, ReportCampaigns, Reported, ReportTooLarge, Stretch
+from touchbase.reports.parts import CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
+from touchbase.reports.sql import parts as plans
 from touchbase.reports.sql import statuses as sql_statuses
-from touchbase.reports.sql.parts import store_parts
+from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
 
 
@@ -32,14 +32,14 @@ async def report_campaigns(
 
     The days of the time zone are counted once and stored, one after the other, so that other reads come between.
     """
-    query = ReportCampaigns(client, edges, TOOL in groups, CAMPAIGN in groups, time_zone)
-    report = await _read(store, query)
-    await _store(store, query, report, now)
+    campaigns = CampaignGroups(client, edges, TOOL in groups, CAMPAIGN in groups)
+    report = await _read(store, plans.report_campaigns(campaigns, time_zone))
+    await _store(store, client, report, now)
     if report.rows is not None:
         return report.rows
     lock = _COUNTING.setdefault((id(store), client), asyncio.Lock())
     async with lock:  # a second report of the client gets the parts that the first one counts
-        return await _count_and_store(store, query, now)
+        return await _count_and_store(store, campaigns, time_zone, now)
 
 
 _COUNTING: WeakValueDictionary[tuple[int, int], asyncio.Lock] = WeakValueDictionary()
@@ -48,24 +48,24 @@ MOST_READS = 2_000
 """Reads of one report. Then the rest is counted in one: the events may change faster than they can be counted."""
 
 
-async def _count_and_store(store: Store, query: ReportCampaigns, now: Micros) -> list[CampaignCounts]:
-    counted: dict[Stretch, CountedPart] = {}
+async def _count_and_store(store: Store, campaigns: CampaignGroups, time_zone: str, now: Micros) -> list[CampaignCounts]:
+    parts: dict[Stretch, CountedPart] = {}
     for _ in range(MOST_READS):
-        report = await _read(store, replace(query, counted=counted))
-        counted |= report.counted
-        await _store(store, query, report, now)
+        report = await _read(store, plans.report_campaigns(campaigns, time_zone, parts))
+        parts |= report.counted
+        await _store(store, campaigns.client, report, now)
         if report.rows is not None:
             return report.rows
-    return (await _read(store, replace(query, counted=counted, most=None))).rows or []
+    return (await _read(store, plans.report_campaigns(campaigns, time_zone, parts, most=None))).rows or []
 
 
-async def _store(store: Store, query: ReportCampaigns, report: Reported, now: Micros) -> None:
+async def _store(store: Store, client: int, report: Reported, now: Micros) -> None:
     if report.counted:
         with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
-            await store.write(store_parts(query.client, report.counted, now))
+            await store.write(plans.store_parts(client, report.counted, now))
 
 
-async def _read(store: Store, query: ReportCampaigns) -> Reported:
+async def _read(store: Store, query: Query[Reported | ReportTooLarge]) -> Reported:
     report = await store.read(query)
     if isinstance(report, ReportTooLarge):
         raise report

@@ -11,12 +11,12 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from touchbase.clients.models import SUSPENDED, Client
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.deliveries.sql.body_retention import count_prunable, drop_unrecognised, prune_bodies, size_unrecognised
-from touchbase.erasure.commands import Erasure
+from touchbase.erasure.models import Erasure
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.queries import open_erasures
+from touchbase.erasure.sql.persons import open_erasures
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
 from touchbase.merging.bin import gone_before

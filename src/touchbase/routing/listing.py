@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, Cell
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.errors import Overloaded
 from touchbase.routing.router import CellRouter
 from touchbase.sql.store import Store, check_in_time

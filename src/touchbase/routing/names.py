@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from touchbase.auth.commands import RotateKey, StoreKey, StoreKeyUses
-from touchbase.auth.sql import find_key, revoke_key
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.sql import find_key, revoke_key, rotate_key, store_key, store_key_uses
 from touchbase.cells.models import HOME, ClientPlace
 from touchbase.cells.sql import confirm_place, find_key_place, find_place, forget_places, place_key, release_place, reserve_place
-from touchbase.clients.commands import EnsureClient, Removal
-from touchbase.clients.models import Client
+from touchbase.clients.models import Client, Removal
 from touchbase.clients.service import SINCE_EVER
-from touchbase.clients.sql.commands import create_client, rotate_client_id
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import create_client, ensure_client, find_client, rotate_client_id, set_client_settings
 from touchbase.clients.sql.removal import remove_client_rows
-from touchbase.clients.sql.statements import set_client_settings
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
 from touchbase.idempotency.execute_once import Idempotent
@@ -131,7 +128,7 @@ async def _confirm(cells: ClientCells, client_id: str, number: int, cell: int) -
         cells.placement.home_clients += 1  # until the directory counts them again
 
 
-async def route_ensure_client(cells: ClientCells, command: Command[Any], inner: EnsureClient) -> Any:
+async def route_ensure_client(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
     """Return a client, and create a missing one; not for a first request that names it: clients of several cells are made on purpose."""
     place = await place_of(cells, inner.client_id)
     if place is not None and place.number is not None and place.cell is not None:
@@ -166,11 +163,12 @@ async def route_set_client_settings(cells: ClientCells, command: Command[Any], i
     return await cells.store(HOME if place is None or place.cell is None else place.cell).write(command)
 
 
-async def route_store_key(cells: ClientCells, command: Command[Any], inner: StoreKey) -> Any:
+async def route_store_key(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
     """Store a key, in the cell of its client."""
-    cell = HOME if inner.client is None else cells.placement.cell_of(inner.client)
-    if inner.client is not None and cell != HOME:
-        await _place_key(cells, inner.key_id, inner.client)
+    key: ApiKey = inner.key
+    cell = HOME if key.client is None else cells.placement.cell_of(key.client)
+    if key.client is not None and cell != HOME:
+        await _place_key(cells, key.key_id, key.client)
     return await cells.store(cell).write(command)
 
 
@@ -194,14 +192,14 @@ async def route_revoke_key(cells: ClientCells, command: Command[Any], inner: Any
     return await cells.store(await cell_of_key(cells, inner.key_id)).write(command)
 
 
-async def route_store_key_uses(cells: ClientCells, command: Command[Any], inner: StoreKeyUses) -> None:
+async def route_store_key_uses(cells: ClientCells, command: Command[Any], inner: Any) -> None:
     """Store when keys were used, each in its cell; those of a cell that is down are lost, which only a list of keys shows."""
     parts: dict[int, dict[str, int]] = {}
     for key_id, at in inner.uses.items():
         parts.setdefault(cells.placement.cell_of_key(key_id) or HOME, {})[key_id] = at
     for cell, uses in parts.items():
         try:
-            await cells.store(cell).write(StoreKeyUses(uses))
+            await cells.store(cell).write(store_key_uses(uses))
         except TouchbaseError:
             if cell == HOME:
                 raise
@@ -217,13 +215,13 @@ async def route_remove_client_rows(cells: ClientCells, command: Command[Any], in
 
 WRITES: dict[Any, Callable[[ClientCells, Command[Any], Any], Awaitable[Any]]] = {
     create_client: route_create_client,
-    EnsureClient: route_ensure_client,
+    ensure_client: route_ensure_client,
     rotate_client_id: route_rotate_client_id,
     set_client_settings: route_set_client_settings,
-    StoreKey: route_store_key,
-    RotateKey: route_rotate_key,
+    store_key: route_store_key,
+    rotate_key: route_rotate_key,
     revoke_key: route_revoke_key,
-    StoreKeyUses: route_store_key_uses,
+    store_key_uses: route_store_key_uses,
     remove_client_rows: route_remove_client_rows,
 }
 READS: dict[Any, Callable[[ClientCells, Any], Awaitable[Any]]] = {find_client: route_find_client, find_key: route_find_key}

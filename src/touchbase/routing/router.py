@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, REMOVED
 from touchbase.cells.sql import read_directory
 from touchbase.deliveries.work import DryRunResult, ProcessingStore, Translate, WorkReport
-from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
+from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.idempotency.execute_once import Idempotent
 from touchbase.routing import names
@@ -33,6 +33,8 @@ PAUSE_SECONDS = 5.0
 """Seconds between two attempts while it cannot be read."""
 CHECK_ROUNDS = 4
 """Rounds after which each cell is checked, and one that is not open is tried again."""
+LIST_CHANGES: frozenset[object] = frozenset({save_entries, remove_entry})
+"""Commands that can change the installation's list, of which the cells have copies."""
 OnOpened = Callable[[CellStore], Awaitable[None]]
 
 
@@ -168,7 +170,7 @@ class CellRouter:
             if len(parts) > 1:
                 return cast(T, division.join(inner, {cell: await self.store(cell).write(part) for cell, part in parts.items()}))
         result = await self._store_for(command if inner is None else inner).write(command)
-        if isinstance(inner, SaveEntries | RemoveEntry) and inner.client == INSTALLATION:
+        if inner is not None and type(inner) in LIST_CHANGES and INSTALLATION in inner.operation.clients(inner):
             await self.copy_list()
         return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchbase.cells import sql as cells_sql
 from touchbase.cells.models import Cell
 from touchbase.cells.sql import adopt_erasure_key, raise_ids, read_directory, share_erasure_key
-from touchbase.clients.sql.queries import list_clients
+from touchbase.clients.sql.clients import list_clients
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import UnusableStore

@@ -14,7 +14,7 @@ from touchbase.clients.sql.stored_bytes import count_stored
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.connections.sql.silence import count_silent
-from touchbase.erasure.sql.queries import open_erasures
+from touchbase.erasure.sql.persons import open_erasures
 from touchbase.errors import TouchbaseError
 from touchbase.inbox.sql.queries import count_inbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH

@@ -50,7 +50,7 @@ from touchbase.metrics import (
     Metric,
     Reading,
 )
-from touchbase.outgoing.commands import Backlog
+from touchbase.outgoing.models import Backlog
 from touchbase.spool.counting import SpoolCounts
 
 # A `_created` series for each counter would double the page, and the processes' files have none.

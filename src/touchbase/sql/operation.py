@@ -10,7 +10,7 @@ A call runs nothing: it has its arguments as attributes. Calls of one operation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
@@ -58,6 +58,7 @@ class CommandType(Protocol[P, T_co]):
     """An operation that writes: calling it gives a command. `plan` is the decorated function, for other plans."""
 
     plan: Callable[..., Plan[Any]]
+    operation: Operation
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Command[T_co]:
         """Return a command with these arguments."""
@@ -68,6 +69,7 @@ class QueryType(Protocol[P, T_co]):
     """An operation that reads: calling it gives a query. `plan` is the decorated function, for other plans."""
 
     plan: Callable[..., Plan[Any]]
+    operation: Operation
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Query[T_co]:
         """Return a query with these arguments."""
@@ -90,6 +92,8 @@ class Options(TypedDict, total=False):
     """How the answers of all cells to a call that names no client become one."""
     divide: Division
     """How a call that names several clients is divided among their cells."""
+    hidden: Container[str]
+    """Parameters that a call's `repr` leaves out: secrets."""
     background: bool
     """Whether only the server itself calls it: webhooks are applied in small steps while others write, and this is no other."""
     solo: bool | Callable[[Any], bool]
@@ -129,6 +133,7 @@ class Operation:
     clients: Callable[[Any], Iterable[int | None]] = _client
     merge: Merge | None = None
     divide: Division | None = None
+    hidden: Container[str] = ()
     background: bool = False
     quick: bool | Callable[[Any], bool] = False
     page: bool = False
@@ -175,10 +180,10 @@ def _needs(ids: str | Needs | None) -> Needs:
     return no_ids if ids is None else one_id(ids) if isinstance(ids, str) else ids
 
 
-def _call_type(base: type, plan: Callable[..., Plan[Any]], injected: int) -> Any:
+def _call_type(base: type, plan: Callable[..., Plan[Any]], injected: int, hidden: Container[str]) -> Any:
     """Return the class of an operation's calls: the plan's parameters are its attributes, but for those that the store injects."""
     parameters = [*signature(plan).parameters.values()][injected:]
-    fields = [(parameter.name, parameter.annotation, _default(parameter)) for parameter in parameters]
+    fields = [(parameter.name, parameter.annotation, _field(parameter, hidden)) for parameter in parameters]
     call_type: Any = make_dataclass(plan.__name__, fields, bases=(base,), slots=True)
     call_type.__module__, call_type.__doc__, call_type.plan = plan.__module__, plan.__doc__, staticmethod(plan)
     names = "".join(f"call.{parameter.name}, " for parameter in parameters)
@@ -186,9 +191,9 @@ def _call_type(base: type, plan: Callable[..., Plan[Any]], injected: int) -> Any
     return call_type, arguments
 
 
-def _default(parameter: Parameter) -> Any:
+def _field(parameter: Parameter, hidden: Container[str]) -> Any:
     default = {} if parameter.default is Parameter.empty else {"default": parameter.default}
-    return field(**default, kw_only=parameter.kind is Parameter.KEYWORD_ONLY)
+    return field(**default, kw_only=parameter.kind is Parameter.KEYWORD_ONLY, repr=parameter.name not in hidden)
 
 
 def _one_by_one(one: One) -> Run:
@@ -204,11 +209,12 @@ def _one_by_one(one: One) -> Run:
 def _operation(
     base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options, batch: Batch | None = None
 ) -> Any:
+    hidden = options.get("hidden", ())
     if batch is not None:
-        call_type, _ = _call_type(base, plan, 0)
+        call_type, _ = _call_type(base, plan, 0, hidden)
         executes(call_type, ids=ids, cipher=cipher, batch=True, **options)(batch)
         return call_type
-    call_type, arguments = _call_type(base, plan, (ids is not None) + cipher)
+    call_type, arguments = _call_type(base, plan, (ids is not None) + cipher, hidden)
     injected = _INJECTED[ids is not None, cipher]
 
     def one(call: Any, source: Ids, key: Any) -> Plan[Any]:

@@ -11,7 +11,7 @@ from touchbase.auth.authentication import ADMIN, READ
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import to_text
-from touchbase.errors import Fault, Invalid
+from touchbase.errors import Fault, Invalid, TouchbaseError
 from touchbase.history.status_words import StatusRename
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -21,10 +21,8 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.sql.operation import Command
-from touchbase.statuses.commands import Changed, PreviewRename, RenameStatus
-from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, RenamePreview, StatusInfo, listed
-from touchbase.statuses.service import previewed
-from touchbase.statuses.sql.renames import define_status, list_statuses, remove_status
+from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, Changed, RenamePreview, StatusInfo, listed
+from touchbase.statuses.sql.renames import define_status, list_statuses, preview_rename, remove_status, rename_status
 
 PATH = "/public/v2/statuses"
 TAG = Tag("Statuses", "The words that contacts and companies have as their status: define, rename and merge them.")
@@ -179,9 +177,11 @@ class StatusResource:
         asked, parts, before = call.parameters(), call.api.dependencies, _path_name(call)
         asked.done()
         if asked[DRY_RUN]:
-            preview = await previewed(parts.store, PreviewRename(client, self._kind, before, after, merge))
+            preview = await parts.store.read(preview_rename(client, self._kind, before, after, merge))
+            if isinstance(preview, TouchbaseError):
+                raise preview
             return Response(body=encode(preview_out(preview)))
-        command = RenameStatus(client, self._kind, before, after, merge, parts.clock(), _key(call))
+        command = rename_status(client, self._kind, before, after, merge, parts.clock(), _key(call))
         made = await self._change(call, command, lambda changed: _accepted(call, changed))
         parts.on_job()
         return made

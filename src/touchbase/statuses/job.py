@@ -8,8 +8,8 @@ import msgspec
 
 from touchbase.jobs.models import Checkpoint
 from touchbase.jobs.runner import JobKind, JobRun, Postponed
-from touchbase.statuses.commands import ApplyRefused, OutdatedPage
-from touchbase.statuses.models import RECHECK_JOBS, RECORD_KINDS, RENAME_JOBS, SETTLED
+from touchbase.statuses.models import RECHECK_JOBS, RECORD_KINDS, RENAME_JOBS, SETTLED, OutdatedPage
+from touchbase.statuses.sql.refused import apply_refused
 from touchbase.statuses.sql.renames import count_records, find_outdated, rewrite_statuses
 
 PAGE = 1_000
@@ -113,7 +113,7 @@ class RecheckKind:
                 progress = {"deliveries": found.deliveries, "events": found.events, "changed": found.records}
                 return Checkpoint(msgspec.to_builtins(found), progress)
 
-            await run.step([ApplyRefused(run.job.client, self._kind, at.after, DELIVERIES, run.clock())], checkpoint)
+            await run.step([apply_refused(run.job.client, self._kind, at.after, DELIVERIES, run.clock())], checkpoint)
             [at] = reached
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from touchbase.clients.models import ClientSettings
+from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status_words import SERVICE_WORDS, StatusRename, StatusWords
+from touchbase.jobs.models import Job
 
 RECORD_KINDS = {"contacts": CONTACT, "companies": COMPANY}
 PLURALS = {kind: plural for plural, kind in RECORD_KINDS.items()}
@@ -109,3 +110,37 @@ def same_spelling(name: str, statuses: Sequence[str]) -> str | None:
     """Return the status that differs from this name at most in case and underscores; events cannot tell such words apart."""
     folded = name.casefold().replace("_", " ")
     return next((status for status in statuses if status.casefold().replace("_", " ") == folded), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A client with its new settings, and the job that brings its records up to date; None if none is needed."""
+
+    client: Client
+    job: Job | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedPage:
+    """Records that still have a former name of a status, and how far the search came."""
+
+    ids: list[int]
+    scanned: int
+    last: int | None
+    """The last id that was looked at; None: there are no more records."""
+    renamed_us: Micros
+    """The time of the client's last rename."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """What one step of such a job has done."""
+
+    deliveries: int
+    """Deliveries that were looked at."""
+    events: int
+    """Events that have a status now."""
+    records: int
+    """Records whose status changed."""
+    last: int | None
+    """The last id of the deliveries; None: there are no more."""

@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.clients.commands import EnsureClient
 from touchbase.clients.models import Client
-from touchbase.clients.sql.queries import find_client
+from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.service import Eraser
@@ -121,7 +120,7 @@ class World:
     @classmethod
     async def new(cls, store: Store) -> World:
         client_id = f"model-{next(_COUNT)}"
-        return cls(store, (await store.write(EnsureClient(client_id, us(-1_000_000)))).number, client_id)
+        return cls(store, (await store.write(ensure_client(client_id, us(-1_000_000)))).number, client_id)
 
     async def client(self) -> Client:
         found = await self.store.read(find_client(self._client_id))

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from touchbase.clients.commands import Position, Removal
-from touchbase.clients.models import DELETION_DELAY
-from touchbase.clients.sql.commands import locked
+from touchbase.clients.models import DELETION_DELAY, Position, Removal
+from touchbase.clients.sql.clients import locked
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
 from touchbase.sql.builders import ONE
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 
@@ -192,3 +191,13 @@ def _marks(table: ClientTable) -> str:
 @cache
 def _delete_child(name: str) -> Statement:
     return delete(f"remove_{name}", name, ONE)
+
+
+@query
+def count_client_rows(client: int) -> Plan[int]:
+    """The number of a client's rows in all tables."""
+    total = 0
+    for table in CLIENT_TABLES:
+        rows = yield Select(f"SELECT count(*) FROM {table.name} WHERE client = ?", (client,))
+        total += rows[0][0]
+    return total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.clients.models import DELETING, LARGEST_STORED_BYTES
-from touchbase.clients.sql.commands import locked
+from touchbase.clients.sql.clients import locked
 from touchbase.clients.stored_bytes import (
     CLIENTS_AT_ONCE,
     COUNT_INTERVAL,

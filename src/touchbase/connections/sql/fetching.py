@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
-from touchbase.connections.commands import FinishFetch
-from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
+from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchResult, FetchState
 from touchbase.sql.dialect import only_row
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
@@ -88,17 +87,26 @@ def claim_fetch(client: int, tool: str, now_us: Micros, until_us: Micros, limit:
     return ClaimedFetch([FetchRequest(*row) for row in found], rows[0][0])
 
 
-@executes(FinishFetch, background=True)
-def finish_fetch(c: FinishFetch) -> Plan[bool]:
-    """Store the result of a fetch; fetched records leave the queue even when the claim has expired."""
-    error_us = c.at if c.error is not None else None
-    row = (c.client, c.tool, c.until_us, c.next_us, c.failures, int(c.stopped), c.error, error_us, c.fetched_us)
-    rows = yield Execute(FINISH_SOURCE, [row])
-    if c.done:
-        yield Execute(DROP_WANTED, sorted(_row(c, one) for one in c.done))
-    later = [(*_row(c, one), next_us) for one, next_us in c.retries] + [(*_row(c, one), None) for one in c.not_found]
+@command(background=True)
+def finish_fetch(
+    client: int,
+    tool: str,
+    until_us: Micros,
+    result: FetchResult,
+) -> Plan[bool]:
+    """Store the result of a fetch and release the claim that ends at `until_us`.
+
+    Returns False when the claim had expired: then the queue's times are those of the worker that claimed it next.
+    """
+    error_us = result.at if result.error is not None else None
+    progress = (until_us, result.next_us, result.failures, int(result.stopped), result.error, error_us, result.fetched_us)
+    rows = yield Execute(FINISH_SOURCE, [(client, tool, *progress)])
+    if result.done:
+        yield Execute(DROP_WANTED, sorted(_row(client, tool, request) for request in result.done))
+    later = [(*_row(client, tool, request), next_us) for request, next_us in result.retries]
+    later += [(*_row(client, tool, request), None) for request in result.not_found]
     if later:
-        yield Execute(RETRY_WANTED, sorted(later, key=lambda one: one[:4]))
+        yield Execute(RETRY_WANTED, sorted(later, key=lambda row: row[:4]))
     return bool(rows)
 
 
@@ -138,5 +146,5 @@ def list_fetching(client: int) -> Plan[list[FetchState]]:
     return [found[tool] for tool in sorted(found)]
 
 
-def _row(command: FinishFetch, one: FetchRequest) -> Row:
-    return (command.client, command.tool, one.object_type, one.object_id, one.wanted_us)
+def _row(client: int, tool: str, request: FetchRequest) -> Row:
+    return (client, tool, request.object_type, request.object_id, request.wanted_us)

@@ -8,13 +8,21 @@ import msgspec
 
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.models import ConnectionSettings
-from touchbase.connections.rhythm import CallStatistics, Rhythm, Silence, keep_from
-from touchbase.connections.silence import CHECK_INTERVAL, MAX_CHECK_GAP, MAX_SILENCES, CountCalls
+from touchbase.connections.rhythm import (
+    CHECK_INTERVAL,
+    MAX_CHECK_GAP,
+    MAX_SILENCES,
+    CallStatistics,
+    ClientCalls,
+    Rhythm,
+    Silence,
+    keep_from,
+)
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.sql.cell_answers import SUMMED
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
@@ -98,12 +106,12 @@ DELETE_SILENCES = delete("delete_silences", "connection_silence", KEY)
 _settings = msgspec.json.Decoder(ConnectionSettings).decode
 
 
-@executes(CountCalls, background=True)
-def count_calls(command: CountCalls) -> Plan[list[Silence]]:
-    """Add calls to the counts; end the silences of their connections."""
-    client = command.client
-    hours = sorted((client, channel, tool, hour, calls) for (channel, tool, hour), calls in command.hours.items())
-    last = sorted((client, channel, tool, at) for (channel, tool), at in command.last_us.items())
+@command(clients=lambda call: (call.calls.client,), background=True)
+def count_calls(calls: ClientCalls) -> Plan[list[Silence]]:
+    """Add calls to the counts of their connections; return the silences that ended. Calls of tools not connected are left out."""
+    client = calls.client
+    hours = sorted((client, channel, tool, hour, count) for (channel, tool, hour), count in calls.hours.items())
+    last = sorted((client, channel, tool, at) for (channel, tool), at in calls.last_us.items())
     # Every plan writes the rhythm first, whose row `judge_connection` locks, so that no two wait for each other.
     yield Execute(SET_LAST_CALL, [(*row, 0) for row in last])
     yield Execute(ADD_CALLS, hours)

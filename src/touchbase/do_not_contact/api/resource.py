@@ -27,11 +27,10 @@ from touchbase.do_not_contact.api.schemas import (
     new_entry,
     saved_out,
 )
-from touchbase.do_not_contact.commands import ListEntries, RemoveEntry, SaveEntries
 from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, write_rows
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
-from touchbase.do_not_contact.service import entry_pages, suppressed
-from touchbase.do_not_contact.sql.lookup import get_entry
+from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
+from touchbase.do_not_contact.sql.lookup import find_suppressed, get_entry, list_entries
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import WRITE_BATCH
@@ -43,6 +42,10 @@ from touchbase.http.schemas import encode, named_enum
 from touchbase.sql.operation import Preview
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
+EXPORT_PAGE = 2_000
+"""Entries read at once for an export."""
+EntryPosition = tuple[Micros, int]
+"""Where a page ends: time of creation, and id."""
 JSON, CSV = "json", "csv"
 named_enum("ListFormat", "The format of a list: JSON pages, or one CSV file.", (JSON, CSV))
 KIND = query.choice("kind", KINDS, "Entries of this kind of address.", member="kind")
@@ -90,17 +93,20 @@ class SuppressionResource:
     async def list(self, call: Call) -> Response:
         """`GET` of a page of entries, or of all as CSV."""
         owner, asked, now = await self._owner(call), call.parameters(), call.api.dependencies.clock()
-        after: tuple[Micros, int] | None = asked.cursor(self.path, tuple[int, int])
+        after: EntryPosition | None = asked.cursor(self.path, tuple[int, int])
         active = asked[ACTIVE]
         kind, value = _address(asked)
         asked.done()
-        wanted = ListEntries(owner.number, asked[LIMIT], now, after, kind, value, asked[REASON], asked[SOURCE], active)
+        store, limit, reason, source = call.api.dependencies.store, asked[LIMIT], asked[REASON], asked[SOURCE]
         if asked[FORMAT] == CSV:
-            wanted.after, wanted.active = None, True if active is None else active
-            return await _csv(call, wanted)
-        wanted.limit += 1
-        page = await call.api.dependencies.store.read(wanted)
-        more, page = len(page) == wanted.limit, page[: asked[LIMIT]]
+            active = active is not False
+
+            def following(after: EntryPosition | None) -> Awaitable[list[Entry]]:
+                return store.read(list_entries(owner.number, EXPORT_PAGE, now, after, kind, value, reason, source, active))
+
+            return await _csv(following)
+        page = await store.read(list_entries(owner.number, limit + 1, now, after, kind, value, reason, source, active))
+        more, page = len(page) > limit, page[:limit]
         cursor = cursor_text(self.path, (page[-1].created_us, page[-1].id)) if more else None
         return Response(body=encode(SuppressionPage([entry_out(each, now) for each in page], cursor)))
 
@@ -114,9 +120,8 @@ class SuppressionResource:
         valid = [entry for entry in entries if isinstance(entry, NewEntry)]
         if owner.client is not None:
             call.api.limiter.storing(owner.client, len(valid), now)
-        command = SaveEntries(owner.number, valid, now)
         if given[DRY_RUN]:
-            return _tried(entries, (await _try(call, command)) if valid else [], now)
+            return _tried(entries, (await _try(call, owner.number, valid, now)) if valid else [], now)
 
         def respond(saved: Sequence[Saved]) -> Response:
             following = iter(saved)
@@ -127,7 +132,7 @@ class SuppressionResource:
                 made.headers.append((b"location", call.reached_at(f"{self.path}/{saved[0].entry.id}")))
             return made
 
-        return await call.write_and_respond(lambda writes: writes.write(command), respond)
+        return await call.write_and_respond(lambda writes: writes.write(save_entries(owner.number, valid, now)), respond)
 
     async def get(self, call: Call) -> Response:
         """`GET` of one entry."""
@@ -143,7 +148,7 @@ class SuppressionResource:
         asked.done()
         if asked[DRY_RUN]:
             return await self.get(call)
-        await call.api.dependencies.store.write(RemoveEntry(owner.number, number, call.api.dependencies.clock()))
+        await call.api.dependencies.store.write(remove_entry(owner.number, number, call.api.dependencies.clock()))
         return Response(204)
 
     async def check(self, call: Call) -> Response:
@@ -152,7 +157,7 @@ class SuppressionResource:
         asked = await call.body(SuppressionCheck)
         items = [addresses_of(each, f"/items/{index}") async for index, each in in_slices(enumerate(asked.items))]
         now = call.api.dependencies.clock()
-        found = await suppressed(call.api.dependencies.store, owner.number, [addresses for addresses, _ in items], now)
+        found = await call.api.dependencies.store.read(find_suppressed(owner.number, [addresses for addresses, _ in items], now))
         made = CheckedItems([checked_item(each, faults) for each, (_, faults) in zip(found, items, strict=True)])
         response = Response(body=encode(made))
         for item in made.data:
@@ -195,11 +200,11 @@ def _listed(asked: NewSuppressions, now: Micros) -> Sequence[tuple[NewSuppressio
 _DEFAULTS = NewSuppressions()
 
 
-async def _try(call: Call, command: SaveEntries) -> Sequence[Saved]:
-    """Return what a command would do, without storing it."""
+async def _try(call: Call, client: int, entries: Sequence[NewEntry], now: Micros) -> Sequence[Saved]:
+    """Return what a request would do, without storing it."""
     if call.recorder is not None:
         call.recorder.skip()
-    [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](command.client, [command], dry_run=True))
+    [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client, [save_entries(client, entries, now)], dry_run=True))
     assert isinstance(preview, Preview)
     return cast("Sequence[Saved]", preview.outcome)
 
@@ -214,8 +219,17 @@ def _tried(entries: Sequence[NewEntry | list[Fault]], saved: Sequence[Saved], no
     return Response(200, encode(made))
 
 
-async def _csv(call: Call, wanted: ListEntries) -> Response:
-    pages = entry_pages(call.api.dependencies.store, wanted)
+async def _entry_pages(following: Callable[[EntryPosition | None], Awaitable[list[Entry]]]) -> AsyncIterator[list[Entry]]:
+    after: EntryPosition | None = None
+    while page := await following(after):
+        yield page
+        if len(page) < EXPORT_PAGE:
+            return
+        after = (page[-1].created_us, page[-1].id)
+
+
+async def _csv(following: Callable[[EntryPosition | None], Awaitable[list[Entry]]]) -> Response:
+    pages = _entry_pages(following)
     first: list[Entry] = await anext(pages, [])  # an error of the first page is still a problem response
 
     async def pieces() -> AsyncIterator[bytes]:

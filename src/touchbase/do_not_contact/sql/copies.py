@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from touchbase.do_not_contact.commands import InstallationList
+from dataclasses import dataclass
+
 from touchbase.do_not_contact.sql.statements import SHARED
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
-from touchbase.sql.statement import Execute, Plan, Select, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 _COUNTER = "installation_list"
+
+
+@dataclass(slots=True)
+class InstallationList:
+    """The installation's list, of which each cell has a copy."""
+
+    revision: int
+    """How often it has changed."""
+    rows: list[Row]
+
+
 EMPTY = Statement(
     "empty_installation_suppression",
     (("revision", "bigint"),),

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, addresses_of_refs
-from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.copies import count_change
@@ -29,7 +28,7 @@ from touchbase.event_log.models import API, DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.identity_links import Ref
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row
 from touchbase.suppression.server_secret import find_erasure_key
 
@@ -37,88 +36,84 @@ ID = "suppression"
 Causes = dict[Address, list[Cause]]
 
 
-def save_needs(commands: Sequence[SaveEntries]) -> Mapping[str, int]:
-    """Return the ids that these commands may take."""
-    return {ID: sum(len(command.entries) for command in commands)}
+@command(ids=lambda calls: {ID: sum(len(call.entries) for call in calls)}, large=True)
+def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros) -> Plan[list[Saved]]:
+    """Store entries of a client's list, or with `INSTALLATION` of the installation's.
 
-
-@executes(SaveEntries, ids=save_needs, large=True)
-def save_entries(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
-    """Run `SaveEntries`."""
-    if command.client == INSTALLATION:
-        return (yield from _save_for_installation(command, ids))
-    client, at = command.client, command.at
-    stored = yield from hashing.stored_addresses(client, [(entry.kind, entry.value) for entry in command.entries])
+    One for an address that is listed replaces what an earlier request said about it; of several for one address the last one counts.
+    """
+    if client == INSTALLATION:
+        return (yield from _save_for_installation(ids, entries, at))
+    stored = yield from hashing.stored_addresses(client, [(entry.kind, entry.value) for entry in entries])
     rows, causes = yield from _claim(client, stored.values(), ids, at)
     outcomes: dict[Address, str] = {}
     written: list[Row] = []
-    for each in {stored[entry.kind, entry.value][0]: entry for entry in command.entries}.items():
-        address, new = each
-        row, known = rows[address], causes[address]
-        cause = _written_cause(new, stored[new.kind, new.value][1], row, known, at)
+    for address, new in {stored[entry.kind, entry.value][0]: entry for entry in entries}.items():
+        row, earlier = rows[address], causes[address]
+        cause = _written_cause(new, stored[new.kind, new.value][1], row, earlier, at)
         was_listed = row.reason is not None
         if cause is not None:
             written.append(cause_row(client, address, cause))
-            causes[address] = [*(each for each in known if each.key != WRITTEN), cause]
+            causes[address] = [*(each for each in earlier if each.key != WRITTEN), cause]
         outcomes[address] = CREATED if not was_listed else UNCHANGED if cause is None else UPDATED
     if written:
         yield Execute(SAVE_CAUSE, written)
     yield from _fold(client, rows.values(), causes, at)
-    made = [stored[entry.kind, entry.value][0] for entry in command.entries]
-    return [Saved(outcomes[address], rows[address].entry()) for address in made]
+    addresses = [stored[entry.kind, entry.value][0] for entry in entries]
+    return [Saved(outcomes[address], rows[address].entry()) for address in addresses]
 
 
-def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, known: Sequence[Cause], at: Micros) -> Cause | None:
+def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, earlier: Sequence[Cause], at: Micros) -> Cause | None:
     """Return the cause that a request makes; None if the last request said the same."""
     note = "" if hashed else new.note
-    last = next((each for each in known if each.key == WRITTEN and each.at_us > row.removed_us), None)
+    last = next((each for each in earlier if each.key == WRITTEN and each.at_us > row.removed_us), None)
     if last is not None:
-        same = (new.reason, new.source, note, new.until_us) == (last.reason, last.source, last.note, last.until_us)
-        if same and new.since_us in (None, last.since_us):
+        is_repeated = (new.reason, new.source, note, new.until_us) == (last.reason, last.source, last.note, last.until_us)
+        if is_repeated and new.since_us in (None, last.since_us):
             return None
     at = max(at, row.removed_us + 1, 0 if last is None else last.at_us)
     since = new.since_us if new.since_us is not None else at if last is None else last.since_us
     return Cause(WRITTEN, new.reason, new.source, at, since, new.until_us, note)
 
 
-def add_causes(client: int, found: Sequence[tuple[Address, Cause]], ids: Ids, now: Micros, hidden: Collection[Address] = ()) -> Plan[None]:
+def add_causes(client: int, new: Sequence[tuple[Address, Cause]], ids: Ids, now: Micros, hidden: Collection[Address] = ()) -> Plan[None]:
     """Add what events say about addresses, in the transaction that applies them; repeated causes change nothing.
 
     Addresses of erased persons are stored as hashes; `hidden` are addresses that an event names together with an erased identity.
     """
-    if not found:
+    if not new:
         return
-    stored = yield from hashing.stored_addresses(client, [address for address, _ in found], hidden)
+    stored = yield from hashing.stored_addresses(client, [address for address, _ in new], hidden)
     key = yield from find_erasure_key()
     rows, causes = yield from _claim(client, stored.values(), ids, now)
-    new: dict[tuple[Address, str], Cause] = {}
-    for address, cause in found:
+    first: dict[tuple[Address, str], Cause] = {}
+    for address, cause in new:
         place, hashed = stored[address]
-        said = hashing.hidden_cause(key, client, cause) if key is not None and hashed else cause
-        first = new.get((place, said.key))
-        if first is None or _order(said) < _order(first):
-            new[place, said.key] = said
-    yield Execute(SAVE_CAUSE, [cause_row(client, place, cause) for (place, _), cause in sorted(new.items(), key=lambda each: each[0])])
+        shown = hashing.hidden_cause(key, client, cause) if key is not None and hashed else cause
+        earliest = first.get((place, shown.key))
+        if earliest is None or _order(shown) < _order(earliest):
+            first[place, shown.key] = shown
+    yield Execute(SAVE_CAUSE, [cause_row(client, place, first[place, cause_key]) for place, cause_key in sorted(first)])
     causes = yield from _causes(client, rows)
     yield from _fold(client, rows.values(), causes, now)
 
 
-@executes(RemoveEntry)
-def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
-    """Run `RemoveEntry`."""
-    missing = NotFound(f"there is no suppression with id {command.id}: list them with GET, they may have been removed")
-    if command.client == INSTALLATION:
+@command
+def remove_entry(client: int, id: int, at: Micros) -> Plan[NotFound | None]:
+    """Remove an entry, also for replays of the events that made it. `NotFound`."""
+    missing = NotFound(f"there is no suppression with id {id}: list them with GET, they may have been removed")
+    if client == INSTALLATION:
         yield from count_change()
-        return None if (yield Execute(DELETE_INSTALLATION, [(command.id,)])) else missing
-    found = yield Execute(ENTRY_BY_ID, [(command.client, command.id)])
-    row = EntryRow(*found[0]) if found else None
+        return None if (yield Execute(DELETE_INSTALLATION, [(id,)])) else missing
+    rows = yield Execute(ENTRY_BY_ID, [(client, id)])
+    row = EntryRow(*rows[0]) if rows else None
     if row is None or row.reason is None:
         return missing
-    causes = yield from _causes(command.client, [row.address])
+    causes = yield from _causes(client, [row.address])
     # A cause can lie a little ahead, where another server's clock does; the entry is removed all the same.
-    row.removed_us = max(command.at, row.removed_us + 1, *(cause.at_us for cause in causes[row.address]))
-    removed = _event(row, row.reason, EventType.SUPPRESSION_REMOVED, command.at, {"origin": API})
-    row.show(None, command.at)
+    row.removed_us = max(at, row.removed_us + 1, *(cause.at_us for cause in causes[row.address]))
+    removed = _event(row, row.reason, EventType.SUPPRESSION_REMOVED, at, {"origin": API})
+    row.show(None, at)
     yield Execute(UPDATE_ENTRY, [row.update()])
     yield from log_events([removed])
     return None
@@ -155,10 +150,10 @@ def _claim(client: int, stored: Iterable[tuple[Address, bool]], ids: Ids, at: Mi
 
 
 def _causes(client: int, addresses: Iterable[Address]) -> Plan[Causes]:
-    found: Causes = {address: [] for address in addresses}
-    for row in (yield Execute(CAUSES_OF, [(client, *address) for address in sorted(found)])):
-        found[row[1], row[2]].append(cause_of(row))
-    return found
+    causes: Causes = {address: [] for address in addresses}
+    for row in (yield Execute(CAUSES_OF, [(client, *address) for address in sorted(causes)])):
+        causes[row[1], row[2]].append(cause_of(row))
+    return causes
 
 
 def _fold(client: int, rows: Iterable[EntryRow], causes: Causes, now: Micros, *, always: bool = False) -> Plan[None]:
@@ -195,30 +190,29 @@ def _order(cause: Cause) -> tuple[Micros, int]:
     return cause.at_us, cause.delivery_id or 0
 
 
-def _save_for_installation(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
+def _save_for_installation(ids: Ids, entries: Sequence[NewEntry], at: Micros) -> Plan[list[Saved]]:
     yield from count_change()
-    at = command.at
-    new = {(entry.kind, entry.value): entry for entry in command.entries}
+    new = {(entry.kind, entry.value): entry for entry in entries}
     claims: dict[Address, Row] = {}
-    for address, each in new.items():
-        since = at if each.since_us is None else each.since_us
-        claims[address] = (*address, ids.take(ID), at, at, each.reason, each.source, each.note, since, each.until_us)
+    for address, wanted in new.items():
+        since = at if wanted.since_us is None else wanted.since_us
+        claims[address] = (*address, ids.take(ID), at, at, wanted.reason, wanted.source, wanted.note, since, wanted.until_us)
     rows = {row[:2]: row for row in (yield Execute(CLAIM_INSTALLATION, sorted(claims.values(), key=lambda row: row[:2])))}
     changed: list[Row] = []
     saved: dict[Address, Saved] = {}
     for address, row in rows.items():
-        asked, entry = new[address], installation_entry(row)
+        wanted, entry = new[address], installation_entry(row)
         if entry.id == claims[address][2]:
             saved[address] = Saved(CREATED, entry)
             continue
-        since = entry.since_us if asked.since_us is None else asked.since_us
-        wanted = (asked.reason, asked.source, asked.note, since, asked.until_us)
-        if wanted == row[5:]:
+        since = entry.since_us if wanted.since_us is None else wanted.since_us
+        columns = (wanted.reason, wanted.source, wanted.note, since, wanted.until_us)
+        if columns == row[5:]:
             saved[address] = Saved(UNCHANGED, entry)
             continue
         updated = max(at, entry.updated_us + 1)
-        changed.append((entry.id, updated, *wanted))
-        saved[address] = Saved(UPDATED, installation_entry((*row[:4], updated, *wanted)))
+        changed.append((entry.id, updated, *columns))
+        saved[address] = Saved(UPDATED, installation_entry((*row[:4], updated, *columns)))
     if changed:
         yield Execute(UPDATE_INSTALLATION, changed)
-    return [saved[entry.kind, entry.value] for entry in command.entries]
+    return [saved[entry.kind, entry.value] for entry in entries]

@@ -1,14 +1,17 @@
-"""Plans that read the lists: suppressed addresses, one entry, and pages."""
+"""Plans that read the lists: suppressed addresses, one entry, and pages.
+
+They also mark the records in the results of writes that must not be contacted, in the same transaction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any, Protocol
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, covering_domains
-from touchbase.do_not_contact.commands import ListEntries
 from touchbase.do_not_contact.models import (
     CLIENT_LIST,
     DOMAIN,
@@ -23,6 +26,7 @@ from touchbase.do_not_contact.models import (
 )
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.statements import (
+    DOMAIN_OF_COMPANY,
     ENTRIES_OF,
     ENTRY,
     FIND_LISTED,
@@ -33,7 +37,8 @@ from touchbase.do_not_contact.sql.statements import (
     installation_entry,
 )
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import executes, query
+from touchbase.sql.ids import Ids
+from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import find_erasure_key
@@ -42,6 +47,9 @@ Item = tuple[int, Addresses]
 """A client's number, and addresses to look up for it."""
 Place = tuple[int, str, str]
 """A client's number, and the kind and value of an entry."""
+Run = Callable[[Any, Ids], Plan[list[object]]]
+RecordOf = Callable[[object], "MarkedRecord | None"]
+TimeOf = Callable[[Any], Micros]
 
 
 @dataclass(slots=True)
@@ -78,11 +86,11 @@ class _Found:
 def listed_kinds(clients: Iterable[int]) -> Plan[dict[int, Listed]]:
     """Return by client which kinds of entries there are."""
     rows = yield Execute(LISTED_KINDS, [(client,) for client in sorted(set(clients))])
-    found: dict[int, Listed] = {}
+    listed: dict[int, Listed] = {}
     for client, *flags in rows:
         own, shared = _present(flags[:3]), _present(flags[4:])
-        found[client] = Listed(own, bool(flags[3]), shared, own | shared)
-    return found
+        listed[client] = Listed(own, bool(flags[3]), shared, own | shared)
+    return listed
 
 
 def _present(flags: Sequence[object]) -> frozenset[str]:
@@ -212,23 +220,88 @@ def list_clear_addresses(client: int, limit: int, after: tuple[str, str] = ("", 
     return [(row[0], row[1]) for row in rows]
 
 
-@executes(ListEntries)
-def list_entries(query: ListEntries) -> Plan[list[Entry]]:
-    """Run `ListEntries`."""
-    shared = query.client == INSTALLATION
-    where = Where() if shared else Where("client = ? AND reason IS NOT NULL", query.client)
-    if query.value is not None and query.kind is not None and not shared:
-        stored = yield from hashing.stored_addresses(query.client, [(query.kind, query.value)])
-        where.equal("value", stored[query.kind, query.value][0][1])
+@query
+def list_entries(
+    client: int,
+    limit: int,
+    now: Micros,
+    after: tuple[Micros, int] | None = None,
+    kind: str | None = None,
+    value: str | None = None,
+    reason: str | None = None,
+    source: str | None = None,
+    active: bool | None = None,
+) -> Plan[list[Entry]]:
+    """Entries in order of (created_us, id), newest last; filters that are None filter nothing.
+
+    `value` is the address in normal form; it comes with `kind`.
+    """
+    shared = client == INSTALLATION
+    where = Where() if shared else Where("client = ? AND reason IS NOT NULL", client)
+    if value is not None and kind is not None and not shared:
+        stored = yield from hashing.stored_addresses(client, [(kind, value)])
+        where.equal("value", stored[kind, value][0][1])
     else:
-        where.equal("value", query.value)
-    where.equal("kind", query.kind)
-    where.equal("reason", query.reason)
-    where.equal("source", query.source)
-    if query.active is not None:
-        where.add("(until_us IS NULL OR until_us > ?)" if query.active else "until_us <= ?", query.now)
-    if query.after is not None:
-        where.add("(created_us, id) > (?, ?)", *query.after)
+        where.equal("value", value)
+    where.equal("kind", kind)
+    where.equal("reason", reason)
+    where.equal("source", source)
+    if active is not None:
+        where.add("(until_us IS NULL OR until_us > ?)" if active else "until_us <= ?", now)
+    if after is not None:
+        where.add("(created_us, id) > (?, ?)", *after)
     columns, table = (SHARED, "installation_suppression") if shared else (ENTRY, "suppression")
-    rows = yield Select(f"SELECT {names(columns)} FROM {table} WHERE {where} ORDER BY created_us, id LIMIT ?", (*where.params, query.limit))
-    return [_entry(query.client, row) for row in rows]
+    rows = yield Select(f"SELECT {names(columns)} FROM {table} WHERE {where} ORDER BY created_us, id LIMIT ?", (*where.params, limit))
+    return [_entry(client, row) for row in rows]
+
+
+class MarkedRecord(Protocol):
+    """A contact or company."""
+
+    client: int
+    suppressed: str | None
+    """Set to the reason, if it must not be contacted."""
+
+
+def marking(run: Run, record_of: RecordOf, time_of: TimeOf) -> Run:
+    """Return the plan, with the reason why it must not be contacted set on each record that it returns.
+
+    `record_of` returns the record in a result, None for other results; `time_of` the time of a command.
+    """
+
+    def marked(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
+        results = yield from run(commands, ids)
+        records = [record for result in results if (record := record_of(result)) is not None]
+        if records:
+            yield from mark_records(records, max(map(time_of, commands)))
+        return results
+
+    return marked
+
+
+def mark_records(records: Sequence[MarkedRecord], now: Micros) -> Plan[None]:
+    """Set `suppressed` on these records."""
+    listed = yield from listed_kinds(record.client for record in records)
+    if not any(each.any for each in listed.values()):
+        return
+    domains = yield from _company_domains(records, listed)
+    items = [_item(record, domains) for record in records]
+    for record, match in zip(records, (yield from suppressed_items(items, listed, now)), strict=True):
+        record.suppressed = None if match is None else match.reason
+
+
+def _company_domains(records: Sequence[MarkedRecord], listed: dict[int, Listed]) -> Plan[dict[tuple[int, int], str]]:
+    """Return the domains of the contacts' companies, where entries of domains exist."""
+    keys = {
+        (record.client, company)
+        for record in records
+        if listed[record.client].has_domains and (company := getattr(record, "company_id", None)) is not None
+    }
+    rows = (yield Execute(DOMAIN_OF_COMPANY, sorted(keys))) if keys else []
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+def _item(record: MarkedRecord, domains: dict[tuple[int, int], str]) -> Item:
+    own: str | None = getattr(record, "domain", None)
+    company = domains.get((record.client, getattr(record, "company_id", None) or 0))
+    return (record.client, Addresses(getattr(record, "email_key", None), getattr(record, "linkedin_key", None), own or company))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from touchbase.erasure.commands import StoredTexts
+from touchbase.erasure.models import StoredTexts
 from touchbase.erasure.sql.pii_tables import PII_TABLES
 from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Plan, Select

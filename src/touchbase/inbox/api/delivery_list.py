@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.clients.sql.queries import list_client_page
+from touchbase.clients.sql.clients import list_client_page
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text
 from touchbase.connections.api import ChannelOut

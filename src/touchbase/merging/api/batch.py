@@ -23,7 +23,7 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.merging.api.batch_commands import BatchCommands, Prepared, Sender
 from touchbase.merging.api.batch_schemas import BATCHES, BatchProblem
-from touchbase.merging.commands import DeleteRecord
+from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.write_batch import write_batch
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import fields_changed, status_of
@@ -95,7 +95,7 @@ class BatchResource(Generic[A, C, R]):
         sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
         # A full client may still delete.
-        enlarges = any(each.command is not None and not isinstance(each.command, DeleteRecord) for each in prepared)
+        enlarges = any(each.command is not None and each.command.operation is not delete_record.operation for each in prepared)
         count = call.api.storing if enlarges else call.api.limiter.storing
         count(client, sum(_rows(each) for each in prepared), sender.at)
         if batch.atomic and (failed := batch_failed([each.error for each in prepared])) is not None:

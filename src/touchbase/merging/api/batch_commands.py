@@ -16,7 +16,7 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
-from touchbase.merging.commands import DeleteRecord
+from touchbase.merging.sql.delete import delete_record
 from touchbase.records.api.bodies import COMPANY, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
@@ -158,7 +158,7 @@ class BatchCommands(Generic[A, C, R]):
 
     def _delete(self, item: Item, body: bytes, sender: Sender) -> Prepared:
         assert isinstance(item.id, int)
-        return Prepared(DeleteRecord(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
+        return Prepared(delete_record(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
 
 
 def _misplaced(item: Item) -> list[Fault]:

@@ -17,8 +17,9 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, PageOf, Time, encode, example, fitting
 from touchbase.merging.bin import DeletedRecord, gone_us
-from touchbase.merging.commands import DeleteRecord, RestoreRecord
-from touchbase.merging.sql.bin_queries import get_deleted, list_deleted
+from touchbase.merging.sql.bin import get_deleted, list_deleted
+from touchbase.merging.sql.delete import delete_record
+from touchbase.merging.sql.restore import restore_record
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import DryRunResponse, dry_run
@@ -73,7 +74,7 @@ class BinResource:
         at = parts.clock()
         call.api.limiter.storing(client, 1, at)
         present = await if_updated_us(call, lambda: self.get(call, client, number))
-        command = DeleteRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
+        command = delete_record(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
         try:
             if asked[DRY_RUN]:
                 return await dry_run(call, self._kind, command, client, [])
@@ -91,7 +92,7 @@ class BinResource:
         at = parts.clock()
         call.api.limiter.storing(client, 1, at)
         present = await if_updated_us(call, lambda: self._get_deleted(call, client, number))
-        command = RestoreRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
+        command = restore_record(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
         if asked[DRY_RUN]:
             return await dry_run(call, self._kind, command, client, [])
 

@@ -21,9 +21,9 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
 from touchbase.merging.bin import gone_before, gone_us
-from touchbase.merging.commands import MergeRecords, UndoMerge
 from touchbase.merging.models import CUSTOM, MOST_RECORDS, SURVIVORSHIPS, Merge, Policy, Undone
-from touchbase.merging.sql.merge import preview_merge
+from touchbase.merging.sql.merge import merge_records, preview_merge
+from touchbase.merging.sql.undo import undo_merge
 from touchbase.merging.sql.write_batch import write_batch
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import FLAT
@@ -33,7 +33,7 @@ from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.commands import new_write_key
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import RecordType
-from touchbase.sql.operation import Preview
+from touchbase.sql.operation import Command, Preview
 
 SURVIVORSHIP_HELP = (
     "Which values the record has afterwards. newest: the last written ones. if_empty: its own, and where it has none, the first one of the "
@@ -136,7 +136,9 @@ class MergeResource:
                 raise await self._missing(call, client, [number, *asked.records])
             return self._response(client, found, flat=query[FLAT])
         call.api.limiter.storing(client, 1 + len(asked.records), at)
-        command = MergeRecords(client.number, kind.kind, number, asked.records, policy, at, new_write_key(), author_of(call.scope), present)
+        command = merge_records(
+            client.number, kind.kind, number, asked.records, policy, at, new_write_key(), author_of(call.scope), present
+        )
 
         def response(merge: Merge) -> Response:
             made = self._response(client, merge, flat=query[FLAT])
@@ -159,7 +161,7 @@ class MergeResource:
         at = parts.clock()
         call.api.limiter.storing(client, 1, at)
         since = gone_before(at, client.settings.keep_deleted_days)
-        command = UndoMerge(client.number, kind.kind, number, merge, since, at, new_write_key(), author_of(call.scope))
+        command = undo_merge(client.number, kind.kind, number, merge, since, at, new_write_key(), author_of(call.scope))
 
         def response(undone: Undone) -> Response:
             data = [self._kind.out(record, query[FLAT], client.settings) for record in undone.records]
@@ -191,7 +193,7 @@ class MergeResource:
         return Response(body=encode(body))
 
 
-async def _undone(call: Call, client: Client, command: UndoMerge) -> Undone:
+async def _undone(call: Call, client: Client, command: Command[Undone]) -> Undone:
     """Return what undoing a merge would give, without storing it; raises its error."""
     if call.recorder is not None:
         call.recorder.skip()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.errors import NotFound, TouchbaseError
@@ -15,21 +15,12 @@ from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_
 from touchbase.event_log.sql.forget import forget_changes
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, DERIVED
 from touchbase.history.sql import event_of, event_row
 from touchbase.merging.bin import DeletedRecord, content_text
-from touchbase.merging.commands import DeleteRecord
-from touchbase.merging.sql.bin_statements import (
-    BY_ID,
-    DELETE_LINKS_OF,
-    INSERT_DELETED,
-    INSERT_DELETED_LINK,
-    REMOVE,
-    TAKE_DELETED,
-    TAKE_DELETED_LINKS,
-)
+from touchbase.merging.sql.bin import BY_ID, DELETE_LINKS_OF, INSERT_DELETED, INSERT_DELETED_LINK, REMOVE, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.messages.sql.statements import DELETE_OF_RECORD
 from touchbase.projection.companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
 from touchbase.projection.logged_changes import moved_contact
@@ -44,7 +35,7 @@ from touchbase.records.sql.rows import company_of, contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.value_sources import company_ref
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 HISTORIES = 200
@@ -54,35 +45,42 @@ FOR_GOOD = {"for_good": True}
 GONE = "its record was deleted, and removed for good"
 
 
-@executes(DeleteRecord)
-def delete_record(command: DeleteRecord) -> Plan[Record | TouchbaseError]:
-    """Run `DeleteRecord`."""
-    client, kind = command.client, command.kind
-    one = (client, kind, command.id)
+@command
+def delete_record(
+    client: int, kind: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR, if_updated_us: Micros | None = None
+) -> Plan[Record | TouchbaseError]:
+    """Move one record into the bin; the result is the record as it was.
+
+    Its addresses and object ids are free at once. The contacts of a company lose their `company_id`. `NotFound`; `PreconditionFailed` if
+    `if_updated_us` is not the record's `updated_us`.
+
+    `key`: The key of its entry in the history, from `new_write_key`.
+    """
+    place = (client, kind, id)
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
-    rows = yield Execute(BY_ID[kind], [(client, command.id)])
+    rows = yield Execute(BY_ID[kind], [(client, id)])
     if not rows:
-        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {command.id}")
+        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {id}")
     record: Record
     if kind == CONTACT:
         (record,) = yield from with_custom_fields(kind, [contact_of(rows[0])])
     else:
         (record,) = yield from with_custom_fields(kind, [company_of(rows[0])])
-    if (changed := changed_since(record, command.if_updated_us)) is not None:
+    if (changed := changed_since(record, if_updated_us)) is not None:
         return changed
-    contacts = (yield from _unlink_contacts(command)) if kind == COMPANY else []
-    at = max(command.at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
-    yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, command.id, "deleted", at, command.key, command.by))])
-    links = yield Execute(history_sql.LINKS_OF, [one])
-    yield Execute(INSERT_DELETED, [(*one, at, content_text(DeletedRecord(record, at, contacts)))])
-    yield Execute(INSERT_DELETED_LINK, _identities(one, record, links, at))
+    contacts = (yield from _unlink_contacts(client, id, at, by)) if kind == COMPANY else []
+    current_at = max(at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, id, "deleted", current_at, key, by))])
+    links = yield Execute(history_sql.LINKS_OF, [place])
+    yield Execute(INSERT_DELETED, [(*place, current_at, content_text(DeletedRecord(record, current_at, contacts)))])
+    yield Execute(INSERT_DELETED_LINK, _identities(place, record, links, current_at))
     yield Execute(DELETE_WANTED, [row[:4] for row in links] or [(client, "", "", "")])
-    yield Execute(DELETE_LINKS_OF, [one])
-    yield Execute(DELETE_CLAIMS_OF, [one])
-    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [one])
-    yield Execute(REMOVE[kind], [(client, command.id)])
-    yield Execute(NOTE_FOR_SEARCH, [one])
-    yield from log_events([LoggedEvent(client, record_event(kind, "deleted"), at, kind, command.id, cause=by_request(command.by))])
+    yield Execute(DELETE_LINKS_OF, [place])
+    yield Execute(DELETE_CLAIMS_OF, [place])
+    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [place])
+    yield Execute(REMOVE[kind], [(client, id)])
+    yield Execute(NOTE_FOR_SEARCH, [place])
+    yield from log_events([LoggedEvent(client, record_event(kind, "deleted"), current_at, kind, id, cause=by_request(by))])
     return record
 
 
@@ -95,9 +93,9 @@ def entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author
     )  # fmt: skip
 
 
-def _identities(one: tuple[int, int, int], record: Record, links: Iterable[Row], at: Micros) -> list[Row]:
+def _identities(place: tuple[int, int, int], record: Record, links: Iterable[Row], at: Micros) -> list[Row]:
     """Return the rows of a record's identities: its present addresses, then its links."""
-    client, kind, number = one
+    client, kind, number = place
     refs: dict[Ref, int | None] = {}
     if (primary := primary_key(record)) is not None:
         refs[former_key(kind, primary)] = None
@@ -108,16 +106,15 @@ def _identities(one: tuple[int, int, int], record: Record, links: Iterable[Row],
     return [(client, *ref, kind, number, link, at) for ref, link in sorted(refs.items())]
 
 
-def _unlink_contacts(command: DeleteRecord) -> Plan[list[int]]:
+def _unlink_contacts(client: int, company: int, at: Micros, by: Author) -> Plan[list[int]]:
     """Unset the company of its contacts; return those whose company the API or their e-mail address had set.
 
     The others name an object of the company in an event: they wait for the company of this object, as contacts do whose company is not
     known yet.
     """
-    client, company, at = command.client, command.id, command.at
     rows = yield Execute(CONTACTS_OF_COMPANY, [(client, company)])
     contacts = {contact.id: contact for contact in map(contact_of, rows)}
-    stamps = {number: current_stamp(each, "company_id") for number, each in contacts.items()}
+    stamps = {number: current_stamp(contact, "company_id") for number, contact in contacts.items()}
     by_event = [number for number, stamp in stamps.items() if stamp != DERIVED and not _is_by_api(stamp[2])]
     claims: list[Row] = []
     for start in range(0, len(by_event), HISTORIES):
@@ -138,7 +135,7 @@ def _unlink_contacts(command: DeleteRecord) -> Plan[list[int]]:
             contact.stamps["company_id"] = stamps[number]
     if contacts:
         yield Execute(records_sql.MOVE_CONTACT, [move_row(contact) for contact in contacts.values()])
-        cause = by_request(command.by)
+        cause = by_request(by)
         yield from log_events([moved_contact(client, number, company, None, at, cause) for number in sorted(contacts)])
     return sorted(contacts.keys() - claimed)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.history.events import CONTACT
-from touchbase.merging.duplicate_commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import with_custom_fields_within
@@ -14,6 +13,16 @@ from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Plan, Select
+
+Place = tuple[str, str, int]
+"""The place of a record in a block's order: its two sort keys and its id."""
+
+SURNAME = "surname"
+ADDRESS = "address"
+NAME = "name"
+DOMAIN = "domain"
+BLOCKS = {1: (SURNAME, ADDRESS), 2: (NAME, DOMAIN)}
+"""The orders in which records of a kind are walked; duplicates are near each other in one of them."""
 
 
 @dataclass(frozen=True, slots=True)

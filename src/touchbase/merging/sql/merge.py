@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from touchbase.clients.sql.queries import settings_of
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of, settings_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, Stamp
 from touchbase.history.sql import event_of
 from touchbase.history.status import STATUS
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import assign, release
-from touchbase.merging.commands import MergeRecords
 from touchbase.merging.models import Merge, Part, Policy, content_text
-from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
 from touchbase.merging.survivorship import Outcome, is_creation, merged, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
@@ -37,9 +35,35 @@ from touchbase.records.projection import Folded
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
+from touchbase.sql.builders import ONE, ONE_MATCH, find
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import executes, query
-from touchbase.sql.statement import Execute, Plan
+from touchbase.sql.operation import command, query
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Statement, delete
+
+MERGE_ROW: Columns = (
+    *ONE, ("record_kind", "bigint"), ("record_id", "bigint"), ("merged_us", "bigint"), ("undone_us", "bigint"), ("content", "text"),
+)  # fmt: skip
+INSERT_MERGE = Statement("insert_merge", MERGE_ROW, body=f"INSERT INTO record_merge ({names(MERGE_ROW)}) SELECT * FROM p WHERE true")
+FIND_MERGE = find("find_merge", "record_merge", MERGE_ROW, ONE, ONE_MATCH)
+# Without the records as they were: erasing one of them does not find the row any more.
+END_MERGE = Statement(
+    "end_merge",
+    (*ONE, ("undone_us", "bigint")),
+    body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ONE_MATCH}",
+)
+RETURN_MERGE = Statement(
+    "return_merge",
+    (*ONE, ("record_id", "bigint")),
+    body=f"UPDATE record_merge AS t SET record_id = p.record_id FROM p WHERE {ONE_MATCH}",
+)
+DELETE_MERGE = delete("delete_merge", "record_merge", ONE, "id")
+CONTACT_IDS_OF_COMPANY = Statement(
+    "contact_ids_of_company",
+    ONE,
+    body="SELECT t.id FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id",
+)
+
 
 LINKS = 50
 """Link ids that the merge of one record may take."""
@@ -50,75 +74,87 @@ MERGED_FROM = "merged_from"
 """Member of the detail of an event that came from a merged record: the ids of the records that it was moved from, the first one first."""
 
 
-def merge_needs(commands: Sequence[MergeRecords]) -> dict[str, int]:
-    """Return how many ids these commands may take."""
-    records = sum(1 + len(command.absorbed) for command in commands)
-    return {"custom_field": MAX_CUSTOM_FIELDS * records, "link": LINKS * records, "record_merge": len(commands)}
+def _merge_ids(calls: Any) -> dict[str, int]:
+    records = sum(1 + len(call.absorbed) for call in calls)
+    return {"custom_field": MAX_CUSTOM_FIELDS * records, "link": LINKS * records, "record_merge": len(calls)}
 
 
-@executes(MergeRecords, ids=merge_needs, large=True)
-def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseError]:
-    """Run `MergeRecords`."""
-    client, kind, numbers = command.client, command.kind, [command.id, *command.absorbed]
+@command(ids=_merge_ids, large=True)
+def merge_records(
+    ids: Ids,
+    client: int,
+    kind: int,
+    id: int,
+    absorbed: list[int],
+    policy: Policy,
+    at: Micros,
+    key: str,
+    by: Author = NO_AUTHOR,
+    if_updated_us: Micros | None = None,
+) -> Plan[Merge | TouchbaseError]:
+    """Merge records of one kind into another: values, custom fields, histories, links, and a company's contacts.
+
+    It is an entry of the survivor's history, with the values that the policy chose in place of the last written ones, so that every order
+    of webhooks and merges gives the same record. `NotFound` for a record that does not exist; `data["id"]` is its id. `PreconditionFailed`
+    if `if_updated_us` is not the survivor's `updated_us`.
+
+    `key`: The key of its entry in the history, from `new_write_key`.
+    """
+    numbers = [id, *absorbed]
     assert len({*numbers}) == len(numbers)  # a record that is part of itself would never be found
     clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
     rows = yield Execute(BY_ID[kind], [(client, number) for number in sorted(numbers)])
-    batch = new_batch(client, command.at, client_of(clients[0]).settings, ids)
+    batch = new_batch(client, at, client_of(clients[0]).settings, ids)
     resolver = batch.resolvers[kind]
     add_records(kind, resolver, rows)
     if missing := [number for number in numbers if number not in resolver.by_id]:
         return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {missing[0]}", data={"id": missing[0]})
     records = [resolver.by_id[number] for number in numbers]
-    if (changed := changed_since(records[0], command.if_updated_us)) is not None:
+    if (changed := changed_since(records[0], if_updated_us)) is not None:
         return changed
     yield from records_sql.load_custom_fields(kind, records)
-    at = max([command.at, *(record.updated_us + 1 for record in records)])  # after their last changes, also when our clock was put back
-    batch.now_us, batch.cause = at, by_request(command.by)
-    entry = _entry(command, at)
+    current_at = max([at, *(record.updated_us + 1 for record in records)])  # after their last changes, also when our clock was put back
+    batch.now_us, batch.cause = current_at, by_request(by)
+    merge_event = entry(kind, id, current_at, key, by)
     histories = yield from _histories(client, kind, numbers)
-    outcome = merged(records, histories, command.policy, entry, batch.settings.words(kind))
+    outcome = merged(records, histories, policy, merge_event, batch.settings.words(kind))
     if (count := sum(1 for custom_field in outcome.record.custom_fields if custom_field.value is not None)) > MAX_CUSTOM_FIELDS:
         return _too_many(count)
     parts: list[Part] = []
     for record in records:
         parts.append((yield from _part(client, kind, record)))
     number = ids.take("record_merge")
-    entry.detail[MERGE] = {"id": number, "records": command.absorbed, "addresses": _addresses(kind, parts)}
-    _write(entry, outcome)
+    merge_event.detail[MERGE] = {"id": number, "records": absorbed, "addresses": _addresses(kind, parts)}
+    _write(merge_event, outcome)
     yield from _unite(batch, kind, records)
-    _take_addresses(batch, kind, records[0], outcome, (DELIBERATE, at, command.key))
-    batch.pending[kind, command.id] = [entry]
+    _take_addresses(batch, kind, records[0], outcome, (DELIBERATE, current_at, key))
+    batch.pending[kind, id] = [merge_event]
     yield from project_events(batch, (yield from insert_events(batch)), ids)
-    yield Execute(INSERT_MERGE, [(client, number, kind, command.id, at, None, content_text(parts[0], parts[1:]))])
+    yield Execute(INSERT_MERGE, [(client, number, kind, id, current_at, None, content_text(parts[0], parts[1:]))])
     records[0].custom_fields = []
     yield from records_sql.load_custom_fields(kind, [records[0]])
-    return Merge(number, records[0], command.absorbed, outcome.fields, at)
+    return Merge(number, records[0], absorbed, outcome.fields, current_at)
 
 
 @query
 def preview_merge(client: int, kind: int, id: int, absorbed: list[int], policy: Policy, at: Micros) -> Plan[Merge | None]:
-    """What `MergeRecords` would do; None if one of the records does not exist."""
+    """What `merge_records` would do; None if one of the records does not exist."""
     numbers = [id, *absorbed]
     rows = yield Execute(TO_SHOW[kind], [(client, number) for number in sorted(numbers)])
-    found: dict[int, Record] = {row[1]: contact_of(row) if kind == CONTACT else company_of(row) for row in rows}
+    by_id: dict[int, Record] = {row[1]: contact_of(row) if kind == CONTACT else company_of(row) for row in rows}
     settings = yield from settings_of(client)
-    if settings is None or any(number not in found for number in numbers):
+    if settings is None or any(number not in by_id for number in numbers):
         return None
-    records = [found[number] for number in numbers]
+    records = [by_id[number] for number in numbers]
     yield from records_sql.load_custom_fields(kind, records)
     histories = yield from _histories(client, kind, numbers)
-    entry = _entry(MergeRecords(client, kind, id, absorbed, policy, at, "api:"), at)
-    outcome = merged(records, histories, policy, entry, settings.words(kind))
+    outcome = merged(records, histories, policy, entry(kind, id, at, "api:", NO_AUTHOR), settings.words(kind))
     return Merge(None, outcome.record, absorbed, outcome.fields, at)
 
 
 def _too_many(count: int) -> Invalid:
     detail = f"the merged record would have {count} custom fields, and at most {MAX_CUSTOM_FIELDS} are possible; remove some first"
     return Invalid([Fault("/with", "too_many", detail)])
-
-
-def _entry(command: MergeRecords, at: Micros) -> StoredEvent:
-    return entry(command.kind, command.id, at, command.key, command.by)
 
 
 def entry(kind: int, record_id: int, at: Micros, key: str, by: Author) -> StoredEvent:

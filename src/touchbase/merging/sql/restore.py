@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, NotFound, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, VIA_API, StoredEvent
+from touchbase.history.events import COMPANY, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.identity_links import Link
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import event_of, event_row
 from touchbase.merging.bin import DeletedRecord, content_text, deleted_of
-from touchbase.merging.commands import RestoreRecord
-from touchbase.merging.sql.bin_statements import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
+from touchbase.merging.sql.bin import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.merging.sql.delete import entry
 from touchbase.projection.apply import insert_events, move_parked, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
@@ -33,7 +32,7 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import executes
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row
 
 LINKS = 100
@@ -42,33 +41,33 @@ CONTACTS = 500
 """Contacts of a restored company that are read at once."""
 
 
-def restore_needs(commands: Sequence[RestoreRecord]) -> Mapping[str, int]:
-    """Return how many ids these commands may take."""
-    return {"custom_field": MAX_CUSTOM_FIELDS * len(commands), "link": LINKS * len(commands)}
+@command(ids=lambda calls: {"custom_field": MAX_CUSTOM_FIELDS * len(calls), "link": LINKS * len(calls)})
+def restore_record(
+    ids: Ids, client: int, kind: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR, if_updated_us: Micros | None = None
+) -> Plan[Record | TouchbaseError]:
+    """Take one record out of the bin, and project it again from its whole history.
 
-
-@executes(RestoreRecord, ids=restore_needs)
-def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseError]:
-    """Run `RestoreRecord`."""
-    client, kind = command.client, command.kind
-    one = (client, kind, command.id)
+    `NotFound` when it is not in the bin. `Conflict` with `existing_id` when another record has one of its addresses now. An object id or
+    former address that belongs to another record now stays there. `PreconditionFailed` as in `delete_record`.
+    """
+    place = (client, kind, id)
     clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
-    rows = yield Execute(FIND_DELETED, [one])
+    rows = yield Execute(FIND_DELETED, [place])
     if not rows or not clients:
-        return NotFound(f"there is no deleted {RECORD_TYPES[kind].name} with id {command.id}")
+        return NotFound(f"there is no deleted {RECORD_TYPES[kind].name} with id {id}")
     deleted = deleted_of(kind, rows[0][3], rows[0][4])
-    refused = changed_since(deleted.record, command.if_updated_us) or (yield from _conflict(client, kind, deleted.record))
+    refused = changed_since(deleted.record, if_updated_us) or (yield from _conflict(client, kind, deleted.record))
     if refused is not None:
         return refused
-    at = max(command.at, deleted.deleted_us + 1)
-    batch = new_batch(client, at, client_of(clients[0]).settings, ids)
-    batch.cause = by_request(command.by)
-    written = entry(kind, command.id, "restored", at, command.key, command.by)
+    current_at = max(at, deleted.deleted_us + 1)
+    batch = new_batch(client, current_at, client_of(clients[0]).settings, ids)
+    batch.cause = by_request(by)
+    written = entry(kind, id, "restored", current_at, key, by)
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, written)])
     yield from _load(batch, kind, deleted)
-    yield from _restore_links(batch, kind, (yield Execute(DELETED_LINKS_OF, [one])))
-    yield Execute(TAKE_DELETED, [one])
-    yield Execute(TAKE_DELETED_LINKS, [one])
+    yield from _restore_links(batch, kind, (yield Execute(DELETED_LINKS_OF, [place])))
+    yield Execute(TAKE_DELETED, [place])
+    yield Execute(TAKE_DELETED_LINKS, [place])
     yield from _project(batch, kind, deleted, ids)
     restored: Contact | Company = deleted.record
     restored.custom_fields = []

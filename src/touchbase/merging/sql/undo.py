@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE
 from touchbase.history.sql import event_of
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
-from touchbase.merging.commands import UndoMerge
 from touchbase.merging.models import Part, Undone, parts_of
-from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
-from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
+from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGED_FROM, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
@@ -38,7 +36,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row, move_row
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 _FIELDS = {CONTACT: ("email", "linkedin_url"), COMPANY: ("domain",)}
@@ -49,55 +47,56 @@ CONTACTS = 500
 """Contacts of a company that are read at once."""
 
 
-def undo_needs(commands: Sequence[UndoMerge]) -> dict[str, int]:
-    """Return how many ids these commands may take."""
-    return {"custom_field": MAX_CUSTOM_FIELDS * len(commands), "link": LINKS * RECORDS * len(commands)}
+@command(ids=lambda calls: {"custom_field": MAX_CUSTOM_FIELDS * len(calls), "link": LINKS * RECORDS * len(calls)}, large=True)
+def undo_merge(
+    ids: Ids, client: int, kind: int, id: int, merge: int, since_us: Micros, at: Micros, key: str, by: Author = NO_AUTHOR
+) -> Plan[Undone | TouchbaseError]:
+    """Divide a merged record into the records that were merged.
 
+    Events from before go back to the record that they came from. Of those since, a webhook's event goes to the record whose address, or
+    else object, it names; API writes stay with the survivor. `NotFound` when there is no such merge into this record; `WrongState` when it
+    was undone or is too old; `Conflict` when another record has an address of one of them now.
 
-@executes(UndoMerge, ids=undo_needs, large=True)
-def undo_merge(command: UndoMerge, ids: Ids) -> Plan[Undone | TouchbaseError]:
-    """Run `UndoMerge`."""
-    client, kind = command.client, command.kind
+    `since_us`: Merges before this time cannot be undone.
+    """
     clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
-    rows = yield Execute(FIND_MERGE, [(client, command.merge)])
-    if (refused := _refused(command, rows)) is not None:
+    rows = yield Execute(FIND_MERGE, [(client, merge)])
+    if (refused := _refused(kind, id, merge, since_us, rows)) is not None:
         return refused
     before, parts = parts_of(kind, rows[0][6])
-    found = yield Execute(BY_ID[kind], [(client, command.id)])
-    if not found:
-        return WrongState(f"the {RECORD_TYPES[kind].name} with id {command.id} was deleted: restore it first")
-    survivor: Record = contact_of(found[0]) if kind == CONTACT else company_of(found[0])
+    stored = yield Execute(BY_ID[kind], [(client, id)])
+    if not stored:
+        return WrongState(f"the {RECORD_TYPES[kind].name} with id {id} was deleted: restore it first")
+    survivor: Record = contact_of(stored[0]) if kind == CONTACT else company_of(stored[0])
     if (conflict := (yield from _conflict(client, kind, before, parts, survivor, rows[0][4]))) is not None:
         return conflict
-    batch = new_batch(client, max(command.at, rows[0][4] + 1), client_of(clients[0]).settings, ids)
-    batch.cause = by_request(command.by)
-    add_records(kind, batch.resolvers[kind], found)
-    history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, command.id)]))]
+    batch = new_batch(client, max(at, rows[0][4] + 1), client_of(clients[0]).settings, ids)
+    batch.cause = by_request(by)
+    add_records(kind, batch.resolvers[kind], stored)
+    history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, id)]))]
     for part in parts:
-        yield from _put_back(batch, kind, part, command.id)
-    yield from _divide(batch, kind, parts, history, command, rows[0][4])
-    yield from _project(batch, kind, before, parts, command.id, ids)
+        yield from _put_back(batch, kind, part, id)
+    yield from _divide(batch, (kind, id), parts, history, merge, rows[0][4])
+    yield from _project(batch, kind, before, parts, id, ids)
     if kind == COMPANY:
-        yield from _return_all_contacts(batch, parts, command.id, rows[0][4])
-    yield Execute(END_MERGE, [(client, command.merge, batch.now_us)])
-    records = [batch.resolvers[kind].by_id[number] for number in (command.id, *(part.record.id for part in parts))]
+        yield from _return_all_contacts(batch, parts, id, rows[0][4])
+    yield Execute(END_MERGE, [(client, merge, batch.now_us)])
+    records = [batch.resolvers[kind].by_id[number] for number in (id, *(part.record.id for part in parts))]
     for record in records:
         record.custom_fields = []
     yield from records_sql.load_custom_fields(kind, records)
     return Undone(records)
 
 
-def _refused(command: UndoMerge, rows: Sequence[Row]) -> TouchbaseError | None:
-    name = RECORD_TYPES[command.kind].name
-    if not rows or rows[0][2:4] != (command.kind, command.id):
-        moved = (
-            f": it is one into the {name} with id {rows[0][3]}" if rows and rows[0][2] == command.kind else "; it may be too old to undo"
-        )
-        return NotFound(f"there is no merge with id {command.merge} into the {name} with id {command.id}{moved}")
+def _refused(kind: int, id: int, merge: int, since_us: Micros, rows: Sequence[Row]) -> TouchbaseError | None:
+    name = RECORD_TYPES[kind].name
+    if not rows or rows[0][2:4] != (kind, id):
+        moved = f": it is one into the {name} with id {rows[0][3]}" if rows and rows[0][2] == kind else "; it may be too old to undo"
+        return NotFound(f"there is no merge with id {merge} into the {name} with id {id}{moved}")
     if rows[0][5] is not None:
-        return WrongState(f"the merge with id {command.merge} was undone at {to_text(rows[0][5])}")
-    if rows[0][4] < command.since_us:
-        return WrongState(f"the merge with id {command.merge} is too old to be undone")
+        return WrongState(f"the merge with id {merge} was undone at {to_text(rows[0][5])}")
+    if rows[0][4] < since_us:
+        return WrongState(f"the merge with id {merge} is too old to be undone")
     return None
 
 
@@ -172,21 +171,21 @@ def _present(kind: int, record: Record) -> list[Ref]:
 
 
 def _divide(
-    batch: ApplyBatch, kind: int, parts: Sequence[Part], history: Sequence[StoredEvent], command: UndoMerge, merged_us: Micros
+    batch: ApplyBatch, target: tuple[int, int], parts: Sequence[Part], history: Sequence[StoredEvent], merge: int, merged_us: Micros
 ) -> Plan[None]:
     """Move events to the records that they are about; the merge itself stays in the survivor's history, without effect.
 
     What renamings of custom fields did since is removed, because the values may be of any of the records: `project_events` does it again.
     """
-    target, removed, merges = (kind, command.id), list[Row](), list[Row]()
+    kind, removed, merges = target[0], list[Row](), list[Row]()
     identities = {ref: part.record.id for part in parts for ref in (*part.links, *_present(kind, part.record))}
-    known = {part.record.id for part in parts}
+    ids = {part.record.id for part in parts}
     times = batch.removed_times.setdefault(target, set())
     renamed = RECORD_TYPES[kind].field_names(batch.settings)
     for event in history:
         key = (batch.client, *target, event.occurred_us, event.key)
-        is_merge = event.detail.get(MERGE, {}).get("id") == command.merge
-        home = None if is_merge else _home(kind, event, known, identities)
+        is_merge = event.detail.get(MERGE, {}).get("id") == merge
+        home = None if is_merge else _home(kind, event, ids, identities)
         is_again = home is None and event.received_us >= merged_us and is_renaming(event, renamed)
         if home is None and not is_merge and not is_again:
             continue
@@ -196,7 +195,7 @@ def _divide(
             continue
         if is_merge:
             names = [name for name in event.detail if name not in (MERGE, "fields", "custom")]
-            event.detail = {name: event.detail[name] for name in names} | {"undone": {"id": command.merge, "at": batch.now_us}}
+            event.detail = {name: event.detail[name] for name in names} | {"undone": {"id": merge, "at": batch.now_us}}
             event.effect, event.status = "", None
         else:
             assert home is not None

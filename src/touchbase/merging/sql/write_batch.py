@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import BatchFailed, Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.merging.commands import DeleteRecord
+from touchbase.merging.sql.delete import delete_record
 from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql.reads import companies, contacts
@@ -74,7 +74,7 @@ def write_batch(
     One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
     In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
     """
-    if any(isinstance(inner, DeleteRecord) for inner in commands):
+    if any(inner.operation is delete_record.operation for inner in commands):
         # A deletion locks it; before any record is locked, as inbox batches do, so that the two never wait for each other.
         yield Execute(CLIENT_BY_NUMBER, [(client,)])
     if not (atomic or dry_run):
@@ -155,7 +155,7 @@ def _previews(client: int, commands: Commands, outcomes: Sequence[object]) -> Pl
         if record is None:
             made.append(Preview(None, outcome))
             continue
-        if isinstance(inner, DeleteRecord):
+        if inner.operation is delete_record.operation:
             made.append(Preview(record, outcome, deletes=True))
             continue
         key = (CONTACT if isinstance(record, Contact) else COMPANY, record.id)

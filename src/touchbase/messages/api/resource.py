@@ -16,7 +16,6 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
 from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message, with_text
-from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
 from touchbase.messages.sql import plans as sql_plans
 from touchbase.messages.sql.plans import get_messages
@@ -60,7 +59,7 @@ async def list_messages(call: Call) -> Response:
     asked.done()
     limit = min(asked[LIMIT], LARGEST_PAGE)
     page_bytes = call.api.dependencies.limits.page_bytes
-    wanted = ListMessages(client.number, limit + 1, after, contact_key=key, page_bytes=page_bytes, **asked.filters)
+    wanted = sql_plans.list_messages(client.number, limit + 1, after, contact_key=key, page_bytes=page_bytes, **asked.filters)
     page, has_more = page_of(await call.api.dependencies.store.read(wanted), limit)
     data = fitting(map(message_out, page), page_bytes)
     last = page[len(data) - 1] if has_more or len(data) < len(page) else None

@@ -14,8 +14,7 @@ from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.sql import event_row
-from touchbase.messages.commands import EventKey, ListMessages
-from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, Message, united
+from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
 from touchbase.messages.sql.statements import (
     COPIES_BY_ID,
     COPIES_BY_NUMBER,
@@ -39,7 +38,7 @@ from touchbase.messages.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Row, Select
@@ -216,26 +215,53 @@ def get_messages(client: int, ids: list[int]) -> Plan[dict[int, Message]]:
     return (yield from _by_ids(client, ids))
 
 
-@executes(ListMessages)
-def list_messages(query: ListMessages) -> Plan[list[Message]]:
-    """Run `ListMessages`."""
-    where = Where("m.client = ?", query.client)
-    where.equal("e.record_id", query.contact_id)
-    where.equal("c.email_key", query.contact_key)
-    for column in ("direction", "channel", "campaign_id", "tool", "mailbox", "subject"):
-        where.equal(f"m.{column}", getattr(query, column))
-    where.equal("m.interested", None if query.interested is None else int(query.interested))
-    where.at_least("m.occurred_us", query.since_us)
-    where.less("m.occurred_us", query.until_us)
-    if query.after is not None:
-        where.add("(m.occurred_us, m.id) < (?, ?)", *query.after)
+@query
+def list_messages(
+    client: int,
+    limit: int,
+    after: tuple[Micros, int] | None = None,
+    contact_id: int | None = None,
+    contact_key: str | None = None,
+    direction: str | None = None,
+    channel: str | None = None,
+    campaign_id: str | None = None,
+    subject: str | None = None,
+    tool: str | None = None,
+    interested: bool | None = None,
+    mailbox: str | None = None,
+    since_us: Micros | None = None,
+    until_us: Micros | None = None,
+    skip: int = 0,
+    page_bytes: int = 0,
+) -> Plan[list[Message]]:
+    """Messages of contacts that exist, newest first. Members that are None filter nothing.
+
+    `after`: Time and id of the earliest copy of the last message of the previous page.
+    `contact_key`: The contact's e-mail address in normal form.
+    `skip`: Messages that are left out before the first one; each is read, so use `after` for long lists.
+    `page_bytes`: Bytes after which the list ends, as a `Cut`; 0: no limit.
+    """
+    where = Where("m.client = ?", client)
+    where.equal("e.record_id", contact_id)
+    where.equal("c.email_key", contact_key)
+    where.equal("m.direction", direction)
+    where.equal("m.channel", channel)
+    where.equal("m.campaign_id", campaign_id)
+    where.equal("m.tool", tool)
+    where.equal("m.mailbox", mailbox)
+    where.equal("m.subject", subject)
+    where.equal("m.interested", None if interested is None else int(interested))
+    where.at_least("m.occurred_us", since_us)
+    where.less("m.occurred_us", until_us)
+    if after is not None:
+        where.add("(m.occurred_us, m.id) < (?, ?)", *after)
     page = "ORDER BY m.occurred_us DESC, m.id DESC LIMIT ? OFFSET ?"
     sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} {page}"
-    by_contact = query.contact_id is not None or query.contact_key is not None
+    by_contact = contact_id is not None or contact_key is not None
     postgres = "" if by_contact else f"{LIST_IN_ORDER} WHERE {where} AND m.deleted = 0 {page}"
-    budget = ByteBudget(query.page_bytes, LONG_COLUMNS) if query.page_bytes else None
-    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip), postgres, budget))]
-    messages = list((yield from _complete(query.client, copies)).values())
+    budget = ByteBudget(page_bytes, LONG_COLUMNS) if page_bytes else None
+    copies = [message_of(row) for row in (yield Select(sql, (*where.params, limit, skip), postgres, budget))]
+    messages = list((yield from _complete(client, copies)).values())
     return Cut(messages) if budget is not None and budget.is_spent else messages
 
 

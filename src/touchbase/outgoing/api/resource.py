@@ -42,13 +42,13 @@ from touchbase.outgoing.api.schemas import (
     attempt_out,
     endpoint_out,
 )
-from touchbase.outgoing.commands import Replay
 from touchbase.outgoing.models import OUTCOMES, WEBHOOK, Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret
 from touchbase.outgoing.sql import dispatch as sql_dispatch
 from touchbase.outgoing.sql import endpoints as sql_endpoints
 from touchbase.outgoing.sql.dispatch import store_attempt
 from touchbase.outgoing.sql.endpoints import no_such_endpoint
+from touchbase.sql.operation import Command
 
 PATH, ATTEMPTS = "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts"
 TAG = Tag("Endpoints", "Addresses to which a client's events are sent, signed, in order, at least once; attempts and replays.")
@@ -216,7 +216,7 @@ async def replay(call: Call) -> Response:
     return response
 
 
-def _replay(client: Client, number: int, body: WebhookReplay, now: Micros) -> Replay:
+def _replay(client: Client, number: int, body: WebhookReplay, now: Micros) -> Command[int]:
     values = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
     if len(values) != 1:
         raise Invalid([Fault("", "one_of", "must have exactly one of event, failed_since and missing_since")])
@@ -224,12 +224,12 @@ def _replay(client: Client, number: int, body: WebhookReplay, now: Micros) -> Re
     if name == "event":
         if (sequence := sequence_of_id(value)) is None:
             raise NotFound(f"there is no event {value[:40]!r}; ids look like evt_1207")
-        return Replay(client.number, number, now, sequence=sequence)
+        return sql_endpoints.replay(client.number, number, now, sequence=sequence)
     try:
         since = from_text(value.upper())
     except (ValueError, OverflowError):
         raise Invalid([Fault(f"/{name}", "time", "must be a time such as 2026-11-20T09:30:00Z")]) from None
-    return Replay(client.number, number, now, **{f"{name}_us": since})
+    return sql_endpoints.replay(client.number, number, now, **{f"{name}_us": since})
 
 
 async def list_attempts(call: Call) -> Response:

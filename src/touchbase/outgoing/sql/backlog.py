@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.sql.clients import settings_of
 from touchbase.common.timestamps import Micros
-from touchbase.outgoing.commands import Backlog
 from touchbase.outgoing.filters import NAMES
+from touchbase.outgoing.models import Backlog
 from touchbase.search.service import filter_parser
 from touchbase.search.sql.plans import without_match
 from touchbase.sql.cell_answers import Answers, Merge, sum_of

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row
 from touchbase.history.events import CONTACT, CRM
-from touchbase.outgoing.commands import Leadership, MailEndpoint, StoreProgress, Trouble, WriteBack
-from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt, EndpointProgress, Pending, Served
+from touchbase.outgoing.models import (
+    ACTIVE,
+    SHARDS,
+    Attempt,
+    EndpointProgress,
+    Leadership,
+    MailEndpoint,
+    Pending,
+    Served,
+    Trouble,
+    WriteBack,
+)
 from touchbase.outgoing.sql.statements import (
     ADVANCE,
     ATTEMPT,
@@ -33,7 +44,7 @@ from touchbase.outgoing.sql.statements import (
 from touchbase.sql.cell_answers import CONCATENATED, sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import Command, command, executes, query
 from touchbase.sql.rows import names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select
@@ -77,6 +88,27 @@ def _leases() -> Plan[dict[str, tuple[str, Micros]]]:
     sql = "SELECT name, token, until_us FROM dispatch_lease WHERE name NOT LIKE 'server %' ORDER BY name"  # see presence.py
     rows = yield Select(sql, (), f"{sql} FOR UPDATE")
     return {name: (token, until) for name, token, until in rows}
+
+
+@dataclass(slots=True)
+class StoreProgress(Command[bool]):
+    """Store what a process has done for an endpoint; False, and nothing is stored, if it does not lead the client's shard any more."""
+
+    client: int
+    id: int
+    token: str
+    at: Micros
+    position: int
+    save: Sequence[Pending] = ()
+    remove: Sequence[int] = ()
+    """Sequences that are delivered."""
+    attempts: Sequence[Attempt] = ()
+    failing_since_us: Micros | None = None
+    delivered_us: Micros | None = None
+    """None leaves it."""
+    state: str = ACTIVE
+    """Another one pauses or disables the endpoint, if it is active."""
+    reason: str | None = None
 
 
 def progress_needs(commands: Sequence[StoreProgress]) -> Mapping[str, int]:

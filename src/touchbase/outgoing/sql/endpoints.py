@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.sql.clients import settings_of
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.outgoing.commands import Replay
 from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, EndpointProgress, Pending, Secret
 from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
 from touchbase.outgoing.sql.statements import (
@@ -34,7 +33,7 @@ from touchbase.outgoing.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -129,51 +128,65 @@ def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
     return None if rows else no_such_endpoint(id)
 
 
-@executes(Replay, cipher=True)
-def replay(command: Replay, cipher: Cipher) -> Plan[int | TouchbaseError]:
-    """Run `Replay`."""
-    known = yield from _locked(command.client, command.id, cipher)
-    if known is None:
-        return no_such_endpoint(command.id)
-    key = (command.client, command.id)
-    if command.failed_since_us is not None:
-        count = len((yield Execute(RETRY_FAILED, [(*key, command.failed_since_us, command.at)])))
+@command(cipher=True)
+def replay(
+    cipher: Cipher,
+    client: int,
+    id: int,
+    at: Micros,
+    sequence: int | None = None,
+    failed_since_us: Micros | None = None,
+    missing_since_us: Micros | None = None,
+) -> Plan[int | TouchbaseError]:
+    """Send events to an endpoint again; return how many. `NotFound`, and `Invalid` for more than `MAX_UNDONE`.
+
+    One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered, also
+    skipped ones and those from before the endpoint was made.
+    """
+    endpoint = yield from _locked(client, id, cipher)
+    if endpoint is None:
+        return no_such_endpoint(id)
+    key = (client, id)
+    if failed_since_us is not None:
+        count = len((yield Execute(RETRY_FAILED, [(*key, failed_since_us, at)])))
     else:
-        found = yield from _to_replay(command, known)
-        if isinstance(found, TouchbaseError):
-            return found
-        yield Execute(SAVE_PENDING, [pending_row(*key, one) for one in found])
-        count = len(found)
-        if command.missing_since_us is not None:
-            again = yield Execute(RETRY_FAILED, [(*key, command.missing_since_us, command.at)])
-            count = len({one.sequence for one in found} | {sequence for (sequence,) in again})
-    yield from _save(known, cipher)  # so that the process that serves it reads it again
+        events = yield from _to_replay(endpoint, at, sequence, missing_since_us)
+        if isinstance(events, TouchbaseError):
+            return events
+        yield Execute(SAVE_PENDING, [pending_row(*key, event) for event in events])
+        count = len(events)
+        if missing_since_us is not None:
+            again = yield Execute(RETRY_FAILED, [(*key, missing_since_us, at)])
+            count = len({event.sequence for event in events} | {current_sequence for (current_sequence,) in again})
+    yield from _save(endpoint, cipher)  # so that the process that serves it reads it again
     return count
 
 
-def _to_replay(command: Replay, endpoint: Endpoint) -> Plan[list[Pending] | TouchbaseError]:
+def _to_replay(
+    endpoint: Endpoint, at: Micros, sequence: int | None, missing_since_us: Micros | None
+) -> Plan[list[Pending] | TouchbaseError]:
     """Return the events from the log that a replay adds to the ones that wait."""
-    where, start = Where("client = ?", command.client), 0
-    if command.sequence is not None:
-        where.add("sequence = ?", command.sequence)
+    where, start = Where("client = ?", endpoint.client), 0
+    if sequence is not None:
+        where.add("sequence = ?", sequence)
     else:
-        [(start,)] = yield Select("SELECT start FROM webhook_position WHERE client = ? AND endpoint_id = ?", (command.client, command.id))
+        [(start,)] = yield Select("SELECT start FROM webhook_position WHERE client = ? AND endpoint_id = ?", (endpoint.client, endpoint.id))
         # Events that had nothing to write then may have it now.
         skipped = "SELECT a.sequence FROM webhook_attempt a WHERE a.client = ? AND a.endpoint_id = ? AND a.outcome = ?"
-        where.add(f"(sequence <= ? OR sequence IN ({skipped}))", start, command.client, command.id, SKIPPED)
-        where.add("at >= ?", command.missing_since_us)
+        where.add(f"(sequence <= ? OR sequence IN ({skipped}))", start, endpoint.client, endpoint.id, SKIPPED)
+        where.add("at >= ?", missing_since_us)
         if endpoint.types:
             where.add(f"type IN ({', '.join('?' * len(endpoint.types))})", *endpoint.types)
     sql = f"SELECT sequence, record_kind, record_id FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
     rows = yield Select(sql, (*where.params, MAX_UNDONE + 1))
-    if command.sequence is not None and not rows:
-        return NotFound(f"there is no event evt_{command.sequence}; the log keeps events for a limited time")
+    if sequence is not None and not rows:
+        return NotFound(f"there is no event evt_{sequence}; the log keeps events for a limited time")
     if len(rows) > MAX_UNDONE:
         detail = f"more than {MAX_UNDONE} events are missing since then: name a later time, or read the change feed"
         return Invalid([Fault("/missing_since", "too_many", detail)])
-    if command.sequence is None and rows and rows[0][0] <= start:
-        yield Execute(SET_START, [(command.client, command.id, rows[0][0] - 1)])
-    return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, command.at, command.at) for row in rows]
+    if sequence is None and rows and rows[0][0] <= start:
+        yield Execute(SET_START, [(endpoint.client, endpoint.id, rows[0][0] - 1)])
+    return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, at, at) for row in rows]
 
 
 @query(cipher=True)

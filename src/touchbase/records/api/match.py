@@ -14,7 +14,7 @@ from touchbase.auth.authentication import ADMIN, READ
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.models import Addresses
-from touchbase.do_not_contact.service import suppressed
+from touchbase.do_not_contact.sql.lookup import find_suppressed
 from touchbase.errors import Fault, Invalid
 from touchbase.http.endpoint import Call
 from touchbase.http.request_body import NUL, read_struct
@@ -106,7 +106,7 @@ async def mark_suppressed(
 ) -> None:
     """Set `suppressed` of each result: why the item's addresses, or those of its record, must not be contacted."""
     items = [(result, each) for result, of in zip(results, keys, strict=True) for each in _addresses(of, found)]
-    reasons = await suppressed(store, client, [each for _, each in items], now)
+    reasons = await store.read(find_suppressed(client, [addresses for _, addresses in items], now))
     for (result, _), reason in zip(items, reasons, strict=True):
         if reason is not None and result.suppressed is None:
             result.suppressed = reason.reason

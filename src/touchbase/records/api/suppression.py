@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchbase.auth.authentication import READ
 from touchbase.do_not_contact.api.schemas import SuppressionStatus, status_of
 from touchbase.do_not_contact.models import Addresses
-from touchbase.do_not_contact.service import suppressed
+from touchbase.do_not_contact.sql.lookup import find_suppressed
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
@@ -40,8 +40,8 @@ async def addresses_of_contact(store: Store, found: Contact) -> Addresses:
 
 
 async def _status(call: Call, client: int, addresses: Addresses) -> Response:
-    [found] = await suppressed(call.api.dependencies.store, client, [addresses], call.api.dependencies.clock())
-    return Response(body=encode(status_of(found)))
+    [match] = await call.api.dependencies.store.read(find_suppressed(client, [addresses], call.api.dependencies.clock()))
+    return Response(body=encode(status_of(match)))
 
 
 _SUCCESS = (Success(200, "The status.", SuppressionStatus),)

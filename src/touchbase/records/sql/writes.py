@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.sql.marking import Run, marking
+from touchbase.do_not_contact.sql.lookup import Run, marking
 from touchbase.records.commands import CreateCompany, CreateContact, Created, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.create import create_companies, create_contacts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from touchbase.auth.authentication import ADMIN, READ
 from touchbase.clients.models import Client
-from touchbase.clients.sql.queries import list_client_page
+from touchbase.clients.sql.clients import list_client_page
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text

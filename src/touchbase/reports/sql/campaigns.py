@@ -14,8 +14,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import CONTACT
 from touchbase.history.status import REPLY, SENT
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import COUNTS, order_of
-from touchbase.reports.queries import MOST_ROWS, ReportCampaigns, ReportTooLarge
+from touchbase.reports.parts import COUNTS, MOST_ROWS, CampaignGroups, ReportTooLarge, order_of
 from touchbase.sql.statement import Plan, Row, Select
 
 _CAMPAIGN = "COALESCE({0}.campaign_id, {0}.campaign)"
@@ -31,31 +30,31 @@ def any_deleted(client: int) -> Plan[bool]:
     return bool((yield Select("SELECT 1 FROM deleted_record WHERE client = ? AND record_kind = ? LIMIT 1", (client, CONTACT))))
 
 
-def count_campaigns(query: ReportCampaigns) -> Plan[list[CampaignCounts] | ReportTooLarge]:
+def count_campaigns(groups: CampaignGroups) -> Plan[list[CampaignCounts] | ReportTooLarge]:
     """Return the rows of the report, counted from all events of its time."""
-    has_deleted = yield from any_deleted(query.client)
-    groups: dict[Group, CampaignCounts] = {}
-    for number, (since, until) in enumerate(pairwise(query.edges)):
-        sql, params = _count_facts(query, since, until, has_deleted)
+    has_deleted = yield from any_deleted(groups.client)
+    rows: dict[Group, CampaignCounts] = {}
+    for number, (since, until) in enumerate(pairwise(groups.edges)):
+        sql, params = _count_facts(groups, since, until, has_deleted)
         for effect, tool, key, events, people, name, campaign_id in (yield Select(sql, params, _in_order(sql))):
-            group = groups.setdefault((number, tool, key), CampaignCounts(number, tool))
-            group.campaign = max(filter(None, (group.campaign, name)), default=None)
-            group.campaign_id = group.campaign_id or campaign_id
+            row = rows.setdefault((number, tool, key), CampaignCounts(number, tool))
+            row.campaign = max(filter(None, (row.campaign, name)), default=None)
+            row.campaign_id = row.campaign_id or campaign_id
             counted, total = COUNTS[effect]
-            setattr(group, counted, people)
-            setattr(group, total, events)
-        if len(groups) > MOST_ROWS:
+            setattr(row, counted, people)
+            setattr(row, total, events)
+        if len(rows) > MOST_ROWS:
             return ReportTooLarge()
-    sql, params = _count_replied(query, has_deleted)
+    sql, params = _count_replied(groups, has_deleted)
     for number, tool, key, people in (yield Select(sql, params)):
-        groups[number, tool, key].mailed_replied = people
-    return [groups[group] for group in sorted(groups, key=lambda group: order_of(*group))]
+        rows[number, tool, key].mailed_replied = people
+    return [rows[group] for group in sorted(rows, key=lambda group: order_of(*group))]
 
 
-def _keys(query: ReportCampaigns, table: str) -> tuple[str, str]:
+def _keys(groups: CampaignGroups, table: str) -> tuple[str, str]:
     """Return the columns of tool and campaign; NULL where the report is not by them."""
-    tool = f"{table}.tool" if query.by_tool or query.by_campaign else "CAST(NULL AS text)"
-    return tool, _CAMPAIGN.format(table) if query.by_campaign else "CAST(NULL AS text)"
+    tool = f"{table}.tool" if groups.by_tool or groups.by_campaign else "CAST(NULL AS text)"
+    return tool, _CAMPAIGN.format(table) if groups.by_campaign else "CAST(NULL AS text)"
 
 
 def facts_of(table: str, effect: str) -> str:
@@ -69,11 +68,11 @@ def _in_order(sql: str) -> str:
     return sql.replace("max(e.campaign)", 'max(e.campaign COLLATE "C")')
 
 
-def _count_facts(query: ReportCampaigns, since: Micros, until: Micros, has_deleted: bool) -> tuple[str, Row]:
+def _count_facts(groups: CampaignGroups, since: Micros, until: Micros, has_deleted: bool) -> tuple[str, Row]:
     """Return the statement that counts the facts of one interval by group."""
-    tool, campaign = _keys(query, "e")
-    names = "max(e.campaign), max(e.campaign_id)" if query.by_campaign else "CAST(NULL AS text), CAST(NULL AS text)"
-    grouped = [column for column, is_by in ((tool, query.by_tool or query.by_campaign), (campaign, query.by_campaign)) if is_by]
+    tool, campaign = _keys(groups, "e")
+    names = "max(e.campaign), max(e.campaign_id)" if groups.by_campaign else "CAST(NULL AS text), CAST(NULL AS text)"
+    grouped = [column for column, is_by in ((tool, groups.by_tool or groups.by_campaign), (campaign, groups.by_campaign)) if is_by]
     by = f" GROUP BY {', '.join(grouped)}" if grouped else " HAVING count(*) > 0"
     parts, params = [], []
     for effect in COUNTS:
@@ -82,29 +81,29 @@ def _count_facts(query: ReportCampaigns, since: Micros, until: Micros, has_delet
             f"WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ?"
             f"{NOT_DELETED.format('e') if has_deleted else ''}{by}"
         )
-        params += [query.client, since, until, *([query.client] if has_deleted else [])]
+        params += [groups.client, since, until, *([groups.client] if has_deleted else [])]
     return " UNION ALL ".join(parts), tuple(params)
 
 
-def _count_replied(query: ReportCampaigns, has_deleted: bool) -> tuple[str, Row]:
+def _count_replied(groups: CampaignGroups, has_deleted: bool) -> tuple[str, Row]:
     """Return the statement that counts, by group, people who replied after one of the group's mails: few reply, so it begins with them."""
-    since, until = query.edges[0], query.edges[-1]
-    tool, campaign = _keys(query, "e")
-    mailed_tool, mailed_campaign = _keys(query, "s")
-    same = " AND s.tool = r.tool" if query.by_tool or query.by_campaign else ""
-    same += f" AND {mailed_campaign} IS NOT DISTINCT FROM r.campaign" if query.by_campaign else ""
-    grouped = [column for column, is_by in ((tool, query.by_tool or query.by_campaign), (campaign, query.by_campaign)) if is_by]
+    since, until = groups.edges[0], groups.edges[-1]
+    tool, campaign = _keys(groups, "e")
+    mailed_tool, mailed_campaign = _keys(groups, "s")
+    same = " AND s.tool = r.tool" if groups.by_tool or groups.by_campaign else ""
+    same += f" AND {mailed_campaign} IS NOT DISTINCT FROM r.campaign" if groups.by_campaign else ""
+    grouped = [column for column, is_by in ((tool, groups.by_tool or groups.by_campaign), (campaign, groups.by_campaign)) if is_by]
     sql = (
         f"WITH r AS (SELECT e.record_id, {tool} AS tool, {campaign} AS campaign, max(e.occurred_us) AS last_us FROM event e "
         f"WHERE {facts_of('e', REPLY)} AND e.occurred_us >= ?{NOT_DELETED.format('e') if has_deleted else ''} "
         f"GROUP BY {', '.join(['e.record_id', *grouped])}), "
-        f"m AS (SELECT {_interval('s.occurred_us', query.edges)} AS number, {mailed_tool} AS tool, {mailed_campaign} AS campaign, "
+        f"m AS (SELECT {_interval('s.occurred_us', groups.edges)} AS number, {mailed_tool} AS tool, {mailed_campaign} AS campaign, "
         "s.record_id "
         f"FROM r CROSS JOIN event s WHERE {facts_of('s', SENT)} AND s.record_id = r.record_id AND s.occurred_us >= ? AND s.occurred_us < ? "
         f"AND s.occurred_us <= r.last_us{same}) "
         "SELECT number, tool, campaign, count(DISTINCT record_id) FROM m GROUP BY number, tool, campaign"
     )
-    params: list[Any] = [query.client, since, *([query.client] if has_deleted else []), query.client, since, until]
+    params: list[Any] = [groups.client, since, *([groups.client] if has_deleted else []), groups.client, since, until]
     return sql, tuple(params)
 
 

@@ -13,11 +13,30 @@ from itertools import accumulate
 from touchbase.common.timestamps import DAY, LATEST, SECOND, Micros
 from touchbase.history.status import REPLY
 from touchbase.reports.models import CampaignCounts
-from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER, EventRow, PartBuilder, ReportPart, Union, packed, unpacked
-from touchbase.reports.queries import MOST_ROWS, CountedPart, ReportCampaigns, Reported, ReportTooLarge, Stretch
+from touchbase.reports.parts import (
+    BY_CAMPAIGN,
+    BY_TOOL,
+    COUNTS,
+    FEW_EVENTS,
+    HOUR,
+    MOST_COUNTED,
+    MOST_ROWS,
+    TOGETHER,
+    CampaignGroups,
+    CountedPart,
+    EventRow,
+    PartBuilder,
+    Reported,
+    ReportPart,
+    ReportTooLarge,
+    Stretch,
+    Union,
+    packed,
+    unpacked,
+)
 from touchbase.reports.spans import Span, spans_of
 from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
@@ -47,38 +66,51 @@ FORGET_HOURS = Statement(
 )
 
 
-@executes(ReportCampaigns)
-def report_campaigns(query: ReportCampaigns) -> Plan[Reported | ReportTooLarge]:
-    """Run `ReportCampaigns`."""
-    spans = None if query.time_zone is None else spans_of(query.edges, query.time_zone)
-    if spans is None or (yield from _are_few(query)):
-        rows = yield from count_campaigns(query)
+@query(clients=lambda call: (call.groups.client,))
+def report_campaigns(
+    groups: CampaignGroups,
+    time_zone: str | None = None,
+    stored: Mapping[Stretch, CountedPart] | None = None,
+    few: int = FEW_EVENTS,
+    most: int | None = MOST_COUNTED,
+) -> Plan[Reported | ReportTooLarge]:
+    """Mails and what came of them, a row for each group in which something happened.
+
+    `time_zone`: the zone whose days are parts; None: all events are counted at once. `stored`: parts that earlier reads for this report
+    have counted. `few`: events of each kind up to which all are counted at once. `most`: events after which no further part is counted;
+    None: no limit.
+    """
+    spans = None if time_zone is None else spans_of(groups.edges, time_zone)
+    if spans is None or (yield from _are_few(groups, few)):
+        rows = yield from count_campaigns(groups)
         return rows if isinstance(rows, ReportTooLarge) else Reported(rows)
-    versions = yield from _versions(query.client, spans)
-    known = yield from _known_parts(
-        query, {(span.begin, span.end): version for span, version in zip(spans, versions, strict=True) if span.is_stored}
+    versions = yield from _versions(groups.client, spans)
+    parts = yield from _current_parts(
+        groups.client,
+        stored or {},
+        {(span.begin, span.end): version for span, version in zip(spans, versions, strict=True) if span.is_stored},
     )
-    has_deleted = yield from any_deleted(query.client)
+    has_deleted = yield from any_deleted(groups.client)
     counted: dict[Stretch, CountedPart] = {}
     number = 0
     for span, version in zip(spans, versions, strict=True):
         stretch = (span.begin, span.end)
-        if span.is_stored and stretch not in known:
-            if query.most is not None and number > query.most:
+        if span.is_stored and stretch not in parts:
+            if most is not None and number > most:
                 return Reported(None, counted)
-            known[stretch] = yield from _count(query.client, *stretch, has_deleted)
-            counted[stretch] = CountedPart(version, known[stretch], packed(known[stretch]))
-            number += known[stretch].events
-    rows = yield from _unite(query, spans, known, has_deleted)
+            parts[stretch] = yield from _count(groups.client, *stretch, has_deleted)
+            counted[stretch] = CountedPart(version, parts[stretch], packed(parts[stretch]))
+            number += parts[stretch].events
+    rows = yield from _unite(groups, spans, parts, has_deleted)
     return rows if isinstance(rows, ReportTooLarge) else Reported(rows, counted)
 
 
-def _are_few(query: ReportCampaigns) -> Plan[bool]:
+def _are_few(groups: CampaignGroups, few: int) -> Plan[bool]:
     """Return whether the report has so few events that they are counted at once."""
     for effect in COUNTS:
         limited = f"SELECT 1 FROM event e WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ? LIMIT ?"
-        rows = yield Select(f"SELECT count(*) FROM ({limited}) AS few", (query.client, query.edges[0], query.edges[-1], query.few + 1))
-        if rows[0][0] > query.few:
+        rows = yield Select(f"SELECT count(*) FROM ({limited}) AS few", (groups.client, groups.edges[0], groups.edges[-1], few + 1))
+        if rows[0][0] > few:
             return False
     return True
 
@@ -93,27 +125,27 @@ def _versions(client: int, spans: Sequence[Span]) -> Plan[list[int]]:
     return [sums[bisect_left(hours, end)] - sums[bisect_left(hours, begin)] for begin, end in (span.hours for span in spans)]
 
 
-def _known_parts(query: ReportCampaigns, versions: dict[Stretch, int]) -> Plan[dict[Stretch, ReportPart]]:
-    """Return the parts that need not be counted: those of the query, and stored ones."""
-    known = {at: one.part for at, one in query.counted.items() if versions.get(at) == one.version}
-    keys = [(query.client, *stretch) for stretch in sorted(versions.keys() - known.keys())]
+def _current_parts(client: int, counted: Mapping[Stretch, CountedPart], versions: dict[Stretch, int]) -> Plan[dict[Stretch, ReportPart]]:
+    """Return the parts that need not be counted: counted ones, and those in the store."""
+    parts = {at: counted_part.part for at, counted_part in counted.items() if versions.get(at) == counted_part.version}
+    keys = [(client, *stretch) for stretch in sorted(versions.keys() - parts.keys())]
     for begin, end, version, content in (yield Execute(PARTS, keys)):
         if version == versions[begin, end] and (part := unpacked(content)) is not None:
-            known[begin, end] = part
-    return known
+            parts[begin, end] = part
+    return parts
 
 
 def _unite(
-    query: ReportCampaigns, spans: Sequence[Span], known: dict[Stretch, ReportPart], has_deleted: bool
+    groups: CampaignGroups, spans: Sequence[Span], parts: dict[Stretch, ReportPart], has_deleted: bool
 ) -> Plan[list[CampaignCounts] | ReportTooLarge]:
     """Return the rows of the report; count what has no stored part."""
-    union = Union(query.edges, BY_CAMPAIGN if query.by_campaign else BY_TOOL if query.by_tool else TOGETHER)
-    union.add_later((yield from _count(query.client, query.edges[-1], LATEST + SECOND, has_deleted, (REPLY,))))
+    union = Union(groups.edges, BY_CAMPAIGN if groups.by_campaign else BY_TOOL if groups.by_tool else TOGETHER)
+    union.add_later((yield from _count(groups.client, groups.edges[-1], LATEST + SECOND, has_deleted, (REPLY,))))
     for span in reversed(spans):
         part = (
-            known.pop((span.begin, span.end), None)
+            parts.pop((span.begin, span.end), None)
             if span.is_stored
-            else (yield from _count(query.client, span.begin, span.end, has_deleted))
+            else (yield from _count(groups.client, span.begin, span.end, has_deleted))
         )
         assert part is not None
         union.add(span.begin, part)

@@ -12,13 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.sql.clients import settings_of
 from touchbase.common.timestamps import DAY, Micros
 from touchbase.history.events import CONTACT
 from touchbase.history.status import path_of
 from touchbase.history.status_words import StatusWords
 from touchbase.reports.models import StatusCounts
-from touchbase.reports.queries import MOST_ROWS, ReportTooLarge
+from touchbase.reports.parts import MOST_ROWS, ReportTooLarge
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Row, Select
 

@@ -18,10 +18,9 @@ from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, fitting
 from touchbase.messages.api.resource import contact_of
 from touchbase.messages.api.schemas import NewMessage, new_message, with_text
-from touchbase.messages.commands import ListMessages
 from touchbase.messages.models import EMAIL, Message
 from touchbase.messages.sql import plans as sql_plans
-from touchbase.messages.sql.plans import add_custom_field, create_message, delete_message, get_messages, remove_custom_field
+from touchbase.messages.sql.plans import add_custom_field, create_message, delete_message, get_messages, list_messages, remove_custom_field
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
 from touchbase.records.commands import ListContacts, new_write_key
 from touchbase.revyops.api.lists import too_many_bytes
@@ -62,7 +61,7 @@ async def list_emails(call: Call) -> Response:
     parameters.done()
     size = parameters[PAGE_SIZE]
     skip, page_bytes = (parameters[EMAIL_PAGE] - 1) * size, call.api.dependencies.limits.page_bytes
-    wanted = ListMessages(client.number, size, contact_key=key, channel=EMAIL, skip=skip, page_bytes=page_bytes, **parameters.filters)
+    wanted = list_messages(client.number, size, contact_key=key, channel=EMAIL, skip=skip, page_bytes=page_bytes, **parameters.filters)
     page, is_cut = page_of(await call.api.dependencies.store.read(wanted), size)
     data = fitting(map(email_out, page), page_bytes)
     if is_cut or len(data) < len(page):
@@ -155,7 +154,7 @@ async def set_interested(call: Call) -> Response:
     _check({"subject": subject} | ({"disposition": disposition} if disposition else {}))
     if key is None:
         raise Invalid([Fault("/email", "email", "must be an e-mail address")])
-    messages = await parts.store.read(ListMessages(client.number, 1, contact_key=key, channel=EMAIL, subject=subject))
+    messages = await parts.store.read(list_messages(client.number, 1, contact_key=key, channel=EMAIL, subject=subject))
     if not messages:
         raise NotFound("there is no e-mail of a contact with this address that has this subject; GET /public/emails shows what there is")
     custom = {DISPOSITION: disposition} if disposition else {}

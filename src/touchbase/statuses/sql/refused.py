@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import ClientSettings
-from touchbase.clients.sql.commands import locked
+from touchbase.clients.sql.clients import locked
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.rows import problems_text
 from touchbase.event_log.models import JOB, LoggedEvent
@@ -23,9 +23,8 @@ from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.sql import EVENT, detail_text, event_of
 from touchbase.history.status_words import StatusWords
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import QUEUED, Job
-from touchbase.jobs.sql import create_job
+from touchbase.jobs.sql import insert_job
 from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
@@ -34,10 +33,9 @@ from touchbase.records.sql.rows import company_of, company_row, contact_of, cont
 from touchbase.records.sql.update import save_contacts
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
-from touchbase.statuses.commands import ApplyRefused, Rechecked
-from touchbase.statuses.models import PLURALS
+from touchbase.statuses.models import PLURALS, Rechecked
 
 MOST_WORDS = 1_000
 """Newest deliveries with a problem whose words are listed."""
@@ -99,7 +97,7 @@ def recheck(client: int, kind: int, settings: ClientSettings, at: Micros, by: st
     if not more and not any(_now(settings, kind, word) is not None for word in words):
         return None
     job = Job(client, 0, f"{PLURALS[kind]}.recheck_statuses", QUEUED, at, at, {}, made_by=by)
-    return (yield from create_job(CreateJob(job), ids))
+    return (yield from insert_job(job, ids))
 
 
 def _now(settings: ClientSettings, kind: int, word: str) -> str | None:
@@ -108,22 +106,22 @@ def _now(settings: ClientSettings, kind: int, word: str) -> str | None:
     return word if declared is None else settings.words(kind).matching(word, declared.statuses)
 
 
-@executes(ApplyRefused)
-def apply_refused(command: ApplyRefused) -> Plan[Rechecked]:
-    """Run `ApplyRefused`."""
-    client = yield from locked(command.client)
-    if client is None:
+@command
+def apply_refused(client: int, kind: int, after: int, limit: int, at: Micros) -> Plan[Rechecked]:
+    """Give events of the next deliveries with refused statuses their status, if the declared set has it now, and fold their records."""
+    current_client = yield from locked(client)
+    if current_client is None:
         return Rechecked(0, 0, 0, None)
-    deliveries = yield Select(_WITH_PROBLEMS, (command.client, command.after, command.limit))
-    last = deliveries[-1][0] if len(deliveries) == command.limit else None
-    problems = {row[0]: found for row in deliveries if STATUS_REFUSED in (found := _problems(row[1]))}
-    rows = (yield Execute(EVENTS_OF_DELIVERY, [(command.client, number) for number in problems])) if problems else []
+    deliveries = yield Select(_WITH_PROBLEMS, (client, after, limit))
+    last = deliveries[-1][0] if len(deliveries) == limit else None
+    problems = {row[0]: problem for row in deliveries if STATUS_REFUSED in (problem := _problems(row[1]))}
+    rows = (yield Execute(EVENTS_OF_DELIVERY, [(client, number) for number in problems])) if problems else []
     events = [event_of(row) for row in rows]
-    changed = [event for event in events if _apply(event, client.settings, command.kind)]
+    changed = [event for event in events if _apply(event, current_client.settings, kind)]
     if changed:
-        yield Execute(SET_EVENT_STATUS, [_event_row(command.client, event) for event in changed])
-        yield from _settle(command.client, problems, events, {event.delivery_id for event in changed})
-    records = yield from _fold(command, changed, client.settings.words(command.kind))
+        yield Execute(SET_EVENT_STATUS, [_event_row(client, event) for event in changed])
+        yield from _settle(client, problems, events, {event.delivery_id for event in changed})
+    records = yield from _fold(client, kind, changed, current_client.settings.words(kind), at)
     return Rechecked(len(deliveries), len(changed), records, last)
 
 
@@ -156,9 +154,8 @@ def _settle(client: int, problems: Mapping[int, dict[str, str]], events: Sequenc
     yield Execute(SET_DELIVERY_PROBLEMS, rows)
 
 
-def _fold(command: ApplyRefused, events: Sequence[StoredEvent], words: StatusWords) -> Plan[int]:
+def _fold(client: int, kind: int, events: Sequence[StoredEvent], words: StatusWords, at: Micros) -> Plan[int]:
     """Fold the records of events from their whole histories; return how many changed."""
-    client, kind = command.client, command.kind
     numbers = sorted({event.record_id for event in events if event.record_kind == kind})
     if not numbers:
         return 0
@@ -173,8 +170,8 @@ def _fold(command: ApplyRefused, events: Sequence[StoredEvent], words: StatusWor
         before, state = (record.status, record.previous_status, record.status_changed_us), state_of(record, words)
         refold_status(record, histories[record.id], words)
         if before != (record.status, record.previous_status, record.status_changed_us):
-            record.updated_us, shown = max(command.at, record.updated_us + 1), shown + 1
-            logs += changes(record, state, command.at, {"origin": JOB}, words)
+            record.updated_us, shown = max(at, record.updated_us + 1), shown + 1
+            logs += changes(record, state, at, {"origin": JOB}, words)
     yield from save_folded(kind, records, rows)
     yield from log_events(logs)
     return shown

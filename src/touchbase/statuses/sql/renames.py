@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
-from touchbase.clients.sql.commands import locked
-from touchbase.clients.sql.queries import settings_of
-from touchbase.clients.sql.statements import store_settings
+from touchbase.clients.sql.clients import locked, settings_of, store_settings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
 from touchbase.event_log.models import JOB, EventType, LoggedEvent, by_request
@@ -17,9 +15,8 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, Author, StoredEvent
 from touchbase.history.sql import event_of
 from touchbase.history.status_words import SERVICE_WORDS, StatusRename, StatusWords
-from touchbase.jobs.commands import CreateJob
 from touchbase.jobs.models import QUEUED, Job
-from touchbase.jobs.sql import create_job
+from touchbase.jobs.sql import insert_job
 from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Record
 from touchbase.records.projection import refold_status
@@ -27,13 +24,14 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Execute, Plan, Select
-from touchbase.statuses.commands import Changed, OutdatedPage, PreviewRename, RenameStatus
 from touchbase.statuses.models import (
     MOST_RENAMES,
     PLURALS,
     TABLES,
+    Changed,
+    OutdatedPage,
     RenamePreview,
     StatusInfo,
     listed,
@@ -146,31 +144,36 @@ def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> Clien
     return replace(settings, company_statuses=statuses) if kind == COMPANY else replace(settings, contact_statuses=statuses)
 
 
-@executes(RenameStatus, ids=lambda commands: {"job": 2 * len(commands)})
-def rename_status(command: RenameStatus, ids: Ids) -> Plan[Changed | TouchbaseError]:
-    """Run `RenameStatus`."""
-    client = yield from locked(command.client)
-    if client is None:
+@command(ids=lambda commands: {"job": 2 * len(commands)})
+def rename_status(
+    ids: Ids, client: int, kind: int, before: str, after: str, merge: bool, at: Micros, by: str | None = None
+) -> Plan[Changed | TouchbaseError]:
+    """Give a status another name, or with `merge` make it one with a status that exists; the job rewrites the records.
+
+    A rename that was made already only gets a new job. `NotFound`, and `Conflict` as `RenamePreview` says.
+    """
+    current_client = yield from locked(client)
+    if current_client is None:
         return NotFound(_GONE)
-    refused = yield from _refused(client.settings, command)
+    refused = yield from _refused(current_client.settings, client, kind, before, after, merge)
     if refused is not None:
         return refused
-    kind, words = command.kind, client.settings.words(command.kind)
-    if words.of(command.before) != command.after:
-        at = max(command.at, words.last_us + 1)
-        renames = (*words.renames, StatusRename(command.before, command.after, at, command.merge, command.by))
-        client = yield from store_settings(client.client_id, _with_renames(client.settings, kind, renames))
-        data = {"record": RECORD_TYPES[kind].name, "from": command.before, "to": command.after}
-        cause = by_request(Author(command.by))
-        yield from log_events([LoggedEvent(command.client, EventType.STATUS_RENAMED, at, cause=cause, data=data)])
+    words = current_client.settings.words(kind)
+    if words.of(before) != after:
+        current_at = max(at, words.last_us + 1)
+        renames = (*words.renames, StatusRename(before, after, current_at, merge, by))
+        current_client = yield from store_settings(current_client.client_id, _with_renames(current_client.settings, kind, renames))
+        data = {"record": RECORD_TYPES[kind].name, "from": before, "to": after}
+        cause = by_request(Author(by))
+        yield from log_events([LoggedEvent(client, EventType.STATUS_RENAMED, current_at, cause=cause, data=data)])
     job = Job(
-        command.client, 0, f"{PLURALS[kind]}.{'merge_statuses' if command.merge else 'rename_status'}", QUEUED, command.at, command.at,
-        {"from": command.before, "to": command.after}, made_by=command.by,
+        client, 0, f"{PLURALS[kind]}.{'merge_statuses' if merge else 'rename_status'}", QUEUED, at, at,
+        {"from": before, "to": after}, made_by=by,
     )  # fmt: skip
-    made = yield from create_job(CreateJob(job), ids)
-    if client.settings.declared(kind) is not None:  # the new name, or the merged word, may be one that was refused
-        yield from recheck(command.client, kind, client.settings, command.at, command.by, ids)
-    return Changed(client, made)
+    made = yield from insert_job(job, ids)
+    if current_client.settings.declared(kind) is not None:  # the new name, or the merged word, may be one that was refused
+        yield from recheck(client, kind, current_client.settings, at, by, ids)
+    return Changed(current_client, made)
 
 
 def _with_renames(settings: ClientSettings, kind: int, renames: tuple[StatusRename, ...]) -> ClientSettings:
@@ -179,69 +182,66 @@ def _with_renames(settings: ClientSettings, kind: int, renames: tuple[StatusRena
     return changed if declared is None else _with_set(changed, kind, declared.renamed(changed.words(kind)))
 
 
-def _refused(settings: ClientSettings, asked: RenameStatus | PreviewRename) -> Plan[TouchbaseError | None]:
+def _refused(settings: ClientSettings, client: int, kind: int, before: str, after: str, merge: bool) -> Plan[TouchbaseError | None]:
     """Return why a rename cannot be made; None if it can, or if it was made already."""
-    kind, before, after, words = asked.kind, asked.before, asked.after, settings.words(asked.kind)
+    words = settings.words(kind)
     if before == after:
-        return Invalid([Fault(_pointer(asked), "same", f"is the status itself; send the status that {before!r} is to become")])
+        return Invalid(
+            [Fault("/into" if merge else "/name", "same", f"is the status itself; send the status that {before!r} is to become")]
+        )
     if words.is_former(before) and words.of(before) == after:
         return None
-    is_known = not words.is_former(before) and (yield from _exists(settings, asked.client, kind, before))
-    if not is_known and not (asked.merge and before in (yield from refused_words(asked.client, kind))):
+    is_known = not words.is_former(before) and (yield from _exists(settings, client, kind, before))
+    if not is_known and not (merge and before in (yield from refused_words(client, kind))):
         return _unknown(kind, before, settings)
-    is_taken = yield from _exists(settings, asked.client, kind, after)
-    return _refused_name(settings, asked, exists=is_taken and not words.is_former(after))
+    is_taken = yield from _exists(settings, client, kind, after)
+    return _refused_name(settings, kind, before, after, merge, exists=is_taken and not words.is_former(after))
 
 
-def _pointer(asked: RenameStatus | PreviewRename) -> str:
-    return "/into" if asked.merge else "/name"
-
-
-def _refused_name(settings: ClientSettings, asked: RenameStatus | PreviewRename, *, exists: bool) -> TouchbaseError | None:
-    kind, before, after, words = asked.kind, asked.before, asked.after, settings.words(asked.kind)
-    declared, refused = settings.declared(kind), None
+def _refused_name(settings: ClientSettings, kind: int, before: str, after: str, merge: bool, *, exists: bool) -> TouchbaseError | None:
+    words, declared, refused = settings.words(kind), settings.declared(kind), None
     others = [each for each in (declared.statuses if declared else []) if each not in (before, after)]
     if words.is_former(after) and words.of(after) != before:
         refused = f"{after!r} is a former name of {words.of(after)!r}, and events that say it mean that; choose another one"
     elif len(words.renames) >= MOST_RENAMES:
         refused = f"{PLURALS[kind]} have {MOST_RENAMES} renames and merges, the limit; each is a part of every history"
-    elif asked.merge and not exists:
+    elif merge and not exists:
         return Invalid([Fault("/into", "unknown_status", f"there is no status {after!r}; to give {before!r} this name, rename it")])
-    elif not asked.merge and exists:
+    elif not merge and exists:
         refused = f"there is a status {after!r} already; merge {before!r} into it instead"
-    elif not asked.merge and (own := same_spelling(after, others)) is not None:
+    elif not merge and (own := same_spelling(after, others)) is not None:
         refused = f"events do not distinguish {after!r} from {own!r}, which is declared; choose another name, or merge"
     return None if refused is None else Conflict(refused)
 
 
-@executes(PreviewRename)
-def preview_rename(query: PreviewRename) -> Plan[RenamePreview | TouchbaseError]:
-    """Run `PreviewRename`."""
-    settings = (yield from settings_of(query.client)) or ClientSettings()
-    refused = yield from _refused(settings, query)
+@query
+def preview_rename(client: int, kind: int, before: str, after: str, merge: bool) -> Plan[RenamePreview | TouchbaseError]:
+    """What `rename_status` would do, or its error."""
+    settings = (yield from settings_of(client)) or ClientSettings()
+    refused = yield from _refused(settings, client, kind, before, after, merge)
     if refused is not None:
         return refused
-    kind, words, declared = query.kind, settings.words(query.kind), settings.declared(query.kind)
-    count = yield from _count(query.client, kind, words.words_of(query.before))
-    service = stands_for(settings, kind, query.before)
-    is_declared = declared is None or query.before in declared.statuses
-    preview = RenamePreview(query.before, query.after, query.merge, count, service, is_declared, [])
-    preview.notes.extend(_notes(words, query, service, declared is not None and not is_declared))
+    words, declared = settings.words(kind), settings.declared(kind)
+    count = yield from _count(client, kind, words.words_of(before))
+    service = stands_for(settings, kind, before)
+    is_declared = declared is None or before in declared.statuses
+    preview = RenamePreview(before, after, merge, count, service, is_declared, [])
+    preview.notes.extend(_notes(words, before, after, merge, service, declared is not None and not is_declared))
     return preview
 
 
-def _notes(words: StatusWords, query: PreviewRename, service: Sequence[str], is_refused: bool) -> list[str]:
+def _notes(words: StatusWords, before: str, after: str, merge: bool, service: Sequence[str], is_refused: bool) -> list[str]:
     notes = []
-    if words.is_former(query.before):
+    if words.is_former(before):
         notes.append("this was done already; a job only looks for records that still have the former name")
     if service:
-        notes.append(f"from now on Touchbase sets {query.after!r} in place of {' and '.join(map(repr, service))}")
+        notes.append(f"from now on Touchbase sets {after!r} in place of {' and '.join(map(repr, service))}")
     if is_refused:
-        notes.append(f"{query.before!r} is not in the declared set, so events that ask for it are still refused")
-    before, after = role_of(words, query.before), role_of(words, query.after)
-    if query.merge and before != after:
-        notes.append(f"the rules take {query.before!r} for {before or 'any status'} and {after!r} for {after or 'any status'}: from now on "
-                     f"those of {query.after!r} count")  # fmt: skip
+        notes.append(f"{before!r} is not in the declared set, so events that ask for it are still refused")
+    roles = role_of(words, before), role_of(words, after)
+    if merge and roles[0] != roles[1]:
+        notes.append(f"the rules take {before!r} for {roles[0] or 'any status'} and {after!r} for {roles[1] or 'any status'}: from now on "
+                     f"those of {after!r} count")  # fmt: skip
     return notes
 
 

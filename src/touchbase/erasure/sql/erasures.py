@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from touchbase.clients.sql import statements as clients_sql
+from touchbase.clients.sql import clients as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.body_retention import clear_deliveries
 from touchbase.do_not_contact.sql.entries import hide_entries
-from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePerson, Erasure
-from touchbase.erasure.sql.pii_tables import remove_all
-from touchbase.erasure.sql.queries import (
+from touchbase.erasure.models import RECORDS_FIRST, ErasedKey, Erasure
+from touchbase.erasure.sql.persons import (
     deleted_refs,
     erasure_of,
     find_contacts,
@@ -26,6 +26,7 @@ from touchbase.erasure.sql.queries import (
     identities_of_others,
     same_in_bin,
 )
+from touchbase.erasure.sql.pii_tables import remove_all
 from touchbase.errors import Conflict, NotFound
 from touchbase.event_log.models import ERASURE as ERASURE_ORIGIN
 from touchbase.event_log.models import EventType, LoggedEvent
@@ -40,7 +41,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
 from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, executes
+from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select, Statement
@@ -73,42 +74,48 @@ END_ERASURE = Statement(
 WAIT_FOR_CREATES = Statement("wait_for_creates", (), sqlite="SELECT 1", postgres="LOCK TABLE contact IN SHARE ROW EXCLUSIVE MODE")
 
 
-@executes(ErasePerson, ids="erasure", large=True)
-def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
-    """Run `ErasePerson`."""
-    client = command.client
+@command(ids="erasure", large=True)
+def erase_person(
+    ids: Ids, client: int, at: Micros, contact_id: int | None = None, refs: Sequence[Ref] = (), search: bool = True
+) -> Plan[Erasure | NotFound]:
+    """Remove a contact and all data about it, and store its identities as keyed hashes (suppression).
+
+    The contacts are `contact_id` (`NotFound`), or those with one of the identities `refs`; the hash of an identity without a contact is
+    stored as well. The bodies of deliveries with its events are removed; deliveries that only mention it are left to the search that
+    follows (`sweep_erasure`).
+
+    `search`: Whether to search the inbox afterwards; False within a search that is already running.
+    """
     if (yield from erasure_key_of(client)) is None:
         yield Execute(WAIT_FOR_CREATES, [()])
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
-    contacts = yield from find_contacts(client, command.contact_id, command.refs)
-    if command.contact_id is not None and not contacts:
-        return NotFound(f"there is no contact with id {command.contact_id}")
-    refs, deliveries, removed = set(command.refs), set[int](), Counter[str]()
+    contacts = yield from find_contacts(client, contact_id, refs)
+    if contact_id is not None and not contacts:
+        return NotFound(f"there is no contact with id {contact_id}")
+    current_refs, deliveries, removed = set(refs), set[int](), Counter[str]()
     for contact in contacts:  # grows
-        refs |= yield from _identities(client, contact)
+        current_refs |= yield from _identities(client, contact)
         rows = yield Execute(DELIVERIES_OF_EVENTS, [(client, CONTACT, contact)])
         deliveries |= {row[0] for row in rows if row[0] is not None}
         removed.update((yield from remove_all(client, contact)))
-        contacts += yield from same_in_bin(client, contacts, refs)
-    refs -= yield from identities_of_others(client, refs)
-    parked = yield from erase_parked_events(client, refs)
+        contacts += yield from same_in_bin(client, contacts, current_refs)
+    current_refs -= yield from identities_of_others(client, current_refs)
+    parked = yield from erase_parked_events(client, current_refs)
     removed["events"] += parked.events
-    yield Execute(EXPIRE_JOB_FILES, [(client, command.at)])
+    yield Execute(EXPIRE_JOB_FILES, [(client, at)])
     key = yield from make_erasure_key()
     number = ids.take("erasure")
-    yield from save_marks(key, client, dict.fromkeys(refs | parked.refs, Mark(number, derived=False)), command.at)
-    yield from hide_entries(key, client, refs, command.at)
-    removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | parked.deliveries, command.at)
-    yield from _log(command, contacts, number)
-    return (yield from open_erasure(client, number, command.at, removed, done_us=None if command.search else command.at))
+    yield from save_marks(key, client, dict.fromkeys(current_refs | parked.refs, Mark(number, derived=False)), at)
+    yield from hide_entries(key, client, current_refs, at)
+    removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | parked.deliveries, at)
+    yield from _log(client, at, contacts, number)
+    return (yield from open_erasure(client, number, at, removed, done_us=None if search else at))
 
 
-def _log(command: ErasePerson, contacts: Sequence[int], number: int) -> Plan[None]:
-    yield from forget_changes(command.client, [(CONTACT, contact) for contact in contacts])
+def _log(client: int, at: Micros, contacts: Sequence[int], number: int) -> Plan[None]:
+    yield from forget_changes(client, [(CONTACT, contact) for contact in contacts])
     cause = {"origin": ERASURE_ORIGIN, "erasure_id": number}
-    yield from log_events(
-        [LoggedEvent(command.client, EventType.CONTACT_ERASED, command.at, CONTACT, contact, cause=cause) for contact in contacts]
-    )
+    yield from log_events([LoggedEvent(client, EventType.CONTACT_ERASED, at, CONTACT, contact, cause=cause) for contact in contacts])
 
 
 def _identities(client: int, contact: int) -> Plan[set[Ref]]:
@@ -175,31 +182,33 @@ def lift_erasure(client: int, refs: list[Ref]) -> Plan[int]:
     return len(deleted)
 
 
-def add_needs(commands: Sequence[AddErasures]) -> Mapping[str, int]:
-    """Return how many ids these commands may use: one for the search, and one for each erasure."""
-    return {"erasure": sum(1 + len({key.erasure for key in command.keys}) for command in commands)}
+def _add_ids(calls: Any) -> Mapping[str, int]:
+    """Return how many ids these calls may use: one for the search, and one for each erasure."""
+    return {"erasure": sum(1 + len({key.erasure for key in call.keys}) for call in calls)}
 
 
-@executes(AddErasures, ids=add_needs, scope=ALL_CLIENTS)
-def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
-    """Store erased keys, and open an erasure that searches for them."""
-    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
-    key = (yield from find_erasure_key()) or (yield from make_erasure_key(command.secret))
-    if key != command.secret:
+@command(ids=_add_ids, scope=ALL_CLIENTS)
+def add_erasures(ids: Ids, client: int, secret: bytes, keys: list[ErasedKey], at: Micros) -> Plan[int | Conflict]:
+    """Add erased keys of another store, hashed with this secret; return how many are new.
+
+    All keys of one erasure come in one command, because they are lifted together; `erasure` is the other store's number. Opens an erasure
+    that searches for them: records first, then the inbox. `Conflict` when this store has erased people with a secret of its own.
+    """
+    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
+    key = (yield from find_erasure_key()) or (yield from make_erasure_key(secret))
+    if key != secret:
         if (yield Select("SELECT 1 FROM erased LIMIT 1", ())):
             return Conflict("this store has already erased people, with a secret of its own; add erasures before the first erasure here")
-        yield from replace_erasure_key(command.secret)
-    added = {key.digest: key for key in command.keys}
-    rows = (yield Execute(FIND_ERASED, [(command.client, each) for each in added])) if added else []
+        yield from replace_erasure_key(secret)
+    added = {key.digest: key for key in keys}
+    rows = (yield Execute(FIND_ERASED, [(client, each) for each in added])) if added else []
     known = {bytes(row[0]): bool(row[2]) for row in rows}
     incomplete = _incomplete(added.values(), known)
     numbers = {erasure: ids.take("erasure") for erasure in sorted(incomplete)}
     if numbers:
-        yield Execute(
-            SAVE_ERASED, [_row(command.client, each, numbers[each.erasure]) for each in added.values() if each.erasure in numbers]
-        )
-    yield Execute(EXPIRE_JOB_FILES, [(command.client, command.at)])
-    yield from open_erasure(command.client, ids.take("erasure"), command.at, {}, swept_to=RECORDS_FIRST)
+        yield Execute(SAVE_ERASED, [_row(client, each, numbers[each.erasure]) for each in added.values() if each.erasure in numbers])
+    yield Execute(EXPIRE_JOB_FILES, [(client, at)])
+    yield from open_erasure(client, ids.take("erasure"), at, {}, swept_to=RECORDS_FIRST)
     return len(added.keys() - known.keys())
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.deliveries.claiming import DELIVERIES_WITH_BODIES
 from touchbase.deliveries.sql.rows import delivery_of
-from touchbase.erasure.commands import BodyPage, ErasedKey, ErasedPage, Erasure, FindPerson, LinkPage, Person, ReadLinks, Source
+from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, Source
 from touchbase.erasure.sql.pii_tables import count_all
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.projection.deleted_records import deleted_having
 from touchbase.sql.cell_answers import CONCATENATED
-from touchbase.sql.operation import executes, query
+from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
@@ -74,20 +74,19 @@ def _contacts_having(client: int, ref: Ref) -> Plan[list[Row]]:
     return (yield Select(f"SELECT id FROM contact WHERE client = ? AND {column} = ?", (client, ref[2])))
 
 
-@executes(FindPerson)
-def find_person(query: FindPerson) -> Plan[Person]:
-    """Return a person with all identities and the number of rows in each table."""
-    client = query.client
-    contacts = yield from find_contacts(client, query.contact_id, query.refs)
-    refs, counts = set(query.refs), Counter[str]()
+@query
+def find_person(client: int, contact_id: int | None = None, refs: Sequence[Ref] = ()) -> Plan[Person]:
+    """Find the person that `erase_person` would erase; empty when there is none."""
+    contacts = yield from find_contacts(client, contact_id, refs)
+    current_refs, counts = set(refs), Counter[str]()
     for contact in contacts:  # grows
         rows = yield Select("SELECT email_key, linkedin_key FROM contact WHERE client = ? AND id = ?", (client, contact))
         links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
-        refs |= identities(rows, links) | (yield from deleted_refs(client, contact))
+        current_refs |= identities(rows, links) | (yield from deleted_refs(client, contact))
         counts.update((yield from count_all(client, contact)))
-        contacts += yield from same_in_bin(client, contacts, refs)
-    refs -= yield from identities_of_others(client, refs, contacts)
-    return Person(contacts, refs, dict(counts))
+        contacts += yield from same_in_bin(client, contacts, current_refs)
+    current_refs -= yield from identities_of_others(client, current_refs, contacts)
+    return Person(contacts, current_refs, dict(counts))
 
 
 def identities(keys: Iterable[Row], links: Iterable[Row]) -> set[Ref]:
@@ -153,7 +152,7 @@ def clients_with_erasures() -> Plan[list[tuple[int, int]]]:
 
 @query
 def list_erasures(client: int, limit: int, after: bytes = b"") -> Plan[ErasedPage]:
-    """List the erased keys of one client, to add them to a restored backup (`AddErasures`)."""
+    """List the erased keys of one client, to add them to a restored backup (`add_erasures`)."""
     key = yield from find_erasure_key()
     rows = yield Select(
         "SELECT digest, erasure, derived, erased_us FROM erased WHERE client = ? AND digest > ? ORDER BY digest LIMIT ?",
@@ -211,33 +210,36 @@ def _within(rows: list[Row]) -> list[int]:
     return ids
 
 
-@executes(ReadLinks)
-def read_links(query: ReadLinks) -> Plan[LinkPage]:
-    """Return a page of identity links."""
-    whose = "record_kind = 1 AND record_id = ?" if query.contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
-    known = () if query.contact is None else (query.contact,)
-    if query.deleted:
-        return (yield from _read_deleted_links(query))
+@query
+def read_links(client: int, limit: int, after: Ref = ("", "", ""), contact: int | None = None, deleted: bool = False) -> Plan[LinkPage]:
+    """Read the identity links of one client above `after`, without those of companies; or those of one contact.
+
+    With `deleted` the identities of contacts in the bin.
+    """
+    whose = "record_kind = 1 AND record_id = ?" if contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
+    known = () if contact is None else (contact,)
+    if deleted:
+        return (yield from _read_deleted_links(client, limit, after, contact))
     rows = yield Select(
         f"SELECT tool, object_type, object_id, record_kind, record_id FROM link WHERE client = ? AND {whose} "
         "AND (tool, object_type, object_id) > (?, ?, ?) ORDER BY tool, object_type, object_id LIMIT ?",
-        (query.client, *known, *query.after, query.limit),
+        (client, *known, *after, limit),
     )
     links = [((row[0], row[1], row[2]), row[4] if row[3] == CONTACT else None) for row in rows]
-    return LinkPage(links, links[-1][0] if len(links) == query.limit else None)
+    return LinkPage(links, links[-1][0] if len(links) == limit else None)
 
 
-def _read_deleted_links(query: ReadLinks) -> Plan[LinkPage]:
-    whose = "" if query.contact is None else " AND record_id = ?"
-    known = () if query.contact is None else (query.contact,)
+def _read_deleted_links(client: int, limit: int, after: Ref, contact: int | None) -> Plan[LinkPage]:
+    whose = "" if contact is None else " AND record_id = ?"
+    known = () if contact is None else (contact,)
     rows = yield Select(
         f"SELECT tool, object_type, object_id, min(record_id) FROM deleted_link WHERE client = ? AND record_kind = 1{whose} "
         "AND (tool, object_type, object_id) > (?, ?, ?) GROUP BY tool, object_type, object_id "
         "ORDER BY tool, object_type, object_id LIMIT ?",
-        (query.client, *known, *query.after, query.limit),
+        (client, *known, *after, limit),
     )
     links: list[tuple[Ref, int | None]] = [((row[0], row[1], row[2]), row[3]) for row in rows]
-    return LinkPage(links, links[-1][0] if len(links) == query.limit else None)
+    return LinkPage(links, links[-1][0] if len(links) == limit else None)
 
 
 def same_in_bin(client: int, contacts: Container[int], refs: Iterable[Ref]) -> Plan[list[int]]:

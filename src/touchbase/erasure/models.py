@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import Delivery
 from touchbase.history.identity_links import Ref
-from touchbase.sql.operation import Command, Query
 
 RECORDS_FIRST = -1
 """`swept_to` of an erasure taken over from another store: records are searched before the inbox."""
@@ -33,38 +32,12 @@ class Erasure:
 
 
 @dataclass(slots=True)
-class ErasePerson(Command[Erasure]):
-    """Remove a contact and all data about it, and store its identities as keyed hashes (suppression).
-
-    The contacts are `contact_id` (`NotFound`), or those with one of the identities `refs`; the hash of an identity without a
-    contact is stored as well. The bodies of deliveries with its events are removed; deliveries that only mention it are left to the
-    search that follows (`sweep_erasure`).
-    """
-
-    client: int
-    at: Micros
-    contact_id: int | None = None
-    refs: list[Ref] = field(default_factory=list)
-    search: bool = True
-    """Whether to search the inbox afterwards; False within a search that is already running."""
-
-
-@dataclass(slots=True)
 class Person:
     """One person's contacts, identities, and number of rows in each table."""
 
     contacts: list[int]
     refs: set[Ref]
     counts: dict[str, int]
-
-
-@dataclass(slots=True)
-class FindPerson(Query[Person]):
-    """Find the person that `ErasePerson` would erase; empty when there is none."""
-
-    client: int
-    contact_id: int | None = None
-    refs: list[Ref] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +69,6 @@ class ErasedPage:
 
 
 @dataclass(slots=True)
-class AddErasures(Command[int]):
-    """Add erased keys of another store, hashed with this secret; return how many are new.
-
-    All keys of one erasure come in one command, because they are lifted together; `erasure` is the other store's number. Opens an
-    erasure that searches for them: records first, then the inbox. `Conflict` when this store has erased people with a secret of
-    its own.
-    """
-
-    client: int
-    secret: bytes
-    keys: list[ErasedKey]
-    at: Micros
-
-
-@dataclass(slots=True)
 class BodyPage:
     """A page of deliveries with bodies, by id; `last` is the last id searched, None on the last page."""
 
@@ -135,17 +93,3 @@ class LinkPage:
 
     links: list[tuple[Ref, int | None]]
     last: Ref | None
-
-
-@dataclass(slots=True)
-class ReadLinks(Query[LinkPage]):
-    """Read the identity links of one client above `after`, without those of companies; or those of one contact.
-
-    With `deleted` the identities of contacts in the bin.
-    """
-
-    client: int
-    limit: int
-    after: Ref = ("", "", "")
-    contact: int | None = None
-    deleted: bool = False

@@ -1,17 +1,17 @@
-"""Store, change, remove and list connections, one command at a time."""
+"""Plans that store, change, remove and list connections."""
 
 from __future__ import annotations
 
 from touchbase.common.cipher import Cipher
-from touchbase.connections.commands import ChangeConnection, RemoveConnection
-from touchbase.connections.models import Connection
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.connections.sql.silence import forget_calls, settings_changed
 from touchbase.encryption.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.history.events import CRM
-from touchbase.sql.operation import command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -54,40 +54,56 @@ def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | 
     return made
 
 
-@executes(ChangeConnection, cipher=True)
-def change_connection(command: ChangeConnection, cipher: Cipher) -> Plan[Connection | TouchbaseError]:
-    """Change a connection's secrets, settings and access token."""
-    if (yield from _is_outdated(command, cipher)):
+@command(cipher=True, hidden=("secrets", "access_token", "known"))
+def change_connection(
+    cipher: Cipher,
+    client: int,
+    channel: str,
+    tool: str,
+    secrets: list[str] | None,
+    settings: ConnectionSettings,
+    at: Micros,
+    access_token: str | None = None,
+    known: Connection | None = None,
+) -> Plan[Connection | TouchbaseError]:
+    """Replace a connection's settings, and its secrets and access token unless they are None. `NotFound`.
+
+    A change lets stopped fetching start again; a new token also queues the records again that were not found.
+
+    `access_token`: Empty: remove it.
+    `known`: The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check.
+    """
+    key = (client, channel, tool)
+    if (yield from _is_outdated(key, known, cipher)):
         return PreconditionFailed("the connection has changed since it was read; read it again and repeat the change")
-    secrets = None if command.secrets is None else secrets_text(command.secrets)
-    key = (command.client, command.channel, command.tool)
-    values = (*key, command.at, secrets, settings_text(command.settings), command.access_token)
+    current_secrets = None if secrets is None else secrets_text(secrets)
+    values = (*key, at, current_secrets, settings_text(settings), access_token)
     row = yield from encrypt_row(cipher, CONNECTION_TABLE, _CHANGE, values)
     rows = yield Execute(UPDATE_CONNECTION, [row])
     if not rows:
-        return _missing(command)
+        return _missing(channel, tool)
     changed = _decrypted(rows[0], cipher)
-    if command.channel == CRM:
-        yield from resume_fetching(command.client, command.tool, command.at, new_token=bool(command.access_token))
-    yield from settings_changed(key, command.settings, command.at)
+    if channel == CRM:
+        yield from resume_fetching(client, tool, at, new_token=bool(access_token))
+    yield from settings_changed(key, settings, at)
     return changed
 
 
-def _is_outdated(command: ChangeConnection, cipher: Cipher) -> Plan[bool]:
+def _is_outdated(key: Row, before: Connection | None, cipher: Cipher) -> Plan[bool]:
     """Return whether the connection differs from the one that the change was decided on; it is locked until the commit."""
-    if command.known is None:
+    if before is None:
         return False
-    rows = yield Execute(LOCK_CONNECTION, [(command.client, command.channel, command.tool)])
-    return bool(rows) and _decrypted(rows[0], cipher) != command.known
+    rows = yield Execute(LOCK_CONNECTION, [key])
+    return bool(rows) and _decrypted(rows[0], cipher) != before
 
 
-@executes(RemoveConnection)
-def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
-    """Remove a connection, and what is known of its calls."""
-    key = (command.client, command.channel, command.tool)
+@command
+def remove_connection(client: int, channel: str, tool: str) -> Plan[TouchbaseError | None]:
+    """Disconnect a tool and forget its rhythm and silences; its deliveries and records stay. `NotFound`."""
+    key = (client, channel, tool)
     rows = yield Execute(DELETE_CONNECTION, [key])
     yield from forget_calls(key)
-    return None if rows else _missing(command)
+    return None if rows else _missing(channel, tool)
 
 
 @query(cipher=True, quick=True)
@@ -101,5 +117,5 @@ def _decrypted(row: Row, cipher: Cipher) -> Connection:
     return connection_of(decrypt_row(cipher, CONNECTION_TABLE, CONNECTION, row))
 
 
-def _missing(command: ChangeConnection | RemoveConnection) -> TouchbaseError:
-    return NotFound(f"no tool {command.tool[:100]!r} is connected on the channel {command.channel[:100]!r}")
+def _missing(channel: str, tool: str) -> TouchbaseError:
+    return NotFound(f"no tool {tool[:100]!r} is connected on the channel {channel[:100]!r}")

@@ -1,0 +1,379 @@
+"""SQL of clients and their settings: row mapping, statements and plans. Settings are rarely written, so one client at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from touchbase.clients.models import (
+    BY_ADMINISTRATOR,
+    BY_CALL,
+    DELETING,
+    Client,
+    ClientSettings,
+    Deletion,
+    FormerId,
+    keeping_limits,
+    keeping_names,
+    new_handle,
+)
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Conflict, Forbidden, NotFound, TouchbaseError, WrongState
+from touchbase.sql.cell_answers import FIRST, sorted_page
+from touchbase.sql.filters import Where
+from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, query
+from touchbase.sql.rows import Columns, names, settings_text
+from touchbase.sql.scope import CLIENT_LIST
+from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, Statement, delete
+
+CLIENT: Columns = (
+    ("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("state", "text"),
+    ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"), ("made_by", "text"),
+    ("handle", "text"),
+)  # fmt: skip
+
+
+def client_names(table: str = "client") -> str:
+    """Return the columns that `client_of` reads.
+
+    The last two are whether the client has erasures and how many bytes it stores, so that other queries need not check.
+    """
+    stored = f"COALESCE((SELECT storage.stored_bytes FROM client_storage storage WHERE storage.client = {table}.id), 0)"
+    return f"{names(CLIENT, f'{table}.')}, EXISTS (SELECT 1 FROM erased e WHERE e.client = {table}.id), {stored}"
+
+
+_decode_settings = msgspec.json.Decoder(ClientSettings).decode
+
+
+def client_of(row: Row) -> Client:
+    """Return the client of a row that begins with `client_names`."""
+    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, handle, has_erased, stored = row[:13]
+    deletion = Deletion(state_us, removed, total) if state == DELETING else None
+    return Client(
+        number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by, stored, handle or ""
+    )
+
+
+# Locks the row where several processes write: the identities that a batch reads of one client stay true until it ends,
+# so that two batches never create two records of one person.
+CLIENT_BY_NUMBER = Statement(
+    "client_by_number",
+    (("id", "bigint"),),
+    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.id = p.id",
+    lock=" FOR NO KEY UPDATE OF c",
+    by_row=True,
+)
+INSERT_CLIENT = Statement(
+    "insert_client",
+    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("made_by", "text"), ("handle", "text")),
+    body="INSERT INTO client (id, client_id, created_us, settings, made_by, handle) SELECT * FROM p "
+    "WHERE NOT EXISTS (SELECT 1 FROM client_alias a WHERE a.client_id = p.client_id) ON CONFLICT DO NOTHING",
+)
+CLIENT_BY_CLIENT_ID = Statement(
+    "client_by_client_id",
+    (("client_id", "text"),),
+    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.client_id = p.client_id",
+)
+SET_CLIENT_SETTINGS = Statement(
+    "set_client_settings",
+    (("client_id", "text"), ("settings", "text")),
+    body="UPDATE client SET settings = p.settings FROM p WHERE client.client_id = p.client_id",
+)
+COUNT_AGAIN = Statement(
+    "count_again", (("client", "bigint"),), body="UPDATE client_storage AS t SET due_us = 0 FROM p WHERE t.client = p.client"
+)
+"""A new limit is compared with new bytes."""
+
+
+_ANY_MADE = f"SELECT 1 FROM client WHERE made_by = '{BY_ADMINISTRATOR}' LIMIT 1"
+FORMER_OWNER = Statement(
+    "former_owner",
+    (("client_id", "text"),),
+    body=f"SELECT {client_names('c')}, a.client_id, a.until_us FROM p JOIN client_alias a ON a.client_id = p.client_id "
+    "JOIN client c ON c.id = a.client",
+)
+
+
+@command(ids="client", quick=True, scope=CLIENT_LIST)
+def ensure_client(ids: Ids, client_id: str, at: Micros, made_by: str = BY_CALL, first_use: bool = False) -> Plan[Client | NotFound]:
+    """Return the client of this `client_id`; create it if there is none.
+
+    A former id returns its client while it is valid, and is `NotFound` afterwards, because it stays that client's. With `first_use` a
+    missing client is `NotFound` too if an administrator has created any: then an unknown id is a typing error.
+    """
+    creates = not (first_use and (yield Select(_ANY_MADE, ())))
+    if creates:
+        settings = settings_text(ClientSettings())
+        yield Execute(INSERT_CLIENT, [(ids.take("client"), client_id, at, settings, made_by, new_handle())])
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    former = yield from former_owners([client_id])
+    if rows and former:
+        raise SerializationConflict  # the id became a former id of its owner during this transaction
+    if rows:
+        return client_of(rows[0])
+    if not former:
+        if creates:
+            raise SerializationConflict  # the client existed at the insert, and was deleted since
+        return NotFound(f"there is no client {client_id!r}")
+    client, until = former[client_id]
+    return client if until > at else NotFound(f"there is no client {client_id!r} any more: it has another id now")
+
+
+def former_owners(client_ids: Iterable[str]) -> Plan[dict[str, tuple[Client, Micros]]]:
+    """Return the clients of former ids, and until when the ids are valid."""
+    rows = yield Execute(FORMER_OWNER, [(client_id,) for client_id in client_ids])
+    return {row[-2]: (client_of(row), row[-1]) for row in rows}
+
+
+@command(scope=CLIENT_LIST)
+def set_client_settings(client_id: str, settings: ClientSettings, keep_limits: bool = False) -> Plan[Client | TouchbaseError]:
+    """Replace a client's settings. `NotFound`, and `Forbidden` when the client itself changes its limits.
+
+    `keep_limits`: The client itself changes its settings: its limits must stay as in the store.
+    """
+    found = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])) if found else []
+    if not rows:
+        return NotFound(f"there is no client {client_id!r}")
+    locked, decided = client_of(rows[0]), settings  # before the lock another process may have changed the id
+    try:
+        decided = keeping_limits(decided, locked.settings) if keep_limits else decided
+    except Forbidden as error:
+        return error
+    if decided.max_stored_bytes != locked.settings.max_stored_bytes:
+        yield Execute(COUNT_AGAIN, [(locked.number,)])
+    return (yield from store_settings(locked.client_id, keeping_names(decided, locked.settings)))
+
+
+def store_settings(client_id: str, settings: ClientSettings) -> Plan[Client]:
+    """Store the settings of a client that this transaction has locked."""
+    yield Execute(SET_CLIENT_SETTINGS, [(client_id, settings_text(settings))])
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    return client_of(rows[0])
+
+
+_CLIENT = client_names()
+_BY_ID = f"SELECT {_CLIENT}, CAST(NULL AS bigint) FROM client WHERE client_id = ?"
+_BY_FORMER_ID = (
+    f"SELECT {client_names('c')}, a.until_us FROM client_alias a JOIN client c ON c.id = a.client WHERE a.client_id = ? AND a.until_us > ?"
+)
+CLIENTS_OF = Statement("clients_of", (("id", "bigint"),), body=f"SELECT {client_names('c')} FROM p CROSS JOIN client c WHERE c.id = p.id")
+
+
+@query(scope=CLIENT_LIST, quick=True)
+def find_client(client_id: str, at: Micros | None = None) -> Plan[Client | None]:
+    """The client of this `client_id`; with `at` also by a former id that is valid then."""
+    if at is None:
+        rows = yield Select(_BY_ID, (client_id,))
+    else:
+        rows = yield Select(f"{_BY_ID} UNION ALL {_BY_FORMER_ID}", (client_id, client_id, at))
+    if not rows:
+        return None
+    found = client_of(rows[0])
+    found.until_us = rows[0][-1]
+    return found
+
+
+@query(scope=CLIENT_LIST, merge=sorted_page(lambda client: client.client_id))
+def list_clients() -> Plan[list[Client]]:
+    """All clients by `client_id`."""
+    rows = yield Select(f"SELECT {_CLIENT} FROM client", ())
+    return sorted((client_of(row) for row in rows), key=lambda client: client.client_id)
+
+
+@query(clients=lambda call: (call.number,), quick=True)
+def find_client_by_number(number: int) -> Plan[Client | None]:
+    """The client of this number."""
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (number,))
+    return client_of(rows[0]) if rows else None
+
+
+def settings_of(number: int) -> Plan[ClientSettings | None]:
+    """Return a client's settings, without a lock."""
+    found: Client | None = yield from find_client_by_number.plan(number)
+    return None if found is None else found.settings
+
+
+@query(scope=CLIENT_LIST, merge=FIRST)
+def find_client_by_handle(handle: str) -> Plan[Client | None]:
+    """The client of this handle."""
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE handle = ?", (handle,))
+    return client_of(rows[0]) if rows else None
+
+
+@query(unnamed=CLIENT_LIST, clients=lambda call: (call.only,), merge=sorted_page(lambda client: client.client_id))
+def list_client_page(
+    limit: int, after: str | None = None, state: str | None = None, text: str | None = None, only: int | None = None
+) -> Plan[list[Client]]:
+    """Clients by `client_id`, after `after`, whose name or id contains `text`, case ignored.
+
+    `only`: The number of the only client that may be shown.
+    """
+    where = Where()
+    where.equal("id", only)
+    where.equal("state", state)
+    rows = yield Select(f"SELECT id, client_id, name FROM client WHERE {where}", where.params)
+    current_text = (text or "").casefold()
+    fitting = sorted(
+        (client_id, number)
+        for number, client_id, name in rows
+        if (after is None or client_id > after) and (current_text in client_id.casefold() or current_text in name.casefold())
+    )
+    found = yield Execute(CLIENTS_OF, [(number,) for _, number in fitting[:limit]])
+    return sorted((client_of(row) for row in found), key=lambda client: client.client_id)
+
+
+@query
+def former_ids(client: int, at: Micros) -> Plan[list[FormerId]]:
+    """The former ids of a client that are valid at this time, ordered by their end."""
+    rows = yield Select("SELECT client_id, until_us FROM client_alias WHERE client = ? AND until_us > ?", (client, at))
+    return sorted((FormerId(*row) for row in rows), key=lambda former: (former.until_us, former.client_id))
+
+
+@query(scope=CLIENT_LIST, merge=sorted_page(lambda client: client.client_id))
+def deleting_clients() -> Plan[list[Client]]:
+    """The clients that are being deleted."""
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE state = 'deleting' ORDER BY id", ())
+    return [client_of(row) for row in rows]
+
+
+_ONE = (("id", "bigint"),)
+_MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("handle", "text"))
+ADD_CLIENT = Statement(
+    "add_client",
+    _MADE,
+    body="INSERT INTO client (id, client_id, created_us, settings, name, handle, made_by) "
+    f"SELECT p.*, '{BY_ADMINISTRATOR}' FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
+)
+RENAME = Statement(
+    "rename_client", (*_ONE, ("name", "text")), body="UPDATE client AS t SET name = p.name FROM p WHERE t.id = p.id", by_row=True
+)
+SET_STATE = Statement(
+    "set_client_state",
+    (*_ONE, ("state", "text"), ("state_us", "bigint")),
+    body="UPDATE client AS t SET state = p.state, state_us = p.state_us FROM p WHERE t.id = p.id",
+    by_row=True,
+)
+SET_CLIENT_ID = Statement(
+    "set_client_id",
+    (*_ONE, ("client_id", "text")),
+    body="UPDATE client AS t SET client_id = p.client_id FROM p WHERE t.id = p.id",
+    by_row=True,
+)
+KEEP_FORMER_ID = Statement(
+    "keep_former_id",
+    (("client_id", "text"), ("client", "bigint"), ("until_us", "bigint")),
+    body="INSERT INTO client_alias (client_id, client, until_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+)
+TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text"), ("client", "bigint")))
+
+
+@command(ids="client", scope=CLIENT_LIST)
+def create_client(
+    ids: Ids, client_id: str, name: str, at: Micros, settings: ClientSettings | None = None, cell: str = ""
+) -> Plan[Client | Conflict]:
+    """Create a client. `Conflict` when the id is, or was, another client's.
+
+    `cell`: The name of the cell that it is to live in; blank: the one with the fewest clients.
+    """
+    if (yield from _taken(client_id)) is not None:
+        return _conflict(client_id)
+    made = yield Execute(ADD_CLIENT, [(ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name, new_handle())])
+    yield from _check_not_former(client_id)
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    return client_of(rows[0]) if made else _conflict(client_id)
+
+
+@command
+def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
+    """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
+    found = yield from _changeable(client)
+    if isinstance(found, Client):
+        yield Execute(RENAME, [(client, name)])
+        found.name = name
+    return found
+
+
+@command
+def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | TouchbaseError]:
+    """Suspend or resume a client; a client in that state stays as it is. `NotFound`, `WrongState` as above."""
+    found = yield from _changeable(client)
+    if isinstance(found, Client) and found.state != state:
+        yield Execute(SET_STATE, [(client, state, at)])
+        found.state = state
+    return found
+
+
+@command(scope=CLIENT_LIST)
+def rotate_client_id(client: int, client_id: str, keep_until_us: Micros) -> Plan[Client | TouchbaseError]:
+    """Replace a client's `client_id`; its present id is valid until `keep_until_us`, and never becomes another client's.
+
+    `Conflict` when the new id is, or was, another client's. `NotFound`, and `WrongState` while it is being deleted or when it has this id
+    already.
+    """
+    current_client = yield from _changeable(client)
+    if not isinstance(current_client, Client):
+        return current_client
+    former = current_client.client_id
+    if former == client_id:
+        return WrongState(f"{former!r} is the client's id already; name another one, or leave it out to get a generated one")
+    owner = yield from _taken(client_id)
+    if owner not in (None, current_client.number):
+        return _conflict(client_id)
+    if owner is not None:
+        yield Execute(TAKE_FORMER_ID, [(client_id, current_client.number)])
+    yield Execute(SET_CLIENT_ID, [(current_client.number, client_id)])
+    yield Execute(KEEP_FORMER_ID, [(former, current_client.number, keep_until_us)])
+    yield from _check_not_former(client_id)
+    current_client.client_id = client_id
+    return current_client
+
+
+@command
+def begin_deletion(client: int, at: Micros) -> Plan[Client | NotFound]:
+    """Stop serving a client, so that its data can be removed; repeating it continues the deletion. `NotFound`."""
+    found = yield from locked(client)
+    if found is not None and found.state != DELETING:
+        yield Execute(SET_STATE, [(client, DELETING, at)])
+        found = yield from locked(client)
+    return found or _not_found()
+
+
+def locked(number: int) -> Plan[Client | None]:
+    """Return the client of this number, locked until the transaction ends."""
+    rows = yield Execute(CLIENT_BY_NUMBER, [(number,)])
+    return client_of(rows[0]) if rows else None
+
+
+def _changeable(number: int) -> Plan[Client | TouchbaseError]:
+    found = yield from locked(number)
+    if found is None:
+        return _not_found()
+    if found.state == DELETING:
+        return WrongState(f"client {found.client_id!r} is being deleted; nothing of it can be changed any more")
+    return found
+
+
+def _taken(client_id: str) -> Plan[int | None]:
+    """Return the number of the client that has or had this id."""
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    if rows:
+        return int(rows[0][0])
+    former = yield from former_owners([client_id])
+    return former[client_id][0].number if former else None
+
+
+def _check_not_former(client_id: str) -> Plan[None]:
+    """Restart the transaction if the id became a former id of another client since the check: it stays that client's."""
+    if (yield from former_owners([client_id])):
+        raise SerializationConflict
+
+
+def _not_found() -> NotFound:
+    return NotFound("this client no longer exists")
+
+
+def _conflict(client_id: str) -> Conflict:
+    return Conflict(f"{client_id!r} is, or was, the id of another client; choose another one, or leave it out to get a generated one")

@@ -1,1 +1,0 @@
-"""SQL of company links: statements and plans."""
