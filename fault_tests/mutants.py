@@ -47,8 +47,8 @@ from touchbase.inbox.api import webhooks
 from touchbase.inbox.sql.commands import StoredDelivery
 from touchbase.inbox.translator_pool import PRELOAD, TranslatorPool
 from touchbase.jobs import runner
-from touchbase.jobs.models import JobStep
 from touchbase.jobs.runner import JobRun
+from touchbase.jobs.steps import execute_step
 from touchbase.projection import apply as projection
 from touchbase.projection import normalization as event_normalization
 from touchbase.rate_limit import rate_limiter
@@ -266,7 +266,7 @@ async def _step_in_two(self: Any, commands: Any, checkpoint: Any) -> Any:
     at, job = self.clock(), self.job
     results = [await self.store.write(replaced(each, dry_run=True)) for each in commands]
     reached = checkpoint(results)
-    await self.store.write(JobStep(job.client, job.id, job.token, at, at + runner.LEASE, [], lambda _: reached))
+    await self.store.write(execute_step(job.client, job.id, job.token, at, at + runner.LEASE, [], lambda _: reached))
     job.position, job.progress = reached.position, reached.progress
     await asyncio.sleep(BETWEEN_SECONDS)
     return [await self.store.write(each) for each in commands]

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Unpack
 
-import touchbase.app  # every module with operations is loaded
+import touchbase.app
+import touchbase.consistency.sql  # with it every module with operations is loaded
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Needs, Operation, Options, Query, no_ids
 from touchbase.sql.statement import Plan
 
 assert touchbase.app
+assert touchbase.consistency.sql
 
 
 def handler(run: Callable[[Sequence[Any], Ids], Plan[list[object]]], needs: Needs = no_ids, **options: Unpack[Options]) -> Operation:

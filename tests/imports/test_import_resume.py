@@ -15,7 +15,6 @@ from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.imports import job as import_job
 from touchbase.imports.job import ImportKind
-from touchbase.jobs.models import JobStep
 from touchbase.jobs.runner import LEASE, JobRun
 
 ROWS, BAD = 5_000, 300
@@ -172,9 +171,10 @@ async def test_several_workers__share_the_jobs_and_do_each_once(call: ApiClient)
 
 async def test_a_step_of_another_worker__is_refused_as_a_whole(call: ApiClient) -> None:
     from touchbase.jobs.models import JobLost
+    from touchbase.jobs.steps import execute_step
 
     job = await upload(call, b"email\njane@example.com\n", start="true")
-    step = JobStep(1, job["id"], "not the token", call.clock(), call.clock(), [], lambda results: pytest.fail("no checkpoint"))
+    step = execute_step(1, job["id"], "not the token", call.clock(), call.clock(), [], lambda results: pytest.fail("no checkpoint"))
 
     with pytest.raises(JobLost):
         await call.parts.store.write(step)

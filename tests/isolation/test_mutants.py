@@ -51,7 +51,7 @@ OF_ALL: dict[str, str] = {
     "event_log.sql.queries.list_newest_events": "who of all has events to send on",
     "outgoing.sql.dispatch.endpoint_versions": "whose endpoints of all are to be served",
     "outgoing.sql.dispatch._leases": "which process serves which clients, of none of them",
-    "outgoing.sql.dispatch.store_progress": "as above; its other statement names the client",
+    "outgoing.sql.dispatch._store_progress": "as above; its other statement names the client",
     "outgoing.sql.backlog.count_outgoing": "counts over all",
     "outgoing.sql.dispatch.list_troubles": "endpoints of all that do not work; an operator's",
     "outgoing.sql.dispatch.old_attempts": "who of all has attempts to remove",

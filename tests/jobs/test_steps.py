@@ -8,9 +8,10 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts
 
-from touchbase.jobs.models import QUEUED, Checkpoint, Job, JobStep
+from touchbase.jobs.models import QUEUED, Checkpoint, Job
 from touchbase.jobs.runner import JobRun
 from touchbase.jobs.sql import claim_job, create_job, get_job
+from touchbase.jobs.steps import execute_step
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact
@@ -32,10 +33,10 @@ async def test_a_checkpoint_that_fails__stores_nothing_of_its_step(call: ApiClie
         raise RuntimeError("no checkpoint")
 
     with pytest.raises(Exception, match=r"no checkpoint|cannot use"):
-        await store.write(JobStep(1, job.id, "token", at, at + 1_000, [creation], broken))
+        await store.write(execute_step(1, job.id, "token", at, at + 1_000, [creation], broken))
 
     assert [each["email"] for each in await contacts(call)] == ["first@example.com"]
-    await store.write(JobStep(1, job.id, "token", at, at + 1_000, [creation], lambda results: Checkpoint({"done": 1}, {"rows": 1})))
+    await store.write(execute_step(1, job.id, "token", at, at + 1_000, [creation], lambda results: Checkpoint({"done": 1}, {"rows": 1})))
     found = await store.read(get_job(1, job.id))
     assert found is not None
     assert (found.position, found.progress) == ({"done": 1}, {"rows": 1})

@@ -19,7 +19,7 @@ from touchbase.outgoing.models import Attempt, Endpoint, EndpointProgress, Pendi
 from touchbase.outgoing.results import AT_ONCE, Results
 from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
 from touchbase.outgoing.shared_reads import LogReader
-from touchbase.outgoing.sql.dispatch import StoreProgress, lead_shards, list_attempts, read_served, store_progress
+from touchbase.outgoing.sql.dispatch import lead_shards, list_attempts, read_served, store_progress
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Row, Select
@@ -32,8 +32,8 @@ def attempt(client: int, endpoint: int, sequence: int) -> Attempt:
     return Attempt(client, endpoint, sequence, "contact.created", NOW, 1, "delivered", 204, 5)
 
 
-def progress(client: int, endpoint: int, position: int, token: str = TOKEN) -> StoreProgress:
-    return StoreProgress(client, endpoint, token, NOW, position, attempts=[attempt(client, endpoint, position)])
+def progress(client: int, endpoint: int, position: int, token: str = TOKEN) -> Any:
+    return store_progress(client, endpoint, token, NOW, position, attempts=[attempt(client, endpoint, position)])
 
 
 @pytest.fixture
@@ -101,11 +101,11 @@ def test_progress_of_many__takes_as_many_statements_as_that_of_one(count: int) -
     assert steps_of([progress(1, endpoint, 5) for endpoint in range(count)]) == steps_of([progress(1, 0, 5)])
 
 
-def steps_of(commands: list[StoreProgress]) -> int:
+def steps_of(commands: list[Any]) -> int:
     """Return how many statements store these, all of them led by this process."""
     ids, steps = Ids(), 0
     ids.fill("webhook_attempt", 1, 1_000)
-    plan = store_progress(commands, ids)
+    plan = store_progress.operation.run(commands, ids, None)
     rows: list[Row] | None = None
     with contextlib.suppress(StopIteration):
         while True:
@@ -186,7 +186,7 @@ class Queue:
         self.refused: set[int] = set()
         self.stored: list[int] = []
 
-    async def write(self, command: StoreProgress) -> bool:
+    async def write(self, command: Any) -> bool:
         self.waiting += 1
         self.most = max(self.most, self.waiting)
         await asyncio.sleep(0)

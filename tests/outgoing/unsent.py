@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchbase.common.timestamps import Micros
 from touchbase.outgoing.models import ACTIVE, Attempt, Endpoint, Pending, Secret
-from touchbase.outgoing.sql.dispatch import StoreProgress, lead_shards
+from touchbase.outgoing.sql.dispatch import lead_shards, store_progress
 from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.store import Store
 
@@ -19,7 +19,7 @@ async def miss_an_event(store: Store, client: int, at: Micros, *, secret: str = 
     await store.write(lead_shards(TOKEN, at, at + 1))
     attempt = Attempt(client, endpoint.id, 1, "contact.created", at, 1, "refused", 500, 5, text)
     waiting = Pending(1, (1, 1), 1, at, at + 5)
-    kept = await store.write(StoreProgress(client, endpoint.id, TOKEN, at, 1, [waiting], [], [attempt], at, None, ACTIVE))
+    kept = await store.write(store_progress(client, endpoint.id, TOKEN, at, 1, [waiting], [], [attempt], at, None, ACTIVE))
     assert kept
     await store.write(lead_shards(TOKEN, at, 0, leaving=True))
     return endpoint

@@ -32,7 +32,7 @@ class KilledAfterAStep(RenameKind):
 
         async def stepped(*given: Any) -> list[Any]:
             await step(*given)
-            raise JobLost if self.lost else Killed
+            raise JobLost("another worker has it") if self.lost else Killed
 
         run.step = stepped  # type: ignore[method-assign]
         await super().run(run)

@@ -106,13 +106,13 @@ from touchbase.messages.sql.plans import create_message, prune_messages
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.dispatch import (
-    StoreProgress,
     endpoint_versions,
     forget_attempts,
     lead_shards,
     list_mail_endpoints,
     list_troubles,
     old_attempts,
+    store_progress,
 )
 from touchbase.outgoing.sql.endpoints import add_endpoint, replay
 from touchbase.presence import ServerFacts, list_servers, note_presence
@@ -401,7 +401,7 @@ ASKING: list[Any] = [
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
-    StoreProgress(1, 1, "t", 5, 1), forget_attempts(1, 10),
+    store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10),
     create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
     apply_refused(1, 1, 0, 5, 10),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.sql.operation import Command
+from touchbase.errors import TouchbaseError
 
 UPLOADING = "uploading"
 PREVIEW = "preview"
@@ -59,7 +58,7 @@ class Job:
     """Id of the API key."""
 
 
-class JobLost(Exception):
+class JobLost(TouchbaseError):
     """The job was cancelled, or another worker has it."""
 
 
@@ -73,21 +72,3 @@ class Checkpoint:
     """Pieces to append to the job's files, by name."""
     removed: tuple[str, ...] = ()
     """Files to remove before that."""
-
-
-@dataclass(slots=True)
-class JobStep(Command[list[Any]]):
-    """Execute commands and store the job's checkpoint, in one transaction; returns the commands' results.
-
-    `JobLost` if the worker does not have the job any more: then nothing is stored. `checkpoint` gets the results, or errors, in the
-    order of the commands. It runs inside the transaction, perhaps on another thread, and again when the transaction is
-    retried: it must be quick and without side effects.
-    """
-
-    client: int
-    id: int
-    token: str
-    at: Micros
-    lease_until_us: Micros
-    commands: Sequence[Command[Any]]
-    checkpoint: Callable[[list[Any]], Checkpoint]

@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, Protocol
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.jobs.models import Checkpoint, Job, JobStep
+from touchbase.jobs.models import Checkpoint, Job
 from touchbase.jobs.sql import read_piece
+from touchbase.jobs.steps import execute_step
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
@@ -78,7 +79,7 @@ class JobRun:
             return reached[0]
 
         job = self.job
-        results = await self.store.write(JobStep(job.client, job.id, job.token, at, at + LEASE, commands, checked))
+        results = await self.store.write(execute_step(job.client, job.id, job.token, at, at + LEASE, commands, checked))
         job.position, job.progress = reached[0].position, reached[0].progress
         return results
 

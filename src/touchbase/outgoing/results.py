@@ -9,7 +9,7 @@ from collections.abc import Callable
 from touchbase.common.timestamps import Clock
 from touchbase.outgoing.line import EndpointQueue
 from touchbase.outgoing.models import ACTIVE
-from touchbase.outgoing.sql.dispatch import StoreProgress
+from touchbase.outgoing.sql.dispatch import store_progress
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.sql.worker import Worker
@@ -69,9 +69,10 @@ class Results(Worker):
         """Store the progress of one endpoint; return False if this process does not serve it any more."""
         endpoint, now, new = line.endpoint, self._clock(), line.unstored(self._clock())
         state, rows = line.state, [row for _, row in new.save]
-        command = StoreProgress(endpoint.client, endpoint.id, self._token, now, new.position, rows, new.remove, new.attempts)
-        command.failing_since_us, command.delivered_us = line.failing_since_us, line.delivered_us
-        command.state, command.reason = state, line.reason or None
+        command = store_progress(
+            endpoint.client, endpoint.id, self._token, now, new.position, rows, new.remove, new.attempts,
+            line.failing_since_us, line.delivered_us, state, line.reason or None,
+        )  # fmt: skip
         is_kept = await self._store.write(command)
         if not is_kept or state != ACTIVE:
             self._leave(line)

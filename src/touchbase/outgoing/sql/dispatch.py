@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
@@ -44,7 +44,7 @@ from touchbase.outgoing.sql.statements import (
 from touchbase.sql.cell_answers import CONCATENATED, sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command, command, executes, query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select
@@ -90,35 +90,8 @@ def _leases() -> Plan[dict[str, tuple[str, Micros]]]:
     return {name: (token, until) for name, token, until in rows}
 
 
-@dataclass(slots=True)
-class StoreProgress(Command[bool]):
-    """Store what a process has done for an endpoint; False, and nothing is stored, if it does not lead the client's shard any more."""
-
-    client: int
-    id: int
-    token: str
-    at: Micros
-    position: int
-    save: Sequence[Pending] = ()
-    remove: Sequence[int] = ()
-    """Sequences that are delivered."""
-    attempts: Sequence[Attempt] = ()
-    failing_since_us: Micros | None = None
-    delivered_us: Micros | None = None
-    """None leaves it."""
-    state: str = ACTIVE
-    """Another one pauses or disables the endpoint, if it is active."""
-    reason: str | None = None
-
-
-def progress_needs(commands: Sequence[StoreProgress]) -> Mapping[str, int]:
-    """Return the ids that these commands may take."""
-    return {"webhook_attempt": sum(len(command.attempts) for command in commands)}
-
-
-@executes(StoreProgress, ids=progress_needs, batch=True, background=True)
-def store_progress(commands: Sequence[StoreProgress], ids: Ids) -> Plan[list[object]]:
-    """Run the `StoreProgress` of several endpoints."""
+def _store_progress(commands: Sequence[Any], ids: Ids) -> Plan[list[bool]]:
+    """Store the progress of several endpoints."""
     rows = yield Select("SELECT name, token FROM dispatch_lease", ())
     tokens: dict[str, str] = dict(rows)
     there = {*(yield Execute(FIND_ENDPOINTS, sorted({(each.client, each.id) for each in commands})))}
@@ -128,10 +101,10 @@ def store_progress(commands: Sequence[StoreProgress], ids: Ids) -> Plan[list[obj
         once = {(each.client, each.id): each for each in reversed(waiting)}
         yield from _store_once([once[key] for key in sorted(once)], ids)
         waiting = [each for each in waiting if once[each.client, each.id] is not each]
-    return [*led]
+    return led
 
 
-def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
+def _store_once(commands: Sequence[Any], ids: Ids) -> Plan[None]:
     """Store the progress of different endpoints, in the order of their keys. Endpoints are locked before positions, as by other plans."""
     stopped = [(each.client, each.id, each.state, each.reason, each.at) for each in commands if each.state != ACTIVE]
     yield Execute(STOP_ENDPOINT, stopped)
@@ -139,6 +112,29 @@ def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
     yield Execute(SAVE_PENDING, [pending_row(each.client, each.id, one) for each in commands for one in each.save])
     yield Execute(REMOVE_PENDING, [(each.client, each.id, sequence) for each in commands for sequence in sorted(each.remove)])
     yield from _insert([attempt for each in commands for attempt in each.attempts], ids)
+
+
+@command(ids=lambda calls: {"webhook_attempt": sum(len(call.attempts) for call in calls)}, batch=_store_progress, background=True)
+def store_progress(
+    client: int,
+    id: int,
+    token: str,
+    at: Micros,
+    position: int,
+    save: Sequence[Pending] = (),
+    remove: Sequence[int] = (),
+    attempts: Sequence[Attempt] = (),
+    failing_since_us: Micros | None = None,
+    delivered_us: Micros | None = None,
+    state: str = ACTIVE,
+    reason: str | None = None,
+) -> Plan[bool]:
+    """Store what a process has done for an endpoint; False, and nothing is stored, if it does not lead the client's shard any more.
+
+    `remove`: Sequences that are delivered. `delivered_us`: None leaves it. `state`: Another one pauses or disables the endpoint, if it
+    is active.
+    """
+    raise NotImplementedError
 
 
 @command(ids="webhook_attempt", clients=lambda call: (call.attempt.client,), background=True)
