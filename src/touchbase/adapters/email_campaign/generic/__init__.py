@@ -202,7 +202,14 @@ class _EventReader:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
                     return time
                 first = time if first is None else first
-        return first
+        return first if first is not None else self._time_inside(event)
+
+    def _time_inside(self, event: str) -> Micros | None:
+        """Return the first time in an object of the event, or the person's time of this kind of event, such as `unsubscribed_at`."""
+        inside = [value for name in field_paths.INSIDE if isinstance(value := self.item.get(name), dict)]
+        times = [parse_time(value.get(key)) for value in inside for key in field_paths.INSIDE_TIME]
+        times += [parse_time(at(person, path)) for person in self.people for path in field_paths.ITS_TIME.get(event, ())]
+        return next((time for time in times if time is not None), None)
 
     def _names(self) -> tuple[str | None, str | None]:
         first_name, last_name = self._of_person(field_paths.FIRST_NAME, text), self._of_person(field_paths.LAST_NAME, text)

@@ -60,6 +60,20 @@ ITS_TIME = {
     "email_unsubscribed": paths("time_unsubscribed unsubscribed_at unsubscribed_on"),
 }
 """Paths of the event time that depend on the event type."""
+INSIDE = ("message", "reply", "reply_message", "mail", "email", "payload", "event")
+"""Objects of the event itself; a time in them is the event's."""
+INSIDE_TIME = (
+    "timestamp",
+    "occurred_at",
+    "received_at",
+    "sent_at",
+    "submittedAt",
+    "submitted_at",
+    "time",
+    "date",
+    "created_at",
+    "createdAt",
+)
 MADE = paths("created_at")
 """The creation time, for a record that also has a change time: not the event's time."""
 CHANGED = paths("updated_at")
