@@ -43,10 +43,10 @@ async def places(file: Path) -> dict[str, Any]:
     """Return what each part of the application says about the field."""
     from tests.asgi_client import ApiClient, Clock
     from tests.house import House
-    from touchbase.http.app import Dependencies
 
     from touchbase.imports.guessing import guess
-    from touchbase.storage import open_store
+    from touchbase.stores import open_store
+    from touchbase.web import Dependencies
 
     url = f"sqlite:///{file}"
     await (await open_store(url)).close()
