@@ -69,12 +69,12 @@ def quick_jobs(seconds: str) -> None:
 
 def quick_webhooks(seconds: str) -> None:
     """Shorten the time-outs, retry schedule and leases of outgoing webhooks, and name the process in a header."""
-    plain = http_client.WebhookClient._head
+    plain = http_client.WebhookClient.post
 
-    def named(client: http_client.WebhookClient, start: str, headers: Mapping[str, str], body: bytes) -> bytes:
-        return plain(client, start, {**headers, SENDER: str(os.getpid())}, body)
+    async def named(client: http_client.WebhookClient, url: str, headers: Mapping[str, str], body: bytes) -> http_client.Answer:
+        return await plain(client, url, {**headers, SENDER: str(os.getpid())}, body)
 
-    mutants.replace(http_client.WebhookClient, "_head", named)
+    mutants.replace(http_client.WebhookClient, "post", named)
     unit, lease = (float(part) for part in (seconds.split(":") * 2)[:2])
     os.environ["TOUCHBASE_ENCRYPTION_KEY"] = ENCRYPTION_KEY
     mutants.replace(http_client, "SECONDS", unit)

@@ -79,17 +79,17 @@ def no_flush() -> None:
 _open: dict[Any, asyncio.Task[None]] = {}
 
 
-async def _write_alone_without_commit(connection: Any, plan: Any) -> Any:
+async def _write_alone_without_commit(connection: Any, plan: Any, around: Any) -> Any:
     await _committed(connection)
     await connection.execute(begin(ALL_CLIENTS))
-    answers = await postgres_connection.run(connection, plan)
+    answers = await postgres_connection.run(connection, around(plan)[0])
     _open[connection] = asyncio.create_task(_commit_late(connection))
     return answers
 
 
-async def _write_after_commit(connection: Any, plan: Any, scope: Any) -> Any:
+async def _write_after_commit(connection: Any, plan: Any, scope: Any, around: Any) -> Any:
     await _committed(connection)
-    return await postgres_connection.write(connection, plan, scope)
+    return await postgres_connection.write(connection, plan, scope, around)
 
 
 async def _committed(connection: Any) -> None:
@@ -103,11 +103,11 @@ async def _commit_late(connection: Any) -> None:
         await connection.execute("COMMIT")
 
 
-def _write_without_commit(cursor: Any, plan: Any, flushed: Any = None) -> Any:
+def _write_without_commit(cursor: Any, plan: Any, flushed: Any = None, around: Any = connection.unchanged) -> Any:
     if cursor.connection.in_transaction:
         cursor.execute("COMMIT")  # of the same group, before its response
     cursor.execute("BEGIN IMMEDIATE")
-    return connection.run(cursor, plan)
+    return connection.run(cursor, around(plan)[0])
 
 
 def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, waiters: Any) -> None:
@@ -183,9 +183,9 @@ def no_unknown_outcome() -> None:
     setattr(postgres_writer, "write_alone", _write_alone_and_hear_late)  # noqa: B010
 
 
-async def _write_alone_and_hear_late(connection: Any, plan: Any) -> Any:
+async def _write_alone_and_hear_late(connection: Any, plan: Any, around: Any) -> Any:
     """Execute at once and report late, so that a kill in between loses the result."""
-    answers = await postgres_connection.write_alone(connection, plan)
+    answers = await postgres_connection.write_alone(connection, plan, around)
     with postgres_connection.committing():
         await asyncio.sleep(COMMIT_LATE_SECONDS)
         await connection.execute("SELECT 1")

@@ -86,8 +86,9 @@ def licence_of(package: Package) -> License | None:
 
 
 def needed_by(name: str, among: dict[str, Component]) -> list[str]:
-    """The packages that this one requires, with those of the extras that the project requires."""
-    extras = {canonicalize_name(each.name): each.extras for each in _required("touchbase")}.get(canonicalize_name(name), set())
+    """The packages that this one requires, with those of the extras that the project or its client requires."""
+    required = [each for owner in ("touchbase", CLIENT) for each in _required(owner)]
+    extras = {extra for each in required if canonicalize_name(each.name) == canonicalize_name(name) for extra in each.extras}
     wanted = (each for each in _required(name) if not re.search(r"\bextra\b", str(each.marker)) or _has_extra(each, extras))
     return sorted({canonicalize_name(each.name) for each in wanted} & among.keys())
 

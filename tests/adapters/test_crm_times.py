@@ -152,3 +152,15 @@ OF_OLD_RECORDS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("tool", "body"), OF_OLD_RECORDS)
 def test_crm_time__of_an_old_record_is_not_the_event_time(adapters: Adapters, tool: str, body: dict[str, Any]) -> None:
     assert set(_at(adapters, tool, body)) == {None}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"triggerType": "form_submission", "payload": {"data": {"email": "ann@example.com"}, "submittedAt": THEN}},
+        {"type": "customer.created", "created": MILLIS // 1000, "data": {"object": {"id": "cus_1", "email": "ann@example.com"}}},
+        {"event": "contact.updated", "contact": {"id": 7, "email": "ann@example.com", "date_modified_gmt": THEN, "created": LONG_AGO}},
+    ],
+)
+def test_generic__reads_a_time_in_the_objects_of_the_event(adapters: Adapters, body: dict[str, Any]) -> None:
+    assert _at(adapters, "generic", body) == [THEN]

@@ -152,7 +152,7 @@ def test_snov_io_reply__from_a_machine_gives_no_lead(adapters: Adapters) -> None
 
     (told,) = events(adapters, body)
 
-    assert (told.event, told.email) == ("email_replied", None)
+    assert (told.event, told.email) == ("email_auto_replied", None)
 
 
 def test_owner_linkedin__is_not_the_contacts(adapters: Adapters) -> None:

@@ -129,7 +129,8 @@ def test_hostile_data__is_shown_as_text_and_breaks_nothing(console: Console, sub
     ids = []
     for number, text in enumerate(HOSTILE):
         custom = [{"field_name": text[:190], "field_value": text}, {"field_name": "Long", "field_value": "<b>x</b>" * 1250}]
-        body = dict.fromkeys(("first_name", "last_name", "origin", "linkedin_url"), text[:200])
+        body = dict.fromkeys(("first_name", "last_name", "origin"), text[:200])
+        body["linkedin_url"] = f"https://www.linkedin.com/in/{text[:150]}"
         body |= {"email": f"h{number}@hostile.example", "contact_status": text[:60], "contact_custom_fields_input": custom}
         ids.append(console.send("POST", "/public/v2/contacts", body)["id"])
     console.send(

@@ -53,7 +53,12 @@ def test_people_of_one_name__are_listed_to_choose_from(console: Console) -> None
 
 @on_sqlite
 def test_erasure__has_nothing_that_axe_finds_and_shows_texts_as_text(console: Console, subtests: pytest.Subtests) -> None:
-    body = {"email": "h@hostile.example", "first_name": HOSTILE[:190], "last_name": "<b>x</b>", "linkedin_url": HOSTILE}
+    body = {
+        "email": "h@hostile.example",
+        "first_name": HOSTILE[:190],
+        "last_name": "<b>x</b>",
+        "linkedin_url": f"https://www.linkedin.com/in/{HOSTILE}",
+    }
     hostile = console.send("POST", "/public/v2/contacts", body)["id"]
     console.send("DELETE", "/public/v2/contacts/5?erase=true")
     screens = ["", f"&person={hostile}", "&person=a", "&person=%3Cscript%3Ewindow.pwned=1%3C/script%3E", "&person=zzzz"]

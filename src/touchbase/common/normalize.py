@@ -67,19 +67,18 @@ def email_text(text: str) -> str:
     """Return the address in a text, without what people and programs write around it, in the letters that it has there.
 
     `Ann Lee <ann@example.com>`, `mailto:ann@example.com?subject=x`, quotes, brackets, a dot or comma at the end, characters without a
-    width. Of several addresses the first. Other text is only trimmed.
+    width. Other text is only trimmed, also several addresses: none of them may be dropped in silence.
     """
     if _PLAIN_EMAIL.fullmatch(text) or len(text) > _LONGEST_LINKEDIN:
         return text
     text = text.translate(_INVISIBLE)
-    if "<" in text and "@" in (inner := text[text.rindex("<") + 1 :].partition(">")[0]):
+    name, opening, inner = text.partition("<")
+    inner, _, behind = inner.partition(">")
+    if opening and "@" in inner and "@" not in behind and ("@" not in name or name.strip(_AROUND) == inner.strip(_AROUND)):
         text = inner
     address = text.strip(_AROUND).rstrip(".")
     if address[:7].lower() == "mailto:":
         address = address[7:].partition("?")[0]
-    if address.count("@") > 1:
-        first = re.split(r"[,;\s|]+", address, maxsplit=1)[0]
-        address = first if first.count("@") == 1 else address
     return address.strip(_AROUND)
 
 

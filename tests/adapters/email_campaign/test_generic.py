@@ -84,6 +84,9 @@ def test_generic_adapter__ignores_reply_text_and_outcomes_when_a_name_is_given(b
         ({"event": "bounced"}, "email_bounced", "unknown"),
         ({"event": "replied", "automated_reply": True}, "email_auto_replied", None),
         ({"event": "replied", "data": {"reply": {"automated_reply": True}}}, "email_auto_replied", None),
+        ({"event": "replied", "from_email": "MAILER-DAEMON@mx.example.com"}, "email_auto_replied", None),
+        ({"event": "replied", "headers": {"Auto-Submitted": "auto-replied"}}, "email_auto_replied", None),
+        ({"event": "replied", "ai_classification": "out_of_office"}, "email_auto_replied", None),
     ],
 )
 def test_generic_adapter__refines_the_event_by_severity_and_reply_flags(body: dict[str, Any], event: str, kind: str | None) -> None:
@@ -152,6 +155,9 @@ def test_generic_adapter__takes_no_machine_address_for_the_lead(nobody: str) -> 
         {"DeliveredAt": "2026-11-20T04:30:00.0000000-05:00"}, {"timestamp": "soon", "ts": "1795167000.0"},
         {"timestamp": 1_795_167_000, "data": {"lead": {}}}, {"event_time": 1_795_167_000}, {"happened_at": "2026-11-20T09:30:00Z"},
         {"date": "Fri, 20 Nov 2026 09:30:00 +0000"}, {"message": {"timestamp": "2026-11-20T09:30:00Z"}},
+        {"message": {"received_at": "2026-11-20T09:30:00Z"}}, {"payload": {"submittedAt": "2026-11-20T09:30:00Z"}},
+        {"mail": {"timestamp": "2026-11-20T09:30:00Z"}}, {"lead": {"opened_at": "2026-11-20T09:30:00Z", "created_at": "2025-01-01"}},
+        {"TimeStamp": "11/20/2026 9:30:00 AM"},
     ],
 )  # fmt: skip
 def test_generic_adapter__finds_the_event_time_by_field_precedence(timed: dict[str, Any]) -> None:

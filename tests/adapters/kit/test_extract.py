@@ -32,7 +32,9 @@ def test_address__normalises_an_email_address(value: str, read: str) -> None:
     assert address(value) == read
 
 
-@pytest.mark.parametrize("value", [None, "", "nora", "@", "a@", "@b", "a@b@c", "a b@c.co", 7, {"email": "a@b.co"}, "x" * 400 + "@b.co"])
+@pytest.mark.parametrize(
+    "value", [None, "", "nora", "@", "a@", "@b", "a@b@c", "a b@c.co", "a@b.co, c@d.co", 7, {"email": "a@b.co"}, "x" * 400 + "@b.co"]
+)
 def test_address__is_none_for_an_invalid_value(value: object) -> None:
     assert address(value) is None
 

@@ -15,6 +15,7 @@ from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
+from touchbase.adapters.kit.machine_mail import is_machine_mail
 from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
@@ -191,6 +192,8 @@ class TableAdapter:
 
     def _is_automatic(self, item: Item) -> bool:
         if self.automated and any(flag(at(item, path)) for path in self._places["automated"]):
+            return True
+        if is_machine_mail(item):
             return True
         return bool(self.reply_label) and self.find(item, "reply_label", status_of) == "out_of_office"
 

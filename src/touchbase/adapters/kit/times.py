@@ -8,6 +8,7 @@ zone (a connection's `time_zone`) can be applied.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
@@ -22,6 +23,8 @@ _NUMBER = re.compile(r"(\d{9,18})(?:[.,](\d+))?", re.ASCII)
 _MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?(?: (?:[+-]\d{4}|[A-Z]{1,4}))?", re.ASCII)
 _SCRIPT = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d) GMT([+-]\d{4})(?: \(.*\))?", re.ASCII)
 """The default text of a JavaScript date: `Fri Nov 20 2026 09:30:00 GMT+0000 (Coordinated Universal Time)`."""
+_SPREADSHEET = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})(?:,? (\d\d?):(\d\d)(?::(\d\d))?(?: ?([AP]M))?)?", re.ASCII | re.IGNORECASE)
+"""`11/24/2025 4:00:00 PM`, as spreadsheets and Zapier write times."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\\?/", re.ASCII)
 
 _FIRST = EARLIEST + 366 * DAY
@@ -51,8 +54,8 @@ def parse_time(value: object) -> Micros | None:
     """Return a tool's value as a time; None if it is not a valid time.
 
     Reads ISO 8601 in its usual forms (any number of fraction digits, cut to microseconds), epoch seconds, milliseconds
-    and microseconds as number or text, the `Date` formats of emails and JavaScript, and `/Date(ms+zzzz)/`. Small
-    numbers are no times.
+    and microseconds as number or text, the `Date` formats of emails and JavaScript, `/Date(ms+zzzz)/`, and a spreadsheet's
+    `11/24/2025 4:00:00 PM` if day and month are certain. Small numbers are no times.
     """
     if type(value) is str:
         at = _from_text(value)
@@ -82,15 +85,10 @@ def _from_text(text: str) -> Micros | None:
         except (ValueError, OverflowError):
             pass
     text = text.strip()
-    if match := _NUMBER.fullmatch(text):
-        return _from_number(int(match[1]), match[2] or "")
-    if match := _ISO.fullmatch(text):
-        return _from_iso(match)
-    if match := _DOTNET.fullmatch(text):
-        return _in_range(int(match[1]) * 1000)
-    if match := _SCRIPT.fullmatch(text):
-        return _from_script(f"{match[1]} {match[2]}")
-    return _from_mail(text) if _MAIL.fullmatch(text) else None
+    for pattern, read in _FORMATS:
+        if (match := pattern.fullmatch(text)) is not None:
+            return read(match)
+    return None
 
 
 def _from_leap_second(text: str) -> Micros | None:
@@ -100,17 +98,34 @@ def _from_leap_second(text: str) -> Micros | None:
     return before + SECOND if before is not None and follows_leap_second(before + SECOND) else None
 
 
-def _from_script(text: str) -> Micros | None:
+def _from_script(match: re.Match[str]) -> Micros | None:
     try:
-        return _micros(datetime.strptime(text, "%b %d %Y %H:%M:%S %z"))
+        return _micros(datetime.strptime(f"{match[1]} {match[2]}", "%b %d %Y %H:%M:%S %z"))
     except (ValueError, OverflowError):
         return None
 
 
-def _from_mail(text: str) -> Micros | None:
+def _from_spreadsheet(match: re.Match[str]) -> Micros | None:
+    """Return the time, if the order of day and month is certain: by AM or PM, which are American, or by a number above 12."""
+    first, second, year, hour, minute, seconds, half = match.groups()
+    if half is None and first != second and max(int(first), int(second)) <= 12:
+        return None
+    month, day = (first, second) if half is not None or int(first) <= 12 else (second, first)
+    try:
+        at = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(seconds or 0))
+    except ValueError:
+        return None
+    if half is not None:
+        if not 1 <= at.hour <= 12:
+            return None
+        at = at.replace(hour=at.hour % 12 + (12 if half.upper() == "PM" else 0))
+    return _micros(at)
+
+
+def _from_mail(match: re.Match[str]) -> Micros | None:
     try:
         # The library returns a time without a zone for `-0000`, though it is UTC (RFC 5322, 3.3).
-        return _micros(parsedate_to_datetime(text.replace(" -0000", " +0000")))
+        return _micros(parsedate_to_datetime(match[0].replace(" -0000", " +0000")))
     except (ValueError, OverflowError):
         return None
 
@@ -147,3 +162,14 @@ def _micros(first_time: datetime) -> Micros | None:
 
 def _in_range(at: Micros) -> Micros | None:
     return at if _FIRST <= at <= LATEST else None
+
+
+_FORMATS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Micros | None]], ...] = (
+    (_NUMBER, lambda match: _from_number(int(match[1]), match[2] or "")),
+    (_ISO, _from_iso),
+    (_DOTNET, lambda match: _in_range(int(match[1]) * 1000)),
+    (_SCRIPT, _from_script),
+    (_SPREADSHEET, _from_spreadsheet),
+    (_MAIL, _from_mail),
+)
+"""Formats of texts; no text is of two."""

@@ -89,7 +89,8 @@ class Generic(CrmAdapter):
         body, record, kind = subject.body, subject.record, subject.kind
         # Next to the record `created_at` is the event's time, inside the record it is the record's.
         of_record = [key for key in TIME_KEYS if subject.what == CREATED or key not in CREATION_KEYS]
-        at = first_time(body, *TIME_KEYS) or (first_time(record, *of_record) if record is not body else None)
+        at = first_time(body, *TIME_KEYS) or first_time(body.get("payload"), *of_record)
+        at = at or (first_time(record, *of_record) if record is not body else None)
         item = CrmItem(
             SHAPES[kind], subject.what, subject.object_type, subject.object_id, subject.source, at, restored=RESTORED in subject.words
         )

@@ -70,8 +70,13 @@ TIME_KEYS = (
     "created_at",
     "createdAt",
     "date",
+    "submittedAt",
+    "submitted_at",
+    "date_modified_gmt",
+    "date_created_gmt",
+    "created",
 )
-CREATION_KEYS = ("created_at", "createdAt")
+CREATION_KEYS = ("created_at", "createdAt", "date_created_gmt", "created")
 MAIL_KEYS = (
     "email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "lead_email",
     "work_email", "email1",

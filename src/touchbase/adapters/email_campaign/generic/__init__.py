@@ -23,6 +23,7 @@ from touchbase.adapters.kit.crm_values import query_parameter
 from touchbase.adapters.kit.declarative import Item, batch
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
+from touchbase.adapters.kit.machine_mail import DAEMONS, SENDER, is_machine_mail
 from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.times import parse_time
@@ -37,7 +38,6 @@ _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
 _OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "email_deferred", "email_opened", "email_clicked"})
 _FATES = (_OUTGOING - {"manual_email_sent"}) | {"email_bounced", "email_send_failed", "email_unsubscribed", "email_spam_complaint"}
-_DAEMONS = ("mailer-daemon@", "mailerdaemon@", "postmaster@")
 
 
 class Generic:
@@ -160,13 +160,13 @@ class _EventReader:
     def _is_automated(self) -> bool:
         if any(flag(at(self.item, path)) for path in field_paths.AUTOMATED):
             return True
-        return pick(self.item, field_paths.REPLY_LABEL, status_of) == "out_of_office"
+        return is_machine_mail(self.item) or pick(self.item, field_paths.REPLY_LABEL, status_of) == "out_of_office"
 
     def _email(self, meaning: Meaning) -> str | None:
         if (declared := address(self.declared.get("email"))) is not None:
             return declared
-        writer = pick(self.item, field_paths.SENDER, address) or ""
-        is_notice = meaning.event == "email_bounced" and writer.startswith(_DAEMONS)
+        writer = pick(self.item, SENDER, address) or ""
+        is_notice = meaning.event == "email_bounced" and writer.startswith(DAEMONS)
         ours = self._addresses(field_paths.OURS + field_paths.NOTICE_TO if is_notice else field_paths.OURS)
 
         def theirs(value: object) -> str | None:
@@ -176,18 +176,12 @@ class _EventReader:
         named = pick(self.item, field_paths.LEAD, theirs) or self._first(self.people, field_paths.ADDRESS, theirs)
         if named is not None or meaning.event == "account_event":
             return named
-        ranks = (
-            (field_paths.SENDER, field_paths.RECIPIENT)
-            if meaning.event in _INCOMING and self._names_its_writer()
-            else (field_paths.RECIPIENT,)
-        )
+        ranks = (SENDER, field_paths.RECIPIENT) if meaning.event in _INCOMING and self._names_its_writer() else (field_paths.RECIPIENT,)
         email = next((email for order in ranks if (email := pick(self.item, order, theirs))), None)
         if email is not None:
             return email
         # On a reply `to` is the client's own address; on an outbound message it is the lead's.
-        ranks_left = (
-            (field_paths.PLAIN, field_paths.SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
-        )
+        ranks_left = (field_paths.PLAIN, SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
         email = next((email for order in ranks_left if (email := pick(self.item, order, theirs))), None)
         return None if meaning.event in _OUTGOING and email == writer and pick(self.item, field_paths.TO, address) is None else email
 
@@ -208,7 +202,14 @@ class _EventReader:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
                     return time
                 first = time if first is None else first
-        return first
+        return first if first is not None else self._time_inside(event)
+
+    def _time_inside(self, event: str) -> Micros | None:
+        """Return the first time in an object of the event, or the person's time of this kind of event, such as `unsubscribed_at`."""
+        inside = [value for name in field_paths.INSIDE if isinstance(value := self.item.get(name), dict)]
+        times = [parse_time(value.get(key)) for value in inside for key in field_paths.INSIDE_TIME]
+        times += [parse_time(at(person, path)) for person in self.people for path in field_paths.ITS_TIME.get(event, ())]
+        return next((time for time in times if time is not None), None)
 
     def _names(self) -> tuple[str | None, str | None]:
         first_name, last_name = self._of_person(field_paths.FIRST_NAME, text), self._of_person(field_paths.LAST_NAME, text)

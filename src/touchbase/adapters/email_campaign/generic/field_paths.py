@@ -36,10 +36,6 @@ TO = paths(
     "mail.destination.0 envelope.to.0 object.to event_message.0.email_info.to.0.email_address.address"
 )
 PLAIN = paths("email email_address e_mail address")
-SENDER = paths(
-    "from from.email from.address from.0 from.0.email from.0.address from_email from_email_address reply.from_email_address "
-    "reply.from_email reply.from reply.from.address mail.source"
-)
 SENDER_NAME, TO_NAME = paths("from_name reply.from_name"), paths("to_name")
 """The name next to the person's address, if `from_email` and `to_email` are both present on a reply."""
 OURS = paths(
@@ -64,6 +60,20 @@ ITS_TIME = {
     "email_unsubscribed": paths("time_unsubscribed unsubscribed_at unsubscribed_on"),
 }
 """Paths of the event time that depend on the event type."""
+INSIDE = ("message", "reply", "reply_message", "mail", "email", "payload", "event")
+"""Objects of the event itself; a time in them is the event's."""
+INSIDE_TIME = (
+    "timestamp",
+    "occurred_at",
+    "received_at",
+    "sent_at",
+    "submittedAt",
+    "submitted_at",
+    "time",
+    "date",
+    "created_at",
+    "createdAt",
+)
 MADE = paths("created_at")
 """The creation time, for a record that also has a change time: not the event's time."""
 CHANGED = paths("updated_at")
@@ -108,7 +118,8 @@ AUTOMATED = paths(
     "reply.is_automated is_ooo is_out_of_office"
 )
 REPLY_LABEL = paths(
-    "reply_category reply.category reply_type reply.type classification reply.classification category lead_category.new_name"
+    "reply_category reply.category reply_type reply.type classification reply.classification ai_classification ai_category "
+    "reply.ai_classification category lead_category.new_name"
 )
 """Paths of a reply's classification."""
 CHANNEL = paths("channel channel_type campaign.channel campaign.campaign_type account_type platform medium message_type")
