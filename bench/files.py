@@ -26,7 +26,7 @@ from touchbase.jobs.models import INPUT, QUEUED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE
 from touchbase.jobs.sql import append_to_file, change_job, create_job, get_job
 from touchbase.jobs.worker import JobWorker
-from touchbase.records.commands import CreateContact
+from touchbase.records.operations import create_contact
 from touchbase.server.server import freeze_gc
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
@@ -93,7 +93,7 @@ async def _plain(store: Store, client: Client, data: bytes, settings: ImportSett
     """Create contacts that are ready, 256 at once: what the store does at most with this statement."""
     source, rate = RowSource(io.BytesIO(data), settings, client, clock()), Rate(0, 0, 0)
     while (batch := source.next()).rows:
-        commands = [row.command for row in batch.valid if isinstance(row.command, CreateContact)]
+        commands = [create_contact(row.creation) for row in batch.valid]
         began, used = time.perf_counter(), time.process_time()
         for start in range(0, len(commands), AT_ONCE):
             await asyncio.gather(*map(store.write, commands[start : start + AT_ONCE]))

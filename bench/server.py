@@ -27,8 +27,10 @@ from touchbase.deliveries.work import WorkReport
 from touchbase.errors import Overloaded
 from touchbase.inbox.sql.commands import StoredDelivery, count_repeat, store_delivery
 from touchbase.inbox.sql.queries import count_inbox
-from touchbase.records.commands import CreateCompany, CreateContact, Created, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact, CustomField
+from touchbase.records.operations import create_company, create_contact, update_contact
+from touchbase.records.sql.reads import find_record, list_records
+from touchbase.records.writes import Created
 from touchbase.storage import batch
 from touchbase.storage.postgres import engine
 
@@ -54,25 +56,22 @@ class BareStore:
         self._last += 1
         if isinstance(command, store_delivery):
             return StoredDelivery(self._last, False)
-        if isinstance(command, CreateContact):
-            record = command.record
+        if command.operation in (create_contact.operation, create_company.operation):
+            record = command.creation.record
             record.id = self._last
-            record.custom_fields = [CustomField(self._last, name, value, record.created_us) for name, value in command.custom]
+            record.custom_fields = [CustomField(self._last, name, value, record.created_us) for name, value in command.creation.custom]
             return Created(record, True)
-        if isinstance(command, CreateCompany):
-            command.record.id = self._last
-            return Created(command.record, True)
-        if isinstance(command, UpdateContact):
-            return _contact(command.id)
+        if command.operation is update_contact.operation:
+            return _contact(command.update.id)
         return _client(command.client_id) if command.operation is ensure_client.operation else None
 
     async def read(self, query: Any) -> Any:
         if isinstance(query, find_client):
             return _client(query.client_id)
-        if isinstance(query, GetContact):
+        if query.operation is find_record.operation:
             return _contact(query.id)
-        if isinstance(query, ListContacts):
-            return [_contact(number) for number in range(1, query.limit + 1)]
+        if query.operation is list_records.operation:
+            return [_contact(number) for number in range(1, query.listing.limit + 1)]
         if isinstance(query, count_inbox):
             raise Overloaded("nothing is kept here that could be counted")
         if isinstance(query, read_directory):
@@ -114,7 +113,7 @@ def main() -> None:
         batch.MAX_COMMANDS = 1
         engine.WRITERS = CONNECTIONS_OF_SINGLE
     if options.variant in ("single", "single-keep"):
-        for kind in (CreateContact, CreateCompany, store_delivery, count_repeat):
+        for kind in (create_contact, create_company, store_delivery, count_repeat):
             kind.operation = replace(kind.operation, solo=False)
     without_worker = ["--no-inbox-worker"] if options.variant in WITHOUT_WORKER else []
     cli(["serve", *without_worker, *options.serve], prog_name="touchbase")

@@ -25,7 +25,12 @@ def handler(run: Callable[[Sequence[Any], Ids], Plan[list[object]]], needs: Need
     def one(call: Any, ids: Ids, cipher: Any) -> Plan[Any]:
         return (yield from run([call], ids))[0]
 
-    return Operation(execute, one, needs, **options)
+    def client_of(call: Any) -> int | None:
+        client: int | None = getattr(call, "client", None)
+        return client
+
+    options.setdefault("clients", lambda call: (client_of(call),))
+    return Operation(execute, one, needs, client_of, **options)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from touchbase.clients.sql.clients import deleting_clients, find_client
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.sql.queries import find_new_events
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.maintenance import Maintenance
 from touchbase.routing.names import READS, WRITES
@@ -296,7 +296,7 @@ def test_routes__there_is_one_for_each_command_and_query() -> None:
     """What names no client is asked of all cells, divided, or one that only the workers of a cell send, to its own store."""
     kinds = [*all_commands(), *all_queries()]
     # A keyed command goes where the one within goes.
-    routed = {Idempotent, *WRITES, *READS, *(kind for kind in kinds if kind.operation.merge or kind.operation.divide)}
+    routed = {execute_once, *WRITES, *READS, *(kind for kind in kinds if kind.operation.merge or kind.operation.divide)}
     spanning = {kind for kind in kinds if kind.operation.scope is not None or kind.operation.unnamed != NO_CLIENT}
 
     unrouted = sorted(kind.__name__ for kind in spanning - routed)

@@ -15,8 +15,9 @@ from tests.cli.test_serve import Serve, serve
 from tests.conftest import Databases, with_postgres_tools
 
 from touchbase.clients.sql.clients import ensure_client
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.stores import open_store
 
 pytestmark = pytest.mark.slow
@@ -76,7 +77,7 @@ async def test_backup_page__commands_work_on_postgresql(postgres_url: str, resto
     store = await open_store(postgres_url)
     client = (await store.write(ensure_client("acme", 1))).number
     for name in ("one@example.com", "another@example.com"):
-        await store.write(CreateContact(Contact(client, 0, 5, 5, name, name)))
+        await store.write(create_contact(Creation(Contact(client, 0, 5, 5, name, name))))
 
     told = run(back_up, tmp_path, TOUCHBASE_DATABASE=postgres_url)
     await store.write(ensure_client("later", 1))

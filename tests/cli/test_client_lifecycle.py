@@ -12,8 +12,9 @@ from tests.cli.conftest import Run
 
 from touchbase.clients.models import Removal
 from touchbase.clients.sql.clients import find_client
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.stores import open_store
 
 
@@ -34,7 +35,7 @@ def fill(client_id: str, many: int) -> None:
         client = await opened.read(find_client(client_id))
         assert client is not None
         contacts = [Contact(client.number, 0, 1, 1, f"{n}@a.example", f"{n}@a.example") for n in range(many)]
-        await asyncio.gather(*(opened.write(CreateContact(contact)) for contact in contacts))
+        await asyncio.gather(*(opened.write(create_contact(Creation(contact))) for contact in contacts))
         await opened.close()
 
     asyncio.run(work())

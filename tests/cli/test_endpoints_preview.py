@@ -12,8 +12,9 @@ from touchbase.cli.store import run as run_now
 from touchbase.clients.sql.clients import find_client
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.endpoints import add_endpoint
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 
 ACME = ("--client", "acme")
 PREVIEW = ("endpoints", "preview", *ACME)
@@ -25,7 +26,7 @@ async def _fill() -> None:
         client = await store.read(find_client("acme"))
         assert client is not None
         ada = Contact(client.number, 0, 5, 5, "ada@example.com", "ada@example.com", first_name="Ada")
-        await store.write(CreateContact(ada))
+        await store.write(create_contact(Creation(ada)))
         url = "https://receiver.example/hooks"
         for more in (
             {},

@@ -12,8 +12,9 @@ from touchbase.cli.store import run as run_now
 from touchbase.clients.sql.clients import find_client
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 
 ACME = ("--client", "acme")
 
@@ -22,7 +23,7 @@ async def _fill() -> None:
     async with opened(None) as store:
         client = await store.read(find_client("acme"))
         assert client is not None
-        contact = (await store.write(CreateContact(Contact(client.number, 0, 5, 5, "j@example.com", "j@example.com")))).record
+        contact = (await store.write(create_contact(Creation(Contact(client.number, 0, 5, 5, "j@example.com", "j@example.com"))))).record
         for n, direction in enumerate(("sent", "received")):
             message = Message(0, direction, "email", n, f"made{n}", None, n, "api", subject=f"Mail {n}", contact_id=contact.id)
             await store.write(create_message(client.number, message))
@@ -68,7 +69,7 @@ async def _fill_differently() -> None:
         assert client is not None
         for n, (direction, channel) in enumerate((("sent", "email"), ("received", "linkedin"))):
             address = f"j{n}@example.com"
-            contact = (await store.write(CreateContact(Contact(client.number, 0, 5, 5, address, address)))).record
+            contact = (await store.write(create_contact(Creation(Contact(client.number, 0, 5, 5, address, address))))).record
             message = Message(
                 0, direction, channel, n * 2_000_000, f"made{n}", None, n, f"t{n}", f"m{n}@our.example", f"Mail {n}",
                 campaign_id=f"c{n}", interested=bool(n), contact_id=contact.id,

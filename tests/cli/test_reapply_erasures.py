@@ -12,8 +12,9 @@ from tests.cli.conftest import Run
 from tests.conftest import Databases, with_postgres_tools
 
 from touchbase.clients.sql.clients import ensure_client
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.stores import open_store
 
 WHO = ("--client", "acme", "--email", "goldfinch@example.com")
@@ -47,7 +48,7 @@ async def _fill(url: str) -> None:
     store = await open_store(url)
     client = (await store.write(ensure_client("acme", 1))).number
     for email in ("goldfinch@example.com", "wren@example.com"):
-        await store.write(CreateContact(Contact(client, 0, 1, 1, email, email)))
+        await store.write(create_contact(Creation(Contact(client, 0, 1, 1, email, email))))
     await store.close()
 
 

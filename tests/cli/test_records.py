@@ -9,8 +9,9 @@ import pytest
 from tests.cli.conftest import Run
 
 from touchbase.clients.sql.clients import ensure_client
-from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
+from touchbase.records.writes import Creation
 from touchbase.stores import open_store
 
 
@@ -21,11 +22,11 @@ def filled(store: Run) -> Run:
     async def fill() -> None:
         made = await open_store("sqlite:///touchbase.db")
         client = (await made.write(ensure_client("acme", 1))).number
-        await made.write(CreateCompany(Company(client, 0, 5, 5, "bank.example", "First Bank"), [("Industry", "Banking")]))
-        await made.write(CreateCompany(Company(client, 0, 6, 6, "b.example", "B")))
+        await made.write(create_company(Creation(Company(client, 0, 5, 5, "bank.example", "First Bank"), [("Industry", "Banking")])))
+        await made.write(create_company(Creation(Company(client, 0, 6, 6, "b.example", "B"))))
         for n, (name, status) in enumerate((("Anna", "New"), ("Bert", "won"), ("Cleo", "lost"))):
             email = f"{name.lower()}@example.com"
-            await made.write(CreateContact(Contact(client, 0, n, n, email, email, first_name=name, status=status, company_id=1)))
+            await made.write(create_contact(Creation(Contact(client, 0, n, n, email, email, first_name=name, status=status, company_id=1))))
         await made.close()
 
     asyncio.run(fill())

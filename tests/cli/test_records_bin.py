@@ -12,8 +12,9 @@ from tests.cli.conftest import Run
 from touchbase.cli.records import SURVIVORSHIPS
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.merging.models import SURVIVORSHIPS as POLICIES
-from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
+from touchbase.records.writes import Creation
 from touchbase.stores import open_store
 
 ACME = ("--client", "acme")
@@ -27,9 +28,9 @@ def filled(store: Run) -> Run:
         made = await open_store("sqlite:///touchbase.db")
         client = (await made.write(ensure_client("acme", 1))).number
         for n, (first, email) in enumerate((("Jane", "jane@example.com"), ("Jane", "j.doe@example.com"), ("Cleo", "cleo@example.org"))):
-            await made.write(CreateContact(Contact(client, 0, n, n, email, email, first_name=first, last_name="Doe")))
+            await made.write(create_contact(Creation(Contact(client, 0, n, n, email, email, first_name=first, last_name="Doe"))))
         for n, domain in enumerate(("a.example", "b.example")):
-            await made.write(CreateCompany(Company(client, 0, n, n, domain, domain.upper())))
+            await made.write(create_company(Creation(Company(client, 0, n, n, domain, domain.upper()))))
         await made.close()
 
     asyncio.run(fill())

@@ -12,8 +12,9 @@ from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import from_text
 from touchbase.history.events import CONTACT, VIA_EMAIL, StoredEvent
 from touchbase.history.sql import INSERT_EVENT, event_row
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.sql.statement import Execute
 from touchbase.storage.sqlite.connection import open_writer, write
 from touchbase.stores import open_store
@@ -30,7 +31,7 @@ def filled(store: Run) -> Run:
         made = await open_store("sqlite:///touchbase.db")
         for name in ("acme", "beta"):
             client = (await made.write(ensure_client(name, 1))).number
-            await made.write(CreateContact(Contact(client, 0, AT, AT, "ann@example.com", "ann@example.com", status="new")))
+            await made.write(create_contact(Creation(Contact(client, 0, AT, AT, "ann@example.com", "ann@example.com", status="new"))))
         await made.close()
 
     asyncio.run(fill())

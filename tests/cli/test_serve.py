@@ -21,7 +21,8 @@ import pytest
 from tests.cli.conftest import Run
 
 from touchbase.clients.sql.clients import ensure_client
-from touchbase.records.commands import ListContacts
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.stores import open_store
 
 Serve = Callable[..., "Server"]
@@ -307,7 +308,7 @@ def test_graceful_stop__loses_no_acknowledged_write(serve: Serve, tmp_path: Path
     async def kept() -> set[str | None]:
         store = await open_store(f"sqlite:///{tmp_path}/touchbase.db")
         client = await store.write(ensure_client("default", 1))
-        contacts = await store.read(ListContacts(client.number, 1_000_000))
+        contacts = await store.read(list_records(Listing(CONTACT_TYPE, client.number, 1_000_000)))
         await store.close()
         return {contact.email for contact in contacts}
 

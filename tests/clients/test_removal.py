@@ -14,8 +14,9 @@ from touchbase.clients.sql.removal import count_client_rows, remove_client_rows
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.sql.store import Store
 
 
@@ -30,7 +31,7 @@ class Clock:
 async def with_contacts(store: Store, many: int) -> int:
     client = await store.write(ensure_client("ours", 1))
     contacts = [Contact(client.number, 0, 1, 1, f"{n}@a.example", f"{n}@a.example") for n in range(many)]
-    await asyncio.gather(*(store.write(CreateContact(contact)) for contact in contacts))
+    await asyncio.gather(*(store.write(create_contact(Creation(contact))) for contact in contacts))
     return client.number
 
 

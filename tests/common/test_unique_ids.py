@@ -11,7 +11,7 @@ CODE = """
 import os
 from touchbase import app
 from touchbase.http.responses import request_id_of
-from touchbase.records.commands import new_write_key
+from touchbase.records.writes import new_write_key
 
 def tell():
     for _ in range(3):

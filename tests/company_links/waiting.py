@@ -7,8 +7,9 @@ from dataclasses import replace
 from touchbase.clients.sql.clients import find_client_by_number, set_client_settings
 from touchbase.company_links.plans import link_page, start_linking
 from touchbase.jobs.sql import list_jobs
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.sql.store import Store
 
 
@@ -18,7 +19,7 @@ async def wait_for_a_company(store: Store, number: int, at: int = 5) -> None:
     assert client is not None
     settings = client.settings
     await store.write(set_client_settings(client.client_id, replace(settings, link_companies_by_email="existing")))
-    made = await store.write(CreateContact(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com")))
+    made = await store.write(create_contact(Creation(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com"))))
     await store.write(start_linking(number, at))
     [job, *_] = await store.read(list_jobs(number, 1, kind="contacts.link_companies"))
     await store.write(link_page(number, job.id, made.record.id - 1, 1, at))

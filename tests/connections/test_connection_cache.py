@@ -21,8 +21,11 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import delivery_events, get_delivery
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -141,7 +144,7 @@ async def test_create_unknown__of_the_connection_overrides_the_client(
     await worked(store, Translation("instantly", [SENT], of_connection))
 
     found = await store.read(get_delivery(number))
-    assert len(await store.read(ListContacts(client, 5))) == made
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))) == made
     assert found is not None
     assert found.state == ("applied" if made else "ignored")
 
@@ -153,7 +156,7 @@ async def test_create_unknown__for_a_crm_depends_on_its_connection_only(store: S
 
     await worked(store, Translation("hubspot", [CRM_UPDATE], of_connection))
 
-    assert len(await store.read(ListContacts(client, 5))) == made
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))) == made
 
 
 async def test_create_unknown__parks_a_crm_delivery_and_a_replay_applies_it(store: Store) -> None:
@@ -163,7 +166,7 @@ async def test_create_unknown__parks_a_crm_delivery_and_a_replay_applies_it(stor
     await worked(store, translation)
     barred = await store.read(get_delivery(number))
 
-    await store.write(CreateContact(Contact(client, 0, NOON, NOON, email="ann@example.com", email_key="ann@example.com"), []))
+    await store.write(create_contact(Creation(Contact(client, 0, NOON, NOON, email="ann@example.com", email_key="ann@example.com"), [])))
     await store.write(replay_deliveries(client, [number], NOON))
     await worked(store, translation)
 
@@ -188,7 +191,7 @@ async def test_linkedin_reply_counts__of_the_connection_overrides_the_client(
 
     await worked(store, Translation("heyreach", [reply]))
 
-    (contact,) = await store.read(ListContacts(client, 5))
+    (contact,) = await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
     assert (contact.last_reply_us is not None) is counts
     assert contact.status == ("replied" if counts else None)
 

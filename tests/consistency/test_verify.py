@@ -22,8 +22,11 @@ from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
@@ -58,8 +61,10 @@ async def filled(store: Store, times: int = 1) -> int:
     """A client with every kind of thing that is kept; what waits waits under two links that were merged."""
     client = (await store.write(ensure_client("acme", NOON))).number
     bob = Contact(client, 0, NOON - DAY, NOON - DAY, email="bob@example.com", email_key="bob@example.com", status="New", first_name="B")
-    made = await store.write(CreateContact(bob, [("size", "4")]))
-    await store.write(UpdateContact(client, made.record.id, {"status": "Warm", "first_name": "Bob"}, {"size": "5"}, NOON - DAY // 2, "w1"))
+    made = await store.write(create_contact(Creation(bob, [("size", "4")])))
+    await store.write(
+        update_contact(RecordUpdate(client, made.record.id, {"status": "Warm", "first_name": "Bob"}, {"size": "5"}, NOON - DAY // 2, "w1"))
+    )
     for channel, said in CALLS * times:
         body, number = msgspec.json.encode(said), str(next(COUNT))
         key, headers = body_key(channel, "", f"x-event: {number}", body), msgspec.json.encode({"x-event": number})
@@ -206,9 +211,9 @@ async def test_verify__finds_exchanged_addresses(store: Store, execute_sql: Exec
 
 async def test_verify__finds_a_former_address_of_another_record(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
-    [bob] = await store.read(ListContacts(client, 1, email_key="bob@example.com"))
-    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
-    await store.write(UpdateContact(client, bob.id, {"email": "rob@x.test", "email_key": "rob@x.test"}, {}, NOON, "w2"))
+    [bob] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="bob@example.com")))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
+    await store.write(update_contact(RecordUpdate(client, bob.id, {"email": "rob@x.test", "email_key": "rob@x.test"}, {}, NOON, "w2")))
     assert await told(store, client) == []
 
     await execute_sql("UPDATE link SET record_id = ? WHERE tool = '' AND record_id = ?", ann.id, bob.id)
@@ -225,7 +230,7 @@ async def test_verify__finds_a_history_of_two_people(store: Store, execute_sql: 
         body = msgspec.json.encode(said)
         await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
         await InboxWorker(store, read, lambda: NOON + 1).drain()
-    ids = {each.email: each.id for each in await store.read(ListContacts(client, 9))}
+    ids = {each.email: each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))}
     assert await told(store, client) == []
 
     await execute_sql("UPDATE event SET record_id = ? WHERE record_id = ?", ids["p8@x.test"], ids["p9@x.test"])
@@ -237,11 +242,11 @@ async def test_verify__finds_a_history_of_two_people(store: Store, execute_sql: 
 @pytest.mark.parametrize("by_api", [True, False])
 async def test_verify__finds_a_changed_company_of_a_contact(store: Store, execute_sql: ExecuteSql, by_api: bool) -> None:
     client = await filled(store)
-    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
-    [company] = await store.read(ListCompanies(client, 10))
-    other = (await store.write(CreateCompany(Company(client, 0, NOON, NOON, "other.test")))).record
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
+    [company] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
+    other = (await store.write(create_company(Creation(Company(client, 0, NOON, NOON, "other.test"))))).record
     if by_api:
-        await store.write(UpdateContact(client, ann.id, {"company_id": company.id}, {}, NOON + 1, "w2"))
+        await store.write(update_contact(RecordUpdate(client, ann.id, {"company_id": company.id}, {}, NOON + 1, "w2")))
     else:
         said = {"event": "contact.updated", "object_type": "contact", "object_id": "1", "company_object": ["company", "7"]}
         body = msgspec.json.encode(said)
@@ -258,17 +263,17 @@ async def test_verify__finds_a_changed_company_of_a_contact(store: Store, execut
 
 async def test_verify__accepts_a_contact_whose_company_was_merged(store: Store) -> None:
     client = await filled(store)
-    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
-    [company] = await store.read(ListCompanies(client, 10))
-    await store.write(UpdateContact(client, ann.id, {"company_id": company.id}, {}, NOON + 1, "w2"))
-    await store.write(CreateCompany(Company(client, 0, NOON, NOON, "other.test")))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
+    [company] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
+    await store.write(update_contact(RecordUpdate(client, ann.id, {"company_id": company.id}, {}, NOON + 1, "w2")))
+    await store.write(create_company(Creation(Company(client, 0, NOON, NOON, "other.test"))))
     said = {"event": "company.updated", "domain": "other.test", "object_type": "company", "object_id": "7"}
     body = msgspec.json.encode(said)
     await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
     await InboxWorker(store, read, lambda: NOON + 1).drain()
 
-    [left] = await store.read(ListCompanies(client, 10))
-    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    [left] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
     assert (ann.company_id, left.id != company.id) == (left.id, True)
     assert await told(store, client) == []
 
@@ -340,9 +345,9 @@ async def test_verify__accepts_an_api_write_after_an_event_with_a_future_time(st
     body = msgspec.json.encode(ahead)
     await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
-    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
 
-    changed = await store.write(UpdateContact(client, ann.id, {"last_name": "Lo"}, {"plan": "mini"}, NOON + 1, "w2"))
+    changed = await store.write(update_contact(RecordUpdate(client, ann.id, {"last_name": "Lo"}, {"plan": "mini"}, NOON + 1, "w2")))
 
     assert (changed.last_name, {one.name: one.value for one in changed.custom_fields}["plan"]) == ("Lo", "mini")
     assert await told(store, client) == []

@@ -19,8 +19,9 @@ from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.runner import LEASE, JobRun
 from touchbase.jobs.sql import claim_job, create_job
 from touchbase.jobs.worker import JobWorker
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 
 RECORDS = 7
 
@@ -140,7 +141,7 @@ async def test_a_write_with_settings_from_before__gets_the_new_name_too(house: H
     async def settled(kind: FieldChangeKind, run: JobRun) -> None:
         at = house.call.clock()
         late = Contact(house.number, 0, at, at, email="late@a.example", email_key="late@a.example")
-        await house.call.parts.store.write(CreateContact(late, [("Industry", "late")]))
+        await house.call.parts.store.write(create_contact(Creation(late, [("Industry", "late")])))
         await settle(kind, run)
 
     monkeypatch.setattr(FieldChangeKind, "_settle", settled)

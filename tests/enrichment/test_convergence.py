@@ -17,11 +17,11 @@ from tests.examples import examples
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.consistency.service import Verified, verify
-from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -168,15 +168,15 @@ async def receive(store: Store, client: int, calls: list[Told], batch: int) -> N
 async def snapshot(store: Store, client: int) -> list[Any]:
     """The records, and of their histories what does not name a delivery."""
     seen: list[Any] = []
-    for kind, listing, getting in ((CONTACT, ListContacts, GetContact), (COMPANY, ListCompanies, GetCompany)):
-        for listed in await store.read(listing(client, 200)):
-            record = await store.read(getting(client, listed.id))
+    for kind in (CONTACT_TYPE, COMPANY_TYPE):
+        for listed in await store.read(list_records(Listing(kind, client, 200))):
+            record = await store.read(find_record(client, kind, listed.id))
             values = msgspec.to_builtins(record)
             of_the_store = ("client", "id", "created_us", "updated_us", "status_entry_key", "status_cause", "stamps", "custom_fields")
             plain = {name: value for name, value in values.items() if name not in of_the_store}
             plain["custom"] = sorted((one.name, one.value, one.stamped_us) for one in record.custom_fields)
             # What has no time of its own counts once for each time that it is told.
-            history = await store.read(get_history(client, kind, listed.id))
+            history = await store.read(get_history(client, kind.kind, listed.id))
             plain["timeline"] = sorted({(event.occurred_us, event.event, event.status) for event in history}, key=str)
             seen.append(plain)
     return sorted(seen, key=lambda one: str(one.get("email_key") or one.get("domain")))

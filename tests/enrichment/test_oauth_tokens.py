@@ -14,7 +14,8 @@ from touchbase.connections.models import Connection
 from touchbase.connections.oauth import grant_of
 from touchbase.enrichment.oauth_tokens import TOKEN_BYTES
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
-from touchbase.records.commands import ListContacts
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Store
 
 CLIENT, SECRET, REFRESH = "1000.CLIENT", "a-clients-secret", "1000.a-refresh.token"
@@ -50,7 +51,7 @@ class Zoho:
 
 
 async def emails(setup: FetchSetup) -> set[str | None]:
-    return {one.email for one in await setup.store.read(ListContacts(setup.client, 200))}
+    return {one.email for one in await setup.store.read(list_records(Listing(CONTACT_TYPE, setup.client, 200)))}
 
 
 def paths(requests: list[ReceivedRequest]) -> list[str]:

@@ -12,8 +12,9 @@ from touchbase.common.timestamps import DAY, to_text
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
-from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Store
 
 YESTERDAY = to_text(NOON - DAY)
@@ -171,7 +172,9 @@ def always(answer: object) -> Respond:
 
 
 async def records(setup: FetchSetup) -> tuple[list[Contact], list[Company]]:
-    return await setup.store.read(ListContacts(setup.client, 10)), await setup.store.read(ListCompanies(setup.client, 10))
+    return await setup.store.read(list_records(Listing(CONTACT_TYPE, setup.client, 10))), await setup.store.read(
+        list_records(Listing(COMPANY_TYPE, setup.client, 10))
+    )
 
 
 async def fetched(setup: FetchSetup, server: FakeApi, case: Case) -> tuple[list[Contact], list[Company]]:

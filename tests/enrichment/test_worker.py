@@ -35,8 +35,9 @@ from touchbase.inbox.redaction import INLINE_BYTES, redact_secrets
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.maintenance import Maintenance
-from touchbase.records.commands import ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
@@ -76,7 +77,7 @@ def attio(**values: str) -> Callable[[ReceivedRequest], FakeResponse]:
 
 
 async def contacts(setup: FetchSetup) -> list[Contact]:
-    return await setup.store.read(ListContacts(setup.client, 200))
+    return await setup.store.read(list_records(Listing(CONTACT_TYPE, setup.client, 200)))
 
 
 async def emails(setup: FetchSetup) -> set[str | None]:

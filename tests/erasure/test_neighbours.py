@@ -15,7 +15,8 @@ from touchbase.erasure.sql.persons import find_erased, find_person, list_erasure
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
-from touchbase.records.commands import UpdateContact
+from touchbase.records.operations import update_contact
+from touchbase.records.writes import RecordUpdate
 from touchbase.suppression.suppression_keys import digest
 
 __all__ = ["house"]
@@ -26,7 +27,7 @@ SECRET = b"s" * 32
 async def test_erase__leaves_the_current_owner_of_a_former_address(house: House) -> None:
     first = await create(house, "info@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     moved = {"email": EMAIL, "email_key": REF[2], "linkedin_url": None, "linkedin_key": None}
-    await house.store.write(UpdateContact(house.client, first.id, moved, {}, NOON - DAY, "k"))
+    await house.store.write(update_contact(RecordUpdate(house.client, first.id, moved, {}, NOON - DAY, "k")))
     second = await create(house, "info@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     theirs = await house.tell(sent("info@example.com"))
 
@@ -43,7 +44,9 @@ async def test_erase__leaves_the_current_owner_of_a_former_address(house: House)
 
 async def test_erase__suppresses_an_unowned_former_address(house: House) -> None:
     first = await create(house, "info@example.com")
-    await house.store.write(UpdateContact(house.client, first.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON - DAY, "k"))
+    await house.store.write(
+        update_contact(RecordUpdate(house.client, first.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON - DAY, "k"))
+    )
 
     await house.erase(first.id)
     await house.tell(sent("info@example.com", 5))

@@ -23,7 +23,10 @@ from touchbase.history.events import Translation
 from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.inbox.worker import InboxWorker, translator
-from touchbase.records.commands import ListContacts
+from touchbase.records.operations import update_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import RecordUpdate
 from touchbase.sql.store import Store
 from touchbase.stores.prefetch import SLICE_BYTES
 
@@ -52,7 +55,7 @@ async def test_erase__removes_the_person_for_any_order_of_webhooks(
     await receive(store, client, [*calls[before:], *again], batch=data.draw(some.integers(1, 5)))
 
     await store.vacuum()
-    assert [each for each in await store.read(ListContacts(client, 200)) if each.email_key == ANN] == []
+    assert [each for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 200))) if each.email_key == ANN] == []
     assert await find_in_database(engine_url, ANN) == []
     assert await differences(store, client) == []
 
@@ -143,15 +146,15 @@ async def test_erase__concurrent_with_workers_removes_the_person(house: House, e
 
 
 async def test_erase__concurrent_with_changes_leaves_no_data(house: House, engine_url: str) -> None:
+
     from touchbase.errors import NotFound
-    from touchbase.records.commands import UpdateContact
 
     await house.tell(sent(EMAIL))
     contact = (await house.contacts())[REF[2]].id
 
     async def change(step: int) -> None:
-        command = UpdateContact(
-            house.client, contact, {"first_name": f"Canaria {step}"}, {"pet": "Vogelsang"}, house.now + step, f"k{step}"
+        command = update_contact(
+            RecordUpdate(house.client, contact, {"first_name": f"Canaria {step}"}, {"pet": "Vogelsang"}, house.now + step, f"k{step}")
         )
         try:
             await house.store.write(command)

@@ -16,8 +16,11 @@ from touchbase.do_not_contact.sql.lookup import list_clear_addresses, list_entri
 from touchbase.erasure import reapply as module
 from touchbase.erasure.reapply import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser
-from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 
@@ -37,7 +40,7 @@ async def filled(path: Path, *client_ids: str) -> Store:
         client = (await store.write(ensure_client(client_id, len(client_id)))).number
         for n in range(5):
             email = f"person{n}@example.com"
-            await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email_key(email))))
+            await store.write(create_contact(Creation(Contact(client, 0, 5, 5, email=email, email_key=email_key(email)))))
     return store
 
 
@@ -55,7 +58,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[tuple[Store, Store]]:
 
 
 async def emails(store: Store, client: int) -> list[str | None]:
-    return [contact.email for contact in await store.read(ListContacts(client, 50))]
+    return [contact.email for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 50)))]
 
 
 async def test_reapply_erasures__applies_every_page_to_the_restored_store(

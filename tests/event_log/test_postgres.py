@@ -6,8 +6,9 @@ import asyncio
 
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.event_log.sql.queries import list_logged_events
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact, update_company, update_contact
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 
@@ -20,10 +21,10 @@ async def write_much(store: Store, clients: list[int], who: int) -> int:
 
     async def one(n: int) -> int:
         client, email = clients[n % len(clients)], f"p{who}-{n}@x.example"
-        company = (await store.write(CreateCompany(Company(client, 0, 5, 5, f"c{who}-{n}.example")))).record
+        company = (await store.write(create_company(Creation(Company(client, 0, 5, 5, f"c{who}-{n}.example"))))).record
         contact = Contact(client, 0, 5, 5, email=email, email_key=email, company_id=company.id)
-        made = (await store.write(CreateContact(contact, [("Seats", "4")]))).record
-        await store.write(UpdateContact(client, made.id, {"first_name": "Ann", "status": "won"}, {}, 9, f"api:{who}:{n}"))
+        made = (await store.write(create_contact(Creation(contact, [("Seats", "4")])))).record
+        await store.write(update_contact(RecordUpdate(client, made.id, {"first_name": "Ann", "status": "won"}, {}, 9, f"api:{who}:{n}")))
         return 4
 
     return sum(await asyncio.gather(*map(one, range(WRITES))))
@@ -62,10 +63,10 @@ async def test_writes__of_a_company_and_its_contacts_never_deadlock(postgres_url
     store, other = await open_store(postgres_url), await open_store(postgres_url)
     try:
         client = (await store.write(ensure_client("a", 1))).number
-        company = (await store.write(CreateCompany(Company(client, 0, 5, 5, "x.example")))).record.id
+        company = (await store.write(create_company(Creation(Company(client, 0, 5, 5, "x.example"))))).record.id
         await asyncio.gather(
-            *(store.write(CreateContact(Contact(client, 0, 5, 5, f"p{n}@x", f"p{n}@x", company_id=company))) for n in range(60)),
-            *(other.write(UpdateCompany(client, company, {"name": f"n{n}"}, {}, 9 + n, f"api:{n}")) for n in range(60)),
+            *(store.write(create_contact(Creation(Contact(client, 0, 5, 5, f"p{n}@x", f"p{n}@x", company_id=company)))) for n in range(60)),
+            *(other.write(update_company(RecordUpdate(client, company, {"name": f"n{n}"}, {}, 9 + n, f"api:{n}"))) for n in range(60)),
         )
 
         page = await store.read(list_logged_events(client, 0, 1_000))

@@ -10,7 +10,7 @@ from tests.conftest import ExecuteSql
 from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
 from touchbase.idempotency import service as idempotency_service
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
 from touchbase.idempotency.service import CLEANUP_PAUSE, ResponseCleanup
 from touchbase.idempotency.sql import expired_responses
@@ -24,7 +24,7 @@ NOW = 1_790_000_000_000_000
 
 async def keep(store: Store, *keys: str, client: int = 1, at: int = NOW) -> None:
     for key in keys:
-        await store.write(Idempotent(RequestKey(client, key, b"f", at), None, lambda _: StoredResponse(b"x")))
+        await store.write(execute_once(RequestKey(client, key, b"f", at), None, lambda _: StoredResponse(b"x")))
 
 
 async def test_response_cleanup__deletes_only_expired_responses(store: Store, execute_sql: ExecuteSql) -> None:

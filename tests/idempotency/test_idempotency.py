@@ -25,7 +25,7 @@ from touchbase.connections.sql.connections import list_connections
 from touchbase.errors import Overloaded
 from touchbase.http.idempotency import fingerprint
 from touchbase.idempotency import service
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 
@@ -298,7 +298,7 @@ class Door:
         return getattr(self._store, name)
 
     async def write(self, command: Any) -> Any:
-        if isinstance(command, Idempotent):
+        if isinstance(command, execute_once):
             self.reached.set()
             if self.held is not None:
                 await self.held.wait()

@@ -25,7 +25,7 @@ def command(**fields: str):  # type: ignore[no-untyped-def]
     checker = RowChecker(Mapping(record, {name: name for name in fields}), list(fields), Client(1, "c", 0, ClientSettings()))  # type: ignore[arg-type]
     checked = checker.check(Row(2, list(fields.values())), 0)
     assert isinstance(checked, ValidRow)
-    return checked.command
+    return checked.creation
 
 
 def test_seen_keys__finds_a_record_by_either_address_in_its_normal_form() -> None:

@@ -20,9 +20,10 @@ from touchbase.imports.columns import Mapping
 from touchbase.imports.rows import InvalidRow, RowChecker, RowFault, ValidRow, split_name
 from touchbase.imports.table import Row
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.create import create_command
+from touchbase.records.create import creation_of
+from touchbase.records.models import Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.writes import Creation
 
 AT = from_text("2026-11-25T14:00:00Z")
 SETTINGS = ClientSettings(
@@ -92,8 +93,8 @@ CONTACT_CELLS = some.fixed_dictionaries(
 COMPANY_CELLS = some.fixed_dictionaries({"domain": DOMAINS, "name": TEXT, "company_status": TEXT, "cf.Size": TEXT, "cf.Other": TEXT})
 
 
-def by_api(record: str, values: dict[str, str], client: Client) -> CreateContact | CreateCompany | set[str]:
-    """Return what the API makes of a request with these values: its command, or the members with faults."""
+def by_api(record: str, values: dict[str, str], client: Client) -> Creation[Any] | set[str]:
+    """Return what the API makes of a request with these values: its creation, or the members with faults."""
     custom = [
         {"field_name": name.removeprefix("cf."), "field_value": value}
         for name, value in values.items()
@@ -102,10 +103,10 @@ def by_api(record: str, values: dict[str, str], client: Client) -> CreateContact
     member = "contact_custom_fields_input" if record == "contact" else "company_custom_fields"
     body = msgspec.json.encode({name: value for name, value in values.items() if not name.startswith("cf.")} | {member: custom})
     wanted: Any = ContactRequest if record == "contact" else CompanyRequest
-    make: Any = partial(create_command, CONTACT_TYPE if record == "contact" else COMPANY_TYPE)
+    make: Any = partial(creation_of, CONTACT_TYPE if record == "contact" else COMPANY_TYPE)
     try:
         asked = read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: make(partly, client, AT))
-        made: CreateContact | CreateCompany = make(asked, client, AT, "update")
+        made: Creation[Any] = make(asked, client, AT, "update")
         return made
     except Invalid as invalid:
         found = set()
@@ -115,11 +116,11 @@ def by_api(record: str, values: dict[str, str], client: Client) -> CreateContact
         return found
 
 
-def by_import(record: Any, values: dict[str, str], client: Client) -> CreateContact | CreateCompany | set[str]:
+def by_import(record: Any, values: dict[str, str], client: Client) -> Creation[Any] | set[str]:
     checked = check({name: name for name in values}, *values.values(), client=client, record=record, without_key=record == "contact")
     if isinstance(checked, InvalidRow):
         return {fault.column for fault in checked.faults}
-    return checked.command
+    return checked.creation
 
 
 @given(CONTACT_CELLS.filter(lambda values: "".join(values.values()).strip()), some.sampled_from([CLIENT, OPEN]))
@@ -140,15 +141,15 @@ def test_check__makes_of_any_company_what_the_api_makes(values: dict[str, str], 
 def test_check__makes_a_custom_field_of_a_linkedin_address_of_nobody(url: str) -> None:
     row = valid({"Mail": "email", "Profile": "linkedin_url"}, "jane@x.co", url)
 
-    assert isinstance(row.command, CreateContact)
-    assert (row.command.record.linkedin_url, row.command.record.linkedin_key) == (None, None)
-    assert (row.command.custom, row.notice) == ([("Profile", url)], "linkedin_of_nobody")
+    assert isinstance(row.creation.record, Contact)
+    assert (row.creation.record.linkedin_url, row.creation.record.linkedin_key) == (None, None)
+    assert (row.creation.custom, row.notice) == ([("Profile", url)], "linkedin_of_nobody")
 
 
 def test_check__takes_a_word_for_nothing_as_no_linkedin_address() -> None:
     row = valid({"Mail": "email", "Profile": "linkedin_url"}, "jane@x.co", "N/A")
 
-    assert (row.command.record.linkedin_url, row.command.custom, row.notice) == (None, [], "")  # type: ignore[union-attr]
+    assert (row.creation.record.linkedin_url, row.creation.custom, row.notice) == (None, [], "")  # type: ignore[union-attr]
 
 
 def test_check__names_every_fault_with_its_column() -> None:
@@ -181,15 +182,15 @@ def test_check__refuses_a_contact_that_a_second_import_would_not_find() -> None:
     columns = {"Mail": "email", "LinkedIn": "linkedin_url", "First": "first_name"}
 
     assert faults(columns, "", "n/a", "Jane") == [("", "no_key")]
-    assert isinstance(valid(columns, "", "n/a", "Jane", without_key=True).command, CreateContact)
+    assert isinstance(valid(columns, "", "n/a", "Jane", without_key=True).creation.record, Contact)
 
 
 def test_check__refuses_more_cells_than_columns_and_fills_up_fewer() -> None:
     columns = {"Mail": "email", "First": "first_name"}
 
     assert faults(columns, "jane@x.co", "Jane", "Doe") == [("", "cells")]
-    assert valid(columns, "jane@x.co", "Jane", "").command == valid(columns, "jane@x.co", "Jane").command
-    assert valid(columns, "jane@x.co").command.record.first_name is None  # type: ignore[union-attr]
+    assert valid(columns, "jane@x.co", "Jane", "").creation == valid(columns, "jane@x.co", "Jane").creation
+    assert valid(columns, "jane@x.co").creation.record.first_name is None  # type: ignore[union-attr]
 
 
 def test_check__makes_the_company_of_a_contact() -> None:
@@ -242,7 +243,7 @@ def test_check__refuses_dates_that_cannot_be() -> None:
 def test_check__writes_a_declared_date_as_the_api_wants_it(text: str, value: str) -> None:
     made = valid({"Mail": "email", "Since": "cf.Since"}, "j@x.co", text, client=CLIENT, day_order="day_first")
 
-    assert made.command.custom == [("Since", value)]
+    assert made.creation.custom == [("Since", value)]
     assert faults({"Mail": "email", "Since": "cf.Since"}, "j@x.co", "soon", client=CLIENT) == [("Since", "date")]
 
 
@@ -253,7 +254,7 @@ def test_check__takes_a_company_id(text: str, ok: bool) -> None:
     columns = {"Mail": "email", "Company": "company_id"}
 
     if ok:
-        assert valid(columns, "j@x.co", text).command.record.company_id == 17  # type: ignore[union-attr]
+        assert valid(columns, "j@x.co", text).creation.record.company_id == 17  # type: ignore[union-attr]
     else:
         assert faults(columns, "j@x.co", text) == [("Company", "range")]
 
@@ -276,7 +277,7 @@ def test_split_name__divides_a_full_name(name: str, parts: tuple[str, str]) -> N
 def test_check__refuses_a_full_name_of_which_a_part_is_too_long() -> None:
     columns = {"Mail": "email", "Name": "full_name"}
 
-    assert valid(columns, "j@x.co", "Jane Doe").command.record.last_name == "Doe"  # type: ignore[union-attr]
+    assert valid(columns, "j@x.co", "Jane Doe").creation.record.last_name == "Doe"  # type: ignore[union-attr]
     assert faults(columns, "j@x.co", f"Jane {'x' * (field_limits.NAME + 1)}") == [("Name", "too_long")]
     assert faults(columns, "j@x.co", "x" * 500) == [("Name", "too_long")]
 

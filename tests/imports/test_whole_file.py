@@ -16,7 +16,6 @@ from touchbase.imports.reading import read_table
 from touchbase.imports.report import BadRows, Report
 from touchbase.imports.rows import InvalidRow, RowChecker, ValidRow
 from touchbase.records.api.serializers import contact_out
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact, CustomField
 
 AT = from_text("2026-11-25T14:00:00Z")
@@ -37,7 +36,7 @@ def imported(file: BinaryIO) -> tuple[list[ValidRow], Report, str]:
         if isinstance(checked, InvalidRow):
             report.invalid += 1
             bad.add(row, checked.reason)
-        elif (first := seen.first_row(keys_of(checked.command), row.number)) is not None:
+        elif (first := seen.first_row(keys_of(checked.creation), row.number)) is not None:
             report.duplicate_in_file += 1
             bad.add(row, f"is about the same person as row {first}")
         else:
@@ -64,7 +63,7 @@ def test_import__of_a_file_with_bad_rows_and_of_the_corrected_bad_rows() -> None
     ]
     assert bad.splitlines()[-1] == "PERSON3@firm3.com,Zoe,,,2002,is about the same person as row 3"
     assert (second.created, second.invalid, len(none.splitlines())) == (21, 0, 1)
-    assert [row.command.record.first_name for row in again][:1] == ["Zoë"]  # type: ignore[union-attr]
+    assert [row.creation.record.first_name for row in again][:1] == ["Zoë"]  # type: ignore[union-attr]
 
 
 def contact(number: int) -> Contact:
@@ -84,13 +83,13 @@ def test_import__of_an_export_gives_the_exported_values() -> None:
         valid, report, _ = imported(io.BytesIO(file))
 
         assert report.created == report.rows == 2
-        command = valid[0].command
-        assert isinstance(command, CreateContact)
-        record = command.record
+        creation = valid[0].creation
+        record = creation.record
+        assert isinstance(record, Contact)
         assert (record.email, record.first_name, record.last_name, record.origin, record.status) == (
             "p1@x.co", 'Jo "J", é', "-Doe", "a\nb", "won",
         )  # fmt: skip
-        assert sorted(command.custom) == [("Motto", "=1+1"), ("email", "'=x")]
+        assert sorted(creation.custom) == [("Motto", "=1+1"), ("email", "'=x")]
         assert valid[0].dates == {"first_campaign_email_sent": AT - 3_000_000, "last_reply_received": AT - 1_000_001}
 
 
@@ -101,5 +100,5 @@ def test_import__of_a_workbook() -> None:
 
     valid, _, _ = imported(workbook({"People": rows}))
 
-    assert [(row.command.record.first_name, row.command.record.last_name) for row in valid] == [("Jane", "van Dyk"), ("Joe", "Doe")]  # type: ignore[union-attr]
+    assert [(row.creation.record.first_name, row.creation.record.last_name) for row in valid] == [("Jane", "van Dyk"), ("Joe", "Doe")]  # type: ignore[union-attr]
     assert [row.dates for row in valid] == [{"last_reply_received": from_text("2026-11-24T12:00:00Z")}, {}]

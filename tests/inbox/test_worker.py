@@ -24,8 +24,11 @@ from touchbase.inbox.fair_scheduler import MAX_LAG, MAX_PAUSE, pause_seconds
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import update_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import RecordUpdate
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 
@@ -71,8 +74,8 @@ async def delivery(store: Store, number: int) -> Delivery:
 
 
 async def contacts(store: Store, client: int) -> list[Contact]:
-    listed = await store.read(ListContacts(client, 50))
-    found = [await store.read(GetContact(client, one.id)) for one in listed]
+    listed = await store.read(list_records(Listing(CONTACT_TYPE, client, 50)))
+    found = [await store.read(find_record(client, CONTACT_TYPE, one.id)) for one in listed]
     return [one for one in found if one is not None]
 
 
@@ -178,7 +181,7 @@ async def test_late_webhook_about_a_former_address__finds_the_contact_renamed_by
     await InboxWorker(store, read, Clock()).drain()
     [before] = await contacts(store, client)
     new = {"email": "ann@example.org", "email_key": "ann@example.org"}
-    await store.write(UpdateContact(client, before.id, new, {}, NOON, "api"))
+    await store.write(update_contact(RecordUpdate(client, before.id, new, {}, NOON, "api")))
 
     await keep(store, client, [{"event": "email_replied", "email": "ann@example.com", "occurred_us": NOON - 5}])
     await InboxWorker(store, read, Clock()).drain()

@@ -31,9 +31,11 @@ from touchbase.history.events import CONTACT
 from touchbase.idempotency.models import RequestKey
 from touchbase.idempotency.sql import find_response
 from touchbase.inbox.sql.search import find_sought_person, get_effects, step_through_deliveries
-from touchbase.search.queries import CountFound, SearchContacts
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import default_sort
-from touchbase.search.sql.plans import find_position
+from touchbase.search.sql.plans import count_matches, find_position, search_page
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.rows import Columns
@@ -146,6 +148,8 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         for field in fields(kind):
             first = (0, "", b"", (0, 0)) if field.name == "after" else (0, "hubspot", b"", (0, 0))
             given = usual.get(field.name) or [each for each in first if _is(hints[field.name], each)]
+            if typing.get_origin(hints[field.name]) is RecordType:
+                given = [CONTACT_TYPE, COMPANY_TYPE]
             if field.default is MISSING or field.name == "client":
                 choices.append(given)
             else:
@@ -154,9 +158,12 @@ def asked(client: int, known: Known) -> Iterator[Any]:
             yield kind(*chosen)
     # Custom fields and files: other texts have ids, whose digits grow with what A has.
     yield measure_page(client, (4, None))
-    yield SearchContacts(client, default_sort(CONTACT), 100, words=("a",))
-    everyone = SearchContacts(client, default_sort(CONTACT), 100)
-    yield from (CountFound(client, everyone), find_position(client, everyone, 1))
+    yield search_page(RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100, words=("a",)))
+    for record_type, limit in itertools.product((CONTACT_TYPE, COMPANY_TYPE), (1, 100)):
+        yield list_records(Listing(record_type, client, limit))
+        yield search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit))
+    everyone = RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100)
+    yield from (count_matches(everyone), find_position(client, everyone, 1))
     yield from (find_client_by_number(client), list_client_page(9, only=client))
     yield from (find_client(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield find_sought_person(client, REFS[:2], mentioned=REFS)

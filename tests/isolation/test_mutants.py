@@ -143,7 +143,7 @@ UNNOTICED: dict[str, str] = {
     "erasure.sql.persons.deleted_refs": _FOUND,
     "merging.sql.delete.remove_deleted": _DUE,
     "merging.sql.undo.forget_merges": _DUE,
-    "records.sql.bulk.count_matching": "a number, of which B learns only that it is above its own limit",
+    "records.sql.reads.count_matching": "a number, of which B learns only that it is above its own limit",
     "do_not_contact.sql.statements.FIND_LISTED": "its rows name their client, and others are dropped",
     "do_not_contact.sql.statements.DELETE_ENTRY": "hides an erased person's entry; B has erased nobody whom A lists",
     "do_not_contact.sql.statements.DELETE_CAUSES": "as above",

@@ -13,8 +13,9 @@ from touchbase.jobs.runner import JobRun
 from touchbase.jobs.sql import claim_job, create_job, get_job
 from touchbase.jobs.steps import execute_step
 from touchbase.jobs.worker import JobWorker
-from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact, update_contact
+from touchbase.records.writes import Creation, RecordUpdate
 
 
 async def new_job(call: ApiClient, kind: str = "contacts.rename", **settings: Any) -> Job:
@@ -27,7 +28,7 @@ async def test_a_checkpoint_that_fails__stores_nothing_of_its_step(call: ApiClie
     job = await new_job(call)
     claimed = await store.write(claim_job(1, job.id, "token", at, at + 1_000))
     assert claimed is not None
-    creation = CreateContact(Contact(1, 0, at, at, "second@example.com", "second@example.com"))
+    creation = create_contact(Creation(Contact(1, 0, at, at, "second@example.com", "second@example.com")))
 
     def broken(results: list[Any]) -> Checkpoint:
         raise RuntimeError("no checkpoint")
@@ -51,7 +52,7 @@ class Rename:
     async def run(self, run: JobRun) -> None:
         """Continue behind the last contact."""
         for number in run.job.settings["ids"][run.job.position.get("done", 0) :]:
-            update = UpdateContact(1, number, {"first_name": run.job.settings["to"]}, {}, run.clock(), f"api:rename{number}")
+            update = update_contact(RecordUpdate(1, number, {"first_name": run.job.settings["to"]}, {}, run.clock(), f"api:rename{number}"))
             done = run.job.position.get("done", 0) + 1
             await run.step([update], lambda results, done=done: Checkpoint({"done": done}, {"rows": done}))  # type: ignore[misc]
 

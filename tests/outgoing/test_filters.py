@@ -18,7 +18,8 @@ from touchbase.common.timestamps import SECOND
 from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.line import ADVANCE_EVERY
 from touchbase.outgoing.sql.backlog import count_outgoing
-from touchbase.records.commands import UpdateCompany, UpdateContact, new_write_key
+from touchbase.records.operations import update_company, update_contact
+from touchbase.records.writes import RecordUpdate, new_write_key
 
 KINDS = {"contact": "contacts", "company": "companies"}
 NUMBERS = itertools.count(1)
@@ -55,8 +56,9 @@ async def test_any_filter__lets_through_events_of_the_records_that_a_search_with
     for kind, index, name, status in changes:
         if records := world.records(kind):
             number, key = records[index % len(records)].id, new_write_key()
-            field, command = ("first_name", UpdateContact) if kind == 1 else ("name", UpdateCompany)
-            await store.write(command(house.number, number, {field: name, "status": status}, {}, webhooks.clock(), key))
+            field, command = ("first_name", update_contact) if kind == 1 else ("name", update_company)
+            update: Any = RecordUpdate(house.number, number, {field: name, "status": status}, {}, webhooks.clock(), key)
+            await store.write(command(update))
     await compare(webhooks, house, endpoints, last)
     for number in endpoints:
         await house.request("DELETE", f"{PATH}/{number}")

@@ -19,18 +19,19 @@ from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.dedupe_keys import body_key
-from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.serializers import company_out, contact_out
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts, UpdateContact, new_write_key
-from touchbase.records.create import create_command, create_record
+from touchbase.records.create import create_record, creation_of
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import update_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
-from touchbase.records.sql.reads import find_united
+from touchbase.records.sql.reads import Listing, find_record, find_united, list_records
 from touchbase.records.timelines import explain
+from touchbase.records.writes import RecordUpdate, new_write_key
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -86,7 +87,7 @@ class World:
     async def begin(cls, store: Store) -> World:
         made = cls(store, await store.write(ensure_client(f"client-{next(COUNT)}", NOON)))
         for domain in ("one.example", "two.example"):
-            await create_record(store, create_command(COMPANY_TYPE, CompanyRequest(domain), made.client, at(-9)), made.client)
+            await create_record(store, creation_of(COMPANY_TYPE, CompanyRequest(domain), made.client, at(-9)), made.client)
         return made
 
     async def run(self, *steps: Call | Post | Patch) -> World:
@@ -96,7 +97,7 @@ class World:
             elif isinstance(step, Post):
                 asked = msgspec.convert(step.given, ContactRequest)
                 created = await create_record(
-                    self.store, create_command(CONTACT_TYPE, asked, self.client, at(step.step), "update"), self.client
+                    self.store, creation_of(CONTACT_TYPE, asked, self.client, at(step.step), "update"), self.client
                 )
                 self.ids.setdefault(str(asked.email), created.record.id)
             else:
@@ -119,21 +120,23 @@ class World:
         if changes.get("company_id"):
             changes["company_id"] = (await self.companies())[changes["company_id"] - 1]
         key = new_write_key()
-        return await self.store.write(UpdateContact(self.client.number, number, changes, step.custom, at(step.step), key, step.clear))
+        return await self.store.write(
+            update_contact(RecordUpdate(self.client.number, number, changes, step.custom, at(step.step), key, step.clear))
+        )
 
     async def companies(self) -> list[int]:
-        return sorted(company.id for company in await self.store.read(ListCompanies(self.client.number, 9)))
+        return sorted(company.id for company in await self.store.read(list_records(Listing(COMPANY_TYPE, self.client.number, 9))))
 
     async def shown(self) -> list[Any]:
         """All records and timelines as callers see them, but for ids and the times of our own writes; each adds up and is verified."""
         seen: list[Any] = []
         client = self.client.number
-        for kind, listing, getting in ((CONTACT, ListContacts, GetContact), (COMPANY, ListCompanies, GetCompany)):
-            for listed in await self.store.read(listing(client, 99)):
-                record: Contact | Company = await self.store.read(getting(client, listed.id))
-                out = (contact_out if kind == CONTACT else company_out)(record, True, self.client.settings)  # type: ignore[operator]
+        for kind in (CONTACT_TYPE, COMPANY_TYPE):
+            for listed in await self.store.read(list_records(Listing(kind, client, 99))):
+                record: Contact | Company = await self.store.read(find_record(client, kind, listed.id))
+                out = (contact_out if kind is CONTACT_TYPE else company_out)(record, True, self.client.settings)  # type: ignore[operator]
                 values = {name: value for name, value in msgspec.to_builtins(out).items() if name not in ("id", "updated_time")}
-                told = await explain(record, await self.store.read(get_history(client, kind, record.id)))
+                told = await explain(record, await self.store.read(get_history(client, kind.kind, record.id)))
                 seen.append([values, [(e.event, e.occurred_us, e.tool, [msgspec.to_builtins(c) for c in made]) for e, made in told]])
                 assert added_up(told) == {**held(values), **{name: None for name in added_up(told) if name not in held(values)}}
         assert [str(each) async for each in verify(self.store, client, Verified())] == []
@@ -425,7 +428,7 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
         await execute_sql(f"INSERT INTO {name} ({', '.join(whole)}) VALUES ({', '.join('?' for _ in whole)})", *whole.values())
 
     world = World(store, client)
-    told = await explain(await store.read(GetContact(1, 1)), await store.read(get_history(1, CONTACT, 1)))  # type: ignore[arg-type]
+    told = await explain(await store.read(find_record(1, CONTACT_TYPE, 1)), await store.read(get_history(1, CONTACT, 1)))  # type: ignore[arg-type]
     assert [str(each) async for each in verify(store, 1, Verified())] == []
     assert [[(change.field, change.value, change.previous) for change in changes] for _, changes in told] == [
         [("contact_status", "lead", "Warm")],
@@ -434,7 +437,7 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
 
     world.ids[ANN] = 1
     await world.run(Patch(6, ANN, {"status": "won"}), Call([event("email_sent", 2, first_name="A.")], at(8)), Post(9, {"email": ANN}))
-    contact = await store.read(GetContact(1, 1))
+    contact = await store.read(find_record(1, CONTACT_TYPE, 1))
 
     assert contact is not None
     assert (contact.status, contact.previous_status, contact.first_name, contact.origin) == ("won", "lead", "Anne", None)

@@ -37,9 +37,12 @@ from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import busy_clients, list_deliveries
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import CreateContact, GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.timelines import explain
+from touchbase.records.writes import Creation
 from touchbase.sql.store import Store
 from touchbase.stores import postgres, sqlite
 
@@ -118,7 +121,7 @@ async def seed(store: Store, known: list[str], client: int | None = None) -> int
         client = (await store.write(ensure_client(f"client-{next(CLIENTS)}", NOON))).number
     for email in known:
         contact = Contact(client, 0, NOON - 2 * DAY, NOON - 2 * DAY, email=email, email_key=email_key(email), status="New")
-        await store.write(CreateContact(contact))
+        await store.write(create_contact(Creation(contact)))
     return client
 
 
@@ -133,11 +136,11 @@ def change_of(change: Any, domains: dict[int, str]) -> dict[str, Any]:
 async def snapshot(store: Store, client: int) -> list[Any]:
     """Everything but ids and the times of our own writes."""
     seen: list[Any] = []
-    domains = {each.id: each.domain for each in await store.read(ListCompanies(client, 200))}
-    for kind, listing, getting in ((CONTACT, ListContacts, GetContact), (COMPANY, ListCompanies, GetCompany)):
-        for listed in await store.read(listing(client, 200)):
-            record = await store.read(getting(client, listed.id))
-            told = await explain(record, await store.read(get_history(client, kind, record.id)))
+    domains = {each.id: each.domain for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 200)))}
+    for kind in (CONTACT_TYPE, COMPANY_TYPE):
+        for listed in await store.read(list_records(Listing(kind, client, 200))):
+            record = await store.read(find_record(client, kind, listed.id))
+            told = await explain(record, await store.read(get_history(client, kind.kind, record.id)))
             plain = {
                 name: value
                 for name, value in msgspec.to_builtins(record).items()

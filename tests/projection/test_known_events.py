@@ -15,8 +15,11 @@ from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact, update_company, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
 
 COUNT = itertools.count()
@@ -48,16 +51,16 @@ async def replay(store: Store, client: int, ids: list[int], at: Micros = NOON + 
 
 
 async def people(store: Store, client: int) -> dict[str | None, str | None]:
-    return {each.email: each.first_name for each in await store.read(ListContacts(client, 50))}
+    return {each.email: each.first_name for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 50)))}
 
 
 async def create(store: Store, client: int, email: str, name: str, at: Micros) -> int:
     contact = Contact(client, 0, at, at, email=email, email_key=email, first_name=name)
-    return (await store.write(CreateContact(contact))).record.id
+    return (await store.write(create_contact(Creation(contact)))).record.id
 
 
 async def set_email(store: Store, client: int, contact: int, email: str, at: Micros) -> None:
-    await store.write(UpdateContact(client, contact, {"email": email, "email_key": email}, {}, at, f"api:{at}"))
+    await store.write(update_contact(RecordUpdate(client, contact, {"email": email, "email_key": email}, {}, at, f"api:{at}")))
 
 
 @pytest.mark.parametrize("own_id", ["E1", None])
@@ -65,7 +68,7 @@ async def test_replay__leaves_two_people_who_exchanged_an_address_two(store: Sto
     client = await client_of(store)
     call = about("contact", "1", email="info@x.test", fields={"first_name": "Ann"}, occurred_us=NOON - 9, key=own_id)
     kept = await receive(store, client, call)
-    [ann] = await store.read(ListContacts(client, 10))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     await set_email(store, client, ann.id, "ann@x.test", NOON + 1)
     await create(store, client, "info@x.test", "Bob", NOON + 2)
 
@@ -79,7 +82,7 @@ async def test_replay__leaves_two_people_who_exchanged_an_address_two(store: Sto
 async def test_late_call__of_an_object_whose_address_another_contact_has_now_is_the_objects(store: Store) -> None:
     client = await client_of(store)
     await receive(store, client, about("contact", "1", email="info@x.test", fields={"first_name": "Ann"}, occurred_us=NOON - 9))
-    [ann] = await store.read(ListContacts(client, 10))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     await set_email(store, client, ann.id, "ann@x.test", NOON + 1)
     bob = await create(store, client, "info@x.test", "Bob", NOON + 2)
 
@@ -99,13 +102,16 @@ async def test_late_call__of_an_object_whose_address_another_contact_has_now_is_
 async def test_replay__leaves_two_companies_who_exchanged_a_domain_two(store: Store) -> None:
     client = await client_of(store)
     kept = await receive(store, client, about("company", "1", domain="x.test", fields={"name": "Old"}, occurred_us=NOON - 9))
-    [old] = await store.read(ListCompanies(client, 10))
-    await store.write(UpdateCompany(client, old.id, {"domain": "old.test"}, {}, NOON + 1, "api:1"))
-    await store.write(CreateCompany(Company(client, 0, NOON + 2, NOON + 2, "x.test", "New")))
+    [old] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
+    await store.write(update_company(RecordUpdate(client, old.id, {"domain": "old.test"}, {}, NOON + 1, "api:1")))
+    await store.write(create_company(Creation(Company(client, 0, NOON + 2, NOON + 2, "x.test", "New"))))
 
     await replay(store, client, kept)
 
-    assert {each.domain: each.name for each in await store.read(ListCompanies(client, 10))} == {"old.test": "Old", "x.test": "New"}
+    assert {each.domain: each.name for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))} == {
+        "old.test": "Old",
+        "x.test": "New",
+    }
     assert await no_differences(store, client)
 
 
@@ -114,15 +120,20 @@ async def test_replay__leaves_two_people_who_exchanged_a_linkedin_address_two(st
     url, key = "https://linkedin.com/in/ann", "linkedin.com/in/ann"
     told = [{"event": "linkedin_sent", "linkedin_url": url, "first_name": "Ann", "occurred_us": NOON - 9}]
     kept = await receive(store, client, told, channel="email_campaign")
-    [ann] = await store.read(ListContacts(client, 10))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     await store.write(
-        UpdateContact(client, ann.id, {"linkedin_url": "linkedin.com/in/x", "linkedin_key": "linkedin.com/in/x"}, {}, NOON + 1, "api:1")
+        update_contact(
+            RecordUpdate(client, ann.id, {"linkedin_url": "linkedin.com/in/x", "linkedin_key": "linkedin.com/in/x"}, {}, NOON + 1, "api:1")
+        )
     )
-    await store.write(CreateContact(Contact(client, 0, NOON + 2, NOON + 2, linkedin_url=url, linkedin_key=key, first_name="Bob")))
+    await store.write(
+        create_contact(Creation(Contact(client, 0, NOON + 2, NOON + 2, linkedin_url=url, linkedin_key=key, first_name="Bob")))
+    )
 
     await replay(store, client, kept)
 
-    assert sorted((each.first_name or "", each.linkedin_key) for each in await store.read(ListContacts(client, 10))) == [
+    contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
+    assert sorted((contact.first_name or "", contact.linkedin_key) for contact in contacts) == [
         ("Ann", "linkedin.com/in/x"), ("Bob", key),
     ]  # fmt: skip
     assert await no_differences(store, client)
@@ -133,13 +144,13 @@ async def test_replay__counts_a_reply_for_nobody_but_who_had_it(store: Store) ->
     kept = await receive(
         store, client, [{"event": "email_replied", "email": "info@x.test", "occurred_us": NOON - 9}], channel="email_campaign"
     )
-    [ann] = await store.read(ListContacts(client, 10))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     await set_email(store, client, ann.id, "ann@x.test", NOON + 1)
     bob = await create(store, client, "info@x.test", "Bob", NOON + 2)
 
     await replay(store, client, kept)
 
-    told = {each.id: (each.last_reply_us, each.status) for each in await store.read(ListContacts(client, 10))}
+    told = {each.id: (each.last_reply_us, each.status) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
     assert told == {ann.id: (NOON - 9, "replied"), bob: (None, None)}
     assert (await states(store, client))[kept[0]] == "applied"
     assert await no_differences(store, client)
@@ -164,7 +175,7 @@ async def test_own_id__counts_once_at_the_earliest_receipt_in_every_order(store:
             await work(store, NOON + HOUR)
     await work(store, NOON + HOUR)
 
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     history = await store.read(get_history(client, CONTACT, contact.id))
     assert (contact.last_reply_us, contact.status_changed_us, contact.last_name) == (NOON, NOON, "Bee")
     assert [(one.name, one.value) for one in contact.custom_fields] == [("plan", "old")]
@@ -187,7 +198,7 @@ async def test_own_id__of_a_waiting_fact_counts_once(store: Store) -> None:
 
     await receive(store, client, about("contact", "7", email="ann@x.test", occurred_us=NOON - 9))
 
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     history = await store.read(get_history(client, CONTACT, contact.id))
     assert sorted((each.occurred_us, each.delivery_id) for each in history)[1] == (NOON, early)
     assert len(history) == 2
@@ -200,7 +211,7 @@ async def test_own_id__that_two_people_of_one_call_share_counts_for_both(store: 
 
     kept = await receive(store, client, opened, opened, channel="email_campaign")
 
-    contacts = await store.read(ListContacts(client, 10))
+    contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert [len(await store.read(get_history(client, CONTACT, each.id))) for each in contacts] == [1, 1]
     assert await states(store, client) == {kept[0]: "applied", kept[1]: "ignored"}
 
@@ -212,7 +223,7 @@ async def test_two_in_one_second__that_differ_in_step_link_or_campaign_id_are_tw
 
     await receive(store, client, [clicked | {name: "1"}], [clicked | {name: "2"}], [clicked | {name: "1"}], channel="email_campaign")
 
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert len(await store.read(get_history(client, CONTACT, contact.id))) == 2
 
 
@@ -221,12 +232,12 @@ async def test_a_call_that_only_confirms__is_no_change_of_the_record(store: Stor
     client = await client_of(store)
     [told] = about("contact", "1", email="ann@x.test", occurred_us=NOON, fields={"first_name": "Ann"}, custom={"plan": "gold"})
     await receive(store, client, [told], at=NOON)
-    [before] = await store.read(ListContacts(client, 5))
+    [before] = await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
 
     await receive(store, client, [told | {"occurred_us": NOON + SECOND}], at=NOON + HOUR)
-    [confirmed] = await store.read(ListContacts(client, 5))
+    [confirmed] = await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
     await receive(store, client, [told | {"occurred_us": NOON + 2 * SECOND, "custom": {"plan": "silver"}}], at=NOON + 2 * HOUR)
-    [changed] = await store.read(ListContacts(client, 5))
+    [changed] = await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
 
     assert confirmed.updated_us == before.updated_us
     assert confirmed.stamps["first_name"] > before.stamps["first_name"]

@@ -22,9 +22,11 @@ from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.projection import apply as projection
-from touchbase.records.commands import CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
-from touchbase.records.sql.reads import find_united
+from touchbase.records.operations import create_contact, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES
+from touchbase.records.sql.reads import Listing, find_united, list_records
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 
@@ -54,7 +56,7 @@ async def receive(store: Store, client: int, *calls: list[dict[str, Any]], chann
 
 async def made_through_the_api(store: Store, client: int, *emails: str) -> None:
     for email in emails:
-        await store.write(CreateContact(Contact(client, 0, NOON - DAY, NOON - DAY, email=email, email_key=email)))
+        await store.write(create_contact(Creation(Contact(client, 0, NOON - DAY, NOON - DAY, email=email, email_key=email))))
 
 
 async def states(store: Store, client: int) -> dict[int, str]:
@@ -89,7 +91,7 @@ async def test_merged_objects__are_one_contact_in_every_order(store: Store, name
         client = await client_of(store)
         await receive(store, client, *([[each for call in order for each in call]] if at_once else order))
 
-        [contact] = await store.read(ListContacts(client, 10))
+        [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
         history = await store.read(get_history(client, CONTACT, contact.id))
         assert (contact.email, contact.last_name, [(one.name, one.value) for one in contact.custom_fields]) == (
             "ann@example.com", "Lee", [("plan", "pro")],
@@ -107,7 +109,7 @@ async def test_webhook_about_a_merged_object__reaches_the_surviving_record(store
         merge("company", "1", "2"), about("company", "1", fields={"name": "Example"}, occurred_us=NOON - 1),
     )  # fmt: skip
 
-    [company] = await store.read(ListCompanies(client, 10))
+    [company] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
 
     assert (company.domain, company.name) == ("example.org", "Example")
     assert len(await store.read(get_history(client, COMPANY, company.id))) == 4
@@ -117,7 +119,7 @@ async def test_webhook_about_a_merged_object__reaches_the_surviving_record(store
 async def test_contact_created_by_the_api__survives_a_merge_into_another(store: Store) -> None:
     client = await client_of(store)
     await made_through_the_api(store, client, "ann@example.com")
-    [ours] = await store.read(ListContacts(client, 10))
+    [ours] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
 
     await receive(
         store, client,
@@ -125,22 +127,22 @@ async def test_contact_created_by_the_api__survives_a_merge_into_another(store: 
         merge("contact", "1", "2"),
     )  # fmt: skip
 
-    assert [each.id for each in await store.read(ListContacts(client, 10))] == [ours.id]
+    assert [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [ours.id]
 
 
 @pytest.mark.parametrize(("kind", "number"), [("contact", CONTACT), ("company", COMPANY)])
 async def test_find_united__returns_the_surviving_record(store: Store, kind: str, number: int) -> None:
     client = await client_of(store)
-    pages = {CONTACT: ListContacts(client, 10), COMPANY: ListCompanies(client, 10)}
+    page = list_records(Listing(RECORD_TYPES[number], client, 10))
     await receive(
         store, client,
         *(about(kind, n, email=f"p{n}@example.com", domain=f"{n}.example", occurred_us=NOON - 9) for n in "123"),
     )  # fmt: skip
-    records = [record.id for record in await store.read(pages[number])]
+    records = [record.id for record in await store.read(page)]
 
     await receive(store, client, merge(kind, "3", "2"), merge(kind, "2", "1"))
 
-    [kept] = [record.id for record in await store.read(pages[number])]
+    [kept] = [record.id for record in await store.read(page)]
     told = [await store.read(find_united(client, number, each)) for each in (*records, max(records) + 1)]
     assert told == [*(None if each == kept else kept for each in records), None]
     assert await store.read(find_united(client + 1, number, records[-1])) is None
@@ -156,7 +158,7 @@ async def test_two_contacts_created_by_the_api__are_never_merged(store: Store, f
 
     await receive(store, client, *naming, merge("contact", "1", "2"), about("contact", "1", fields={"last_name": "Lee"}))
 
-    contacts = await store.read(ListContacts(client, 10))
+    contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert [(each.email, each.last_name) for each in contacts] == [("ann@example.com", "Lee"), ("bob@example.com", None)]
     assert await no_differences(store, client)
 
@@ -167,7 +169,10 @@ async def test_object_id__may_belong_to_a_person_and_a_company(store: Store) -> 
 
     await receive(store, client, about("contact", "7", fields={"last_name": "Lee"}), *named, about("company", "7", fields={"name": "Ex"}))
 
-    [contact], [company] = await store.read(ListContacts(client, 10)), await store.read(ListCompanies(client, 10))
+    [contact], [company] = (
+        await store.read(list_records(Listing(CONTACT_TYPE, client, 10))),
+        await store.read(list_records(Listing(COMPANY_TYPE, client, 10))),
+    )
     assert (contact.last_name, company.name) == ("Lee", "Ex")
     assert set((await states(store, client)).values()) == {"applied"}
 
@@ -181,7 +186,7 @@ async def test_repeated_event_in_a_merging_webhook__stays_with_the_first_deliver
     first = await receive(store, client, [by_linkedin], [by_email], channel="email_campaign")
     await receive(store, client, [by_email, both], channel="email_campaign")
 
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     causes = [event.delivery_id for event in await store.read(get_history(client, CONTACT, contact.id))]
     assert causes[:2] == first
     assert await no_differences(store, client)
@@ -212,7 +217,7 @@ async def test_parked_events_above_the_limit__fail_and_are_applied_by_a_replay(s
 
     assert parked == {first: "parked", second: "failed", third: "failed", fourth: "ignored"}
     assert {(await states(store, client))[number] for number in (first, second, third)} == {"applied"}
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert contact.last_name == "Lee 3"
     assert await no_differences(store, client)
 
@@ -231,7 +236,7 @@ async def test_concurrent_workers__merge_the_events_of_one_object(store: Store) 
 
     await asyncio.gather(*(InboxWorker(store, read, lambda: NOON, batch_size=1).drain() for _ in range(4)))
 
-    contacts = await store.read(ListContacts(client, 200))
+    contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 200)))
     assert [(each.email, each.last_name) for each in sorted(contacts, key=lambda one: int(str(one.email)[1:-12]))] == [
         (f"q{number}@example.com", "Lee") for number in range(40)
     ]
@@ -242,19 +247,19 @@ async def test_concurrent_workers__merge_the_events_of_one_object(store: Store) 
 async def company_of_calls(store: Store, client: int, *numbers: str) -> dict[str, int]:
     """Companies that a CRM has told of, by its numbers."""
     await receive(store, client, *(about("company", number, domain=f"c{number}.example", occurred_us=NOON - 9) for number in numbers))
-    return {each.domain[1:-8]: each.id for each in await store.read(ListCompanies(client, 10))}
+    return {each.domain[1:-8]: each.id for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
 
 
 async def test_merge_of_contacts__moves_the_company_to_the_surviving_contact(store: Store) -> None:
     client = await client_of(store)
     companies = await company_of_calls(store, client, "1")
     await receive(store, client, *(about("contact", n, email=f"p{n}@example.com", occurred_us=NOON - 9) for n in "12"))
-    second = next(each for each in await store.read(ListContacts(client, 10)) if each.email == "p2@example.com")
-    await store.write(UpdateContact(client, second.id, {"company_id": companies["1"]}, {}, NOON - 8, "k"))
+    second = next(each for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10))) if each.email == "p2@example.com")
+    await store.write(update_contact(RecordUpdate(client, second.id, {"company_id": companies["1"]}, {}, NOON - 8, "k")))
 
     await receive(store, client, merge("contact", "2", "1"))
 
-    assert [each.company_id for each in await store.read(ListContacts(client, 10))] == [companies["1"]]
+    assert [each.company_id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [companies["1"]]
     assert await no_differences(store, client)
 
 
@@ -265,12 +270,12 @@ async def test_merge_of_companies__moves_and_updates_their_contacts(store: Store
     for name in ("ann", "bob"):
         contact = Contact(client, 0, NOON - DAY, NOON + 5, email=f"{name}@example.com", email_key=f"{name}@example.com")
         contact.company_id = companies["2"]
-        await store.write(CreateContact(contact))
+        await store.write(create_contact(Creation(contact)))
     calls = [about("contact", "7", email="ann@example.com", occurred_us=NOON - 2), merge("company", "2", "1")]
 
     kept = await receive(store, client, *([[*calls[0], *calls[1]]] if in_one_call else calls))
 
-    contacts = await store.read(ListContacts(client, 10))
+    contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert {(await states(store, client))[number] for number in kept} == {"applied"}
     assert [(each.company_id, each.updated_us > NOON + 5) for each in contacts] == [(companies["1"], True)] * 2
 
@@ -284,18 +289,18 @@ async def test_merge__preserves_the_record_that_existed_first_regardless_of_ids(
     await made_through_the_api(other, client, "api@example.com")
     await receive(other, client, about("contact", "6", email="api@example.com", occurred_us=NOON - 8))
     await other.close()
-    before = {each.email: each.id for each in await store.read(ListContacts(client, 10))}
+    before = {each.email: each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
 
     told = [{"event": "email_sent", "email": "new@example.com", "occurred_us": NOON - 7}]
     await receive(store, client, [*told, *about("contact", "5", email="new@example.com", occurred_us=NOON - 6)])
 
-    after = {each.id: each for each in await store.read(ListContacts(client, 10))}
+    after = {each.id: each for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
     assert set(after) == set(before.values())
     assert after[before["ann@example.com"]].email == "new@example.com"
     more = about("contact", "9", email="third@example.com", occurred_us=NOON - 5)
     both = [about("contact", number, email="third@example.com", occurred_us=NOON - 4)[0] for number in ("5", "6")]
     await receive(store, client, [*more, *both])
-    contacts = {each.id: each for each in await store.read(ListContacts(client, 10))}
+    contacts = {each.id: each for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
     assert before["ann@example.com"] not in contacts
     assert [(one.name, one.value) for one in contacts[before["api@example.com"]].custom_fields] == [("plan", "pro")]
     assert await no_differences(store, client)
@@ -307,7 +312,7 @@ async def test_parked_events__join_their_record_with_any_number_of_fields(store:
 
     *_, last = await receive(store, client, *waiting, about("contact", "1", email="ann@example.com", occurred_us=NOON - 2))
 
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert len(contact.custom_fields) == 900
     assert (await states(store, client))[last] == "applied"
 
@@ -321,7 +326,7 @@ async def test_webhook_that_merges_several_records__leaves_one_contact(store: St
 
     *_, last = await receive(store, client, *known, alone, one)
 
-    assert len(await store.read(ListContacts(client, 10))) == 1
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))) == 1
     assert (await states(store, client))[last] == "applied"
 
 

@@ -12,9 +12,12 @@ from tests.projection.test_merged_records import NOON, client_of, merge, no_diff
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
 from touchbase.history.status_words import PLAIN
-from touchbase.records.commands import GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.timelines import timeline
+from touchbase.records.writes import RecordUpdate
 from touchbase.sql.store import Store
 
 
@@ -27,7 +30,7 @@ def partner(number: str, email: str, name: str, phone: str | None, title: str | 
 
 
 async def values(store: Store, contact: Contact) -> dict[str, str | None]:
-    whole = await store.read(GetContact(contact.client, contact.id))
+    whole = await store.read(find_record(contact.client, CONTACT_TYPE, contact.id))
     return {"first": whole.first_name, "last": whole.last_name} | {one.name: one.value for one in whole.custom_fields}
 
 
@@ -46,7 +49,7 @@ async def test_another_object_with_a_former_address__empties_and_renames_nothing
 
     await receive(store, client, *(ODOO[place] for place in order))
 
-    records = [await values(store, each) for each in await store.read(ListContacts(client, 10))]
+    records = [await values(store, each) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))]
     assert OLGA in records
     assert await no_differences(store, client)
 
@@ -62,7 +65,7 @@ async def test_two_objects_with_one_address__keep_each_its_own_values(store: Sto
 
     await receive(store, client, *(calls[place] for place in order))
 
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert await values(store, contact) == OLGA | {"plan": "pro"}
     assert await no_differences(store, client)
 
@@ -71,10 +74,10 @@ async def test_an_object__clears_its_own_value_and_the_api_clears_any(store: Sto
     client = await client_of(store)
     await receive(store, client, *ODOO[:1], partner("12", "olga@acme.test", "Olga O.", None, None, 2))
     await receive(store, client, partner("8", "olga@acme.test", "Olga Odoo", None, "CTO", 3))
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert await values(store, contact) == {"first": "Olga", "last": "Odoo", "phone": None, "function": "CTO"}
 
-    await store.write(UpdateContact(client, contact.id, {"last_name": None}, {"function": None}, NOON, "api:1"))
+    await store.write(update_contact(RecordUpdate(client, contact.id, {"last_name": None}, {"function": None}, NOON, "api:1")))
     await receive(store, client, partner("12", "olga@acme.test", "Olga O.", "+1", None, 4))
 
     assert await values(store, contact) == {"first": "Olga", "last": None, "phone": "+1", "function": None}
@@ -89,7 +92,7 @@ async def test_a_deletion_of_one_object__leaves_the_other_objects_values(store: 
 
     await receive(store, client, *(calls[place] for place in order))
 
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert await values(store, contact) == {"first": "Olga", "last": "O.", "phone": "+1", "function": "CTO"}
     history = await store.read(get_history(client, CONTACT, contact.id))
     assert [each.detail["object"] for each in history if each.event == "contact.deleted"] == [["res.partner", "8"]]
@@ -108,7 +111,7 @@ async def test_objects_that_are_merged__are_one(store: Store) -> None:
         client = await client_of(store)
         await receive(store, client, *order)
 
-        [contact] = await store.read(ListContacts(client, 10))
+        [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
         assert await values(store, contact) == {"first": "Olga", "last": "New", "phone": "+2", "function": None}
         assert await no_differences(store, client)
 
@@ -123,8 +126,8 @@ def of_company(number: str, at: int, contact: str = "1") -> list[dict[str, Any]]
 
 
 async def company_of_contact(store: Store, client: int, email: str = "p1@x.test") -> str | None:
-    contacts = {each.email: each.company_id for each in await store.read(ListContacts(client, 10))}
-    companies = {each.id: each.domain for each in await store.read(ListCompanies(client, 10))}
+    contacts = {each.email: each.company_id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
+    companies = {each.id: each.domain for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
     return companies.get(contacts[email] or 0)
 
 
@@ -145,9 +148,9 @@ async def test_a_contact__is_of_the_company_that_its_object_names_in_any_order(s
 async def test_a_company_id_of_the_api__stays_against_an_older_call(store: Store, late: bool) -> None:
     client = await client_of(store)
     await receive(store, client, account("A", "a.test", 1), account("B", "b.test", 2), of_company("A", 3))
-    [contact] = await store.read(ListContacts(client, 10))
-    companies = {each.domain: each.id for each in await store.read(ListCompanies(client, 10))}
-    await store.write(UpdateContact(client, contact.id, {"company_id": companies["b.test"]}, {}, NOON, "api:1"))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
+    companies = {each.domain: each.id for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
+    await store.write(update_contact(RecordUpdate(client, contact.id, {"company_id": companies["b.test"]}, {}, NOON, "api:1")))
 
     await receive(store, client, of_company("A", 200 if late else 4), at=NOON + 200)
 
@@ -168,7 +171,7 @@ async def test_a_company_that_is_merged_into_another__takes_its_contacts_along(s
 async def test_the_timeline__sets_a_company_with_the_first_event_that_names_it(store: Store) -> None:
     client = await client_of(store)
     await receive(store, client, of_company("A", 3), of_company("A", 4), account("A", "a.test", 5))
-    [contact] = await store.read(ListContacts(client, 10))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
 
     told, _, _ = await timeline(store, contact, 10, None, PLAIN)
 

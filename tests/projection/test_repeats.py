@@ -21,7 +21,8 @@ from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import StoredDelivery, replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import ListContacts
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -59,12 +60,12 @@ async def made(store: Store) -> int:
 
 
 async def statuses(store: Store, client: int) -> dict[str, str | None]:
-    return {str(one.email)[1]: one.status for one in await store.read(ListContacts(client, 9))}
+    return {str(one.email)[1]: one.status for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))}
 
 
 async def told(store: Store, client: int, number: int) -> list[str | None]:
     """The states of one lead in its history, oldest first."""
-    (record,) = [one for one in await store.read(ListContacts(client, 9)) if one.email == f"p{number}@example.com"]
+    (record,) = [one for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 9))) if one.email == f"p{number}@example.com"]
     history = await store.read(get_history(client, CONTACT, record.id))
     return [each.status for each in sorted(history, key=lambda each: each.occurred_us) if each.event == "contact.status_changed"]
 

@@ -18,8 +18,11 @@ from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
-from touchbase.records.commands import CreateContact, GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
 
 ANN, INFO = "ann@x.test", "info@x.test"
@@ -38,8 +41,8 @@ def sent(email: str, at: int, event: str = "email_sent", **more: Any) -> Call:
 async def seen(store: Store, client: int) -> list[tuple[Any, ...]]:
     """Address, name, custom fields, status and dates of each contact, and what its history tells."""
     found = []
-    for each in await store.read(ListContacts(client, 50)):
-        whole = await store.read(GetContact(client, each.id))
+    for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 50))):
+        whole = await store.read(find_record(client, CONTACT_TYPE, each.id))
         history = [(event.occurred_us, event.event) for event in await store.read(get_history(client, CONTACT, each.id))]
         values = sorted((one.name, one.value) for one in whole.custom_fields if one.value is not None)
         dates = (whole.first_sent_us, whole.last_sent_us, whole.last_reply_us)
@@ -130,12 +133,12 @@ async def test_record_of_the_api__stays_the_first_objects_with_what_the_api_wrot
     for order in itertools.permutations(range(3)):
         client = await client_of(store)
         contact = Contact(client, 0, NOON - 90 * SECOND, NOON - 90 * SECOND, email=INFO, email_key=INFO, first_name="Api", from_api=True)
-        made = (await store.write(CreateContact(contact))).record.id
+        made = (await store.write(create_contact(Creation(contact)))).record.id
         await receive(
             store, client, *([partner("1", INFO, -50), partner("1", ANN, -40), partner("2", INFO, -30)][place] for place in order)
         )
 
-        found = {each.id: (each.email, each.first_name) for each in await store.read(ListContacts(client, 9))}
+        found = {each.id: (each.email, each.first_name) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))}
         assert found.pop(made) == (ANN, "Api"), order
         assert list(found.values()) == [(INFO, None)], order
         assert await differences(store, client) == [], order
@@ -144,8 +147,8 @@ async def test_record_of_the_api__stays_the_first_objects_with_what_the_api_wrot
 async def test_address_that_the_api_set_last__keeps_the_objects_of_its_record_together(store: Store) -> None:
     client = await client_of(store)
     await receive(store, client, partner("1", INFO, -50), partner("2", INFO, -45))
-    [contact] = await store.read(ListContacts(client, 9))
-    await store.write(UpdateContact(client, contact.id, {"email": ANN, "email_key": ANN}, {}, NOON - 20 * SECOND, "api:1"))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+    await store.write(update_contact(RecordUpdate(client, contact.id, {"email": ANN, "email_key": ANN}, {}, NOON - 20 * SECOND, "api:1")))
 
     await receive(store, client, partner("1", "old@x.test", -40))
 
@@ -183,8 +186,10 @@ async def test_companies_whose_accounts_have_other_domains_now__take_their_conta
     for order in orders(store, 5):
         client = await apply_in(store, calls, order)
 
-        companies = {each.id: each.domain for each in await store.read(ListCompanies(client, 9))}
-        found = sorted((each.email, companies.get(each.company_id or 0)) for each in await store.read(ListContacts(client, 9)))
+        companies = {each.id: each.domain for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 9)))}
+        found = sorted(
+            (each.email, companies.get(each.company_id or 0)) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+        )
         assert found == [("p1@x.test", "new.test"), ("p2@x.test", "old.test")], order
         assert await differences(store, client) == [], order
 
@@ -310,8 +315,8 @@ async def test_record_that_two_objects_come_to_again__has_the_latest_address(sto
     for order in orders(store, 5):
         client = await apply_in(store, calls, order)
 
-        [one] = await store.read(ListContacts(client, 9))
-        whole = await store.read(GetContact(client, one.id))
+        [one] = await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+        whole = await store.read(find_record(client, CONTACT_TYPE, one.id))
         assert (whole.email, whole.stamps["email"][1]) == (ANN, NOON - 3 * SECOND), order
 
 
@@ -320,7 +325,10 @@ async def test_custom_field_whose_events_leave_a_record__leaves_it_too(store: St
         store, [partner("1", INFO, -9), partner("2", INFO, -8, custom={"phone": "2"}), partner("1", ANN, -7)], (0, 1, 2)
     )
 
-    found = {one.email: await store.read(GetContact(client, one.id)) for one in await store.read(ListContacts(client, 9))}
+    found = {
+        one.email: await store.read(find_record(client, CONTACT_TYPE, one.id))
+        for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+    }
     assert {email: [each.name for each in whole.custom_fields] for email, whole in found.items()} == {ANN: [], INFO: ["phone"]}
 
 
@@ -328,7 +336,7 @@ async def test_object_that_returns_to_an_address__joins_the_record_of_the_api_th
     calls = [partner("1", INFO, -50), partner("2", INFO, -45), partner("2", ANN, -40), partner("2", INFO, -30)]
     for order in itertools.permutations(range(4)):
         client = await client_of(store)
-        await store.write(CreateContact(Contact(client, 0, NOON - 90 * SECOND, NOON - 90 * SECOND, email=INFO, email_key=INFO)))
+        await store.write(create_contact(Creation(Contact(client, 0, NOON - 90 * SECOND, NOON - 90 * SECOND, email=INFO, email_key=INFO))))
         await receive(store, client, *(calls[place] for place in order))
 
         [one] = await seen(store, client)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from touchbase.errors import Conflict, NotFound, Overloaded
-from touchbase.records.commands import Created
 from touchbase.records.create import TRIES, create_or_merge
 from touchbase.records.models import Contact
+from touchbase.records.writes import Created
 
 JANE = Contact(1, 7, 0, 0)
 

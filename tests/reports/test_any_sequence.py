@@ -15,7 +15,8 @@ from tests.reports.test_statuses import STATUSES
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.history.sql import get_history
-from touchbase.records.commands import GetContact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import find_record
 
 PEOPLE = [f"p{number}@example.com" for number in range(5)]
 KINDS = ("email_sent", "email_sent", "email_sent", "email_replied", "email_bounced", "email_unsubscribed", "email_resubscribed")
@@ -169,7 +170,7 @@ def week_edges(edges: list[int]) -> list[int]:
 
 async def created_us(house: House, one: int) -> int:
     """When a contact was created: it counts from then on."""
-    contact = await house.call.parts.store.read(GetContact(house.number, one))
+    contact = await house.call.parts.store.read(find_record(house.number, CONTACT_TYPE, one))
     assert contact is not None
     return contact.created_us
 

@@ -15,10 +15,11 @@ from tests.house import House
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.history.events import CONTACT
 from touchbase.records.models import Contact
+from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.revyops.numbered_pages import MOST_LISTS, MOST_PLACES, REMEMBERED, NumberedPage, PagesRead, read_page
-from touchbase.search.queries import CountFound, Found, SearchContacts, SearchRecords
+from touchbase.search.queries import RecordSearch, SearchPage
 from touchbase.search.sorting import default_sort, position_of
-from touchbase.search.sql.plans import find_position
+from touchbase.search.sql.plans import count_matches, find_position, search_page
 from touchbase.sql.operation import Query
 
 LIST = "/public/v2/contacts"
@@ -145,20 +146,20 @@ class Records:
         self.records = [Contact(owner, number, 1_000 + number, 0) for number, owner in enumerate(owners, 1)]
         self.asked: list[Query[Any]] = []
 
-    async def read(self, query: Query[Any]) -> Any:
+    async def read(self, query: Any) -> Any:
         """Answer the three queries of numbered pages."""
         self.asked.append(query)
-        if isinstance(query, SearchRecords):
-            found = self._after(query)
-            page = found[: query.limit]
-            return Found(page, position_of(page[-1], query.sort) if len(found) > query.limit else None)
-        found = self._after(query.search)
-        if isinstance(query, CountFound):
+        search = query.search
+        found = self._after(search)
+        if query.operation is search_page.operation:
+            page = found[: search.limit]
+            return SearchPage(page, position_of(page[-1], search.sort) if len(found) > search.limit else None)
+        if query.operation is count_matches.operation:
             return len(found)
         assert isinstance(query, find_position)
         return position_of(found[query.skip - 1], query.search.sort) if query.skip <= len(found) else None
 
-    def _after(self, search: SearchRecords[Any]) -> list[Contact]:
+    def _after(self, search: RecordSearch[Any]) -> list[Contact]:
         own = [each for each in self.records if each.client == search.client]
         return [each for each in own if search.after is None or position_of(each, search.sort) > search.after]
 
@@ -174,7 +175,7 @@ class Pages:
     def read(self, page: int, key: str = "") -> NumberedPage:
         """Read a page."""
         store: Any = self.store
-        search_for = lambda client: SearchContacts(client.number, default_sort(CONTACT), 1)  # noqa: E731
+        search_for = lambda client: RecordSearch(CONTACT_TYPE, client.number, default_sort(CONTACT), 1)  # noqa: E731
         try:
             read_page(store, self.pages, key, self.clients, search_for, page, self.size).send(None)
         except StopIteration as done:  # the store answers at once
@@ -227,7 +228,7 @@ def test_read_page__asks_for_one_page_when_the_one_before_was_read() -> None:
 
     with pages.counted() as asked:
         pages.read(2)
-    assert [type(each) for each in asked] == [SearchContacts]
+    assert [each.operation for each in asked] == [search_page.operation]
 
 
 def test_read_page__skips_from_the_nearest_page_that_is_known() -> None:
@@ -249,11 +250,11 @@ def test_pages_read__forgets_lists_after_a_while_and_when_there_are_many() -> No
     with pages.counted() as asked:
         pages.read(2, "old")
         pages.read(2, "9")
-    assert sum(isinstance(each, CountFound) for each in asked) == len(pages.clients)
+    assert sum(each.operation is count_matches.operation for each in asked) == len(pages.clients)
     pages.now += REMEMBERED
     with pages.counted() as asked:
         pages.read(2, "9")
-    assert sum(isinstance(each, CountFound) for each in asked) == len(pages.clients)
+    assert sum(each.operation is count_matches.operation for each in asked) == len(pages.clients)
 
 
 def test_pages_read__remembers_the_latest_places_of_a_list() -> None:

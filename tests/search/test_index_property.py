@@ -11,8 +11,11 @@ from tests.projection.test_merged_records import NOON, about, client_of, merge, 
 
 from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.commands import ListCompanies, ListContacts, UpdateCompany, UpdateContact, new_write_key
 from touchbase.records.models import Contact, Record
+from touchbase.records.operations import WRITES
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import RecordUpdate, new_write_key
 from touchbase.search.sql.index import index_records
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.store import Store
@@ -38,7 +41,10 @@ requests = some.builds(lambda first, name, custom: ("request", first, name, cust
 
 
 async def records(store: Store, client: int) -> list[Record]:
-    return [*await store.read(ListContacts(client, 50)), *await store.read(ListCompanies(client, 50))]
+    return [
+        *await store.read(list_records(Listing(CONTACT_TYPE, client, 50))),
+        *await store.read(list_records(Listing(COMPANY_TYPE, client, 50))),
+    ]
 
 
 async def change(store: Store, client: int, first: bool, name: str | None, custom: dict[str, Any]) -> None:
@@ -46,8 +52,8 @@ async def change(store: Store, client: int, first: bool, name: str | None, custo
     found = await records(store, client)
     if found:
         record = found[0 if first else -1]
-        update, column = (UpdateContact, "first_name") if isinstance(record, Contact) else (UpdateCompany, "name")
-        await store.write(update(client, record.id, {column: name}, {**custom}, NOON, new_write_key()))
+        column = "first_name" if isinstance(record, Contact) else "name"
+        await store.write(WRITES[type(record)].update(RecordUpdate(client, record.id, {column: name}, {**custom}, NOON, new_write_key())))
 
 
 TWO = [about("contact", n, email=f"{n}@example.com", fields={"last_name": n}, custom={"plan": n}, occurred_us=NOON - 9) for n in "12"]

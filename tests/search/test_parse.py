@@ -12,7 +12,7 @@ from touchbase.errors import Fault, Invalid
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import DEEPEST, MOST_CONDITIONS, MOST_OF_ALL, MOST_VALUES, Parser
-from touchbase.search.queries import ESTIMATED, SearchCompanies, SearchContacts
+from touchbase.search.queries import ESTIMATED
 from touchbase.search.service import SearchRequest, prepare
 from touchbase.search.sorting import SortKey, cursor_of
 from touchbase.search.tree import All, Condition, Node, Not, Op
@@ -145,18 +145,18 @@ def test_prepare__gives_the_query() -> None:
         NOW,
     )  # fmt: skip
 
-    query = found.query
-    assert isinstance(query, SearchContacts)
+    query = found.search
+    assert query.kind is CONTACT_TYPE
     assert (query.client, query.limit, query.words, query.count, query.custom_fields) == (7, 9, ("anna", "berg"), ESTIMATED, False)
     assert query.sort == (SortKey(OWN_FIELDS[1]["last_reply_received"], descending=True), SortKey(OWN_FIELDS[1]["email"]))
     assert found.shown == {"id", "email", "contact_status"}
 
 
 def test_prepare__takes_a_cursor_of_the_same_order_only() -> None:
-    sort = prepare(CONTACT_TYPE, CLIENT, SearchRequest(sort="-email"), NOW).query.sort
+    sort = prepare(CONTACT_TYPE, CLIENT, SearchRequest(sort="-email"), NOW).search.sort
     cursor = cursor_of(("a@b.example", 5), sort)
 
-    assert prepare(CONTACT_TYPE, CLIENT, SearchRequest(sort="-email", cursor=cursor), NOW).query.after == ("a@b.example", 5)
+    assert prepare(CONTACT_TYPE, CLIENT, SearchRequest(sort="-email", cursor=cursor), NOW).search.after == ("a@b.example", 5)
     for sort_by, text in (("email", cursor), (None, cursor), ("-email", cursor[:-2]), ("-email", "é"), ("-email", cursor_of((5, 5), sort))):
         with pytest.raises(Invalid) as raised:
             prepare(CONTACT_TYPE, CLIENT, SearchRequest(sort=sort_by, cursor=text), NOW)
@@ -170,4 +170,4 @@ def test_prepare__names_all_faults() -> None:
         prepare(COMPANY_TYPE, CLIENT, request, NOW)
 
     assert [fault.pointer for fault in raised.value.faults] == ["?Email", "/where/id", *["?sort"] * 4, "?cursor", "?fields", "?q"]
-    assert isinstance(prepare(COMPANY_TYPE, CLIENT, SearchRequest(), NOW).query, SearchCompanies)
+    assert prepare(COMPANY_TYPE, CLIENT, SearchRequest(), NOW).search.kind is COMPANY_TYPE

@@ -16,15 +16,17 @@ from tests.search.evaluate import holds, in_order
 from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common.normalize import linkedin_search_key
 from touchbase.errors import Fault
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
 from touchbase.records.models import Company, Contact, Record
+from touchbase.records.operations import create_company, create_contact, update_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchFields
 from touchbase.search.parse import Parser
-from touchbase.search.queries import EXACT, SearchCompanies, SearchContacts
+from touchbase.search.queries import EXACT, RecordSearch
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql import candidates
 from touchbase.search.sql.index import index_records
+from touchbase.search.sql.plans import search_page
 from touchbase.sql.store import Store
 
 CLIENTS = itertools.count(1)
@@ -110,7 +112,7 @@ async def made(store: Store, given_companies: list[Any], given_contacts: list[An
 
     async def company(n: int, one: tuple[Any, ...]) -> Company:
         kept = Company(client, 0, (one[2] or 5) + n % 2, one[2] or 9, f"c{n}.example", one[0], status=one[1], status_changed_us=one[2])
-        return (await store.write(CreateCompany(kept, [*one[3].items()]))).record
+        return (await store.write(create_company(Creation(kept, [*one[3].items()])))).record
 
     found = [await company(n, one) for n, one in enumerate(given_companies)]
 
@@ -127,7 +129,7 @@ async def made(store: Store, given_companies: list[Any], given_contacts: list[An
             company_id=employer,
             **fields,
         )
-        return (await store.write(CreateContact(kept, [*one["custom"].items()]))).record
+        return (await store.write(create_contact(Creation(kept, [*one["custom"].items()])))).record
 
     return World(client, found, list(await asyncio.gather(*(contact(n, one) for n, one in enumerate(given_contacts)))))
 
@@ -202,10 +204,10 @@ async def test_search__finds_what_the_tree_says(
 
 async def pages(store: Store, kind: int, client: int, where: Any, sort: tuple[SortKey, ...], limit: int) -> list[Record]:
     """All records of a search, page by page."""
-    query = (SearchContacts, SearchCompanies)[kind - 1](client, sort, limit, where, count=EXACT)
+    query: RecordSearch[Any] = RecordSearch((CONTACT_TYPE, COMPANY_TYPE)[kind - 1], client, sort, limit, where, count=EXACT)
     seen: list[Record] = []
     while True:
-        found: Any = await store.read(query)
+        found: Any = await store.read(search_page(query))
         seen += found.records
         assert len(found.records) <= limit
         if found.next is None:
@@ -224,11 +226,11 @@ async def test_search__is_stable_under_writes(store: Store) -> None:
         [{**ANNA, "created_us": n} for n in range(1, 7)],
     )
     sort = (SortKey(OWN_FIELDS[1]["created_time"]),)
-    first = await store.read(SearchContacts(world.client, sort, 3))
+    first = await store.read(search_page(RecordSearch(CONTACT_TYPE, world.client, sort, 3)))
 
-    await store.write(UpdateContact(world.client, world.contacts[0].id, {"first_name": "B"}, {}, 99, "k"))
-    await store.write(CreateContact(Contact(world.client, 0, 1, 1)))
-    rest = await store.read(SearchContacts(world.client, sort, 9, after=first.next))
+    await store.write(update_contact(RecordUpdate(world.client, world.contacts[0].id, {"first_name": "B"}, {}, 99, "k")))
+    await store.write(create_contact(Creation(Contact(world.client, 0, 1, 1))))
+    rest = await store.read(search_page(RecordSearch(CONTACT_TYPE, world.client, sort, 9, after=first.next)))
 
     assert [one.id for one in (*first.records, *rest.records)] == [one.id for one in world.contacts]
 

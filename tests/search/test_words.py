@@ -13,16 +13,18 @@ from touchbase.clients.sql.clients import ensure_client
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.maintenance import Maintenance
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact, CustomField
-from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.operations import create_company, create_contact, update_company, update_contact
+from touchbase.records.record_type import CONTACT_TYPE, RECORD_TYPES
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.search.fields import SearchFields
 from touchbase.search.parse import Parser
-from touchbase.search.queries import ESTIMATED, Count, SearchCompanies, SearchContacts
+from touchbase.search.queries import ESTIMATED, Count, RecordSearch
 from touchbase.search.service import index_waiting, search_records, search_words
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql import candidates, plans
 from touchbase.search.sql.index import index_records, next_to_index
+from touchbase.search.sql.plans import search_page
 from touchbase.search.words import LONGEST, MOST, MOST_CHARACTERS, indexed_words, prefix, words_of
 from touchbase.sql.store import Store
 
@@ -45,14 +47,13 @@ def test_words_of__folds_alike_however_long_the_text_is() -> None:
 
 
 def search(client: int, q: str, kind: int = CONTACT, **more: Any) -> Any:
-    """The query of a full-text search."""
-    query: Any = SearchContacts if kind == CONTACT else SearchCompanies
-    return query(client, default_sort(kind), 50, words=search_words(q, []), **more)
+    """A full-text search."""
+    return RecordSearch(RECORD_TYPES[kind], client, default_sort(kind), 50, words=search_words(q, []), **more)
 
 
 async def found(store: Store, client: int, q: str, kind: int = CONTACT) -> list[int]:
     """The ids that a search finds."""
-    return [one.id for one in (await store.read(search(client, q, kind))).records]
+    return [one.id for one in (await store.read(search_page(search(client, q, kind)))).records]
 
 
 async def index(store: Store) -> None:
@@ -63,13 +64,13 @@ async def index(store: Store) -> None:
 
 async def anna(store: Store, client: int = 1) -> int:
     one = Contact(client, 0, 1, 1, "Anna.Berg@Acme.example", "anna.berg@acme.example", first_name="Änna", last_name="O'Neil-Berg")
-    return (await store.write(CreateContact(one, [("Industry", "First Bank & Söhne")]))).record.id
+    return (await store.write(create_contact(Creation(one, [("Industry", "First Bank & Söhne")])))).record.id
 
 
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "just written"])
 async def test_q__finds_the_beginnings_of_words(store: Store, indexed: bool) -> None:
     number = await anna(store)
-    company = (await store.write(CreateCompany(Company(1, 0, 1, 1, "acme-bank.example", "Acme Bank")))).record.id
+    company = (await store.write(create_company(Creation(Company(1, 0, 1, 1, "acme-bank.example", "Acme Bank"))))).record.id
     if indexed:
         await index(store)
 
@@ -84,15 +85,15 @@ async def test_q__finds_the_beginnings_of_words(store: Store, indexed: bool) -> 
 @pytest.mark.parametrize("few", [candidates.FEW, 0], ids=["candidates", "in order"])
 async def test_q__follows_every_write(store: Store, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     number = await anna(store)
-    company = (await store.write(CreateCompany(Company(1, 0, 1, 1, "acme.example", "Acme")))).record.id
+    company = (await store.write(create_company(Creation(Company(1, 0, 1, 1, "acme.example", "Acme"))))).record.id
     await index(store)
     monkeypatch.setattr(candidates, "FEW", few)
     seen = []
     for indexed in (False, True):
         at, key = 10 + indexed, f"k{indexed}"
-        await store.write(UpdateContact(1, number, {"first_name": f"Zoe{indexed}"}, {}, at, key))
-        await store.write(UpdateContact(1, number, {}, {"Industry": f"Mill{indexed}"}, at, f"{key}b"))
-        await store.write(UpdateCompany(1, company, {"name": f"Globex{indexed}"}, {}, at, key))
+        await store.write(update_contact(RecordUpdate(1, number, {"first_name": f"Zoe{indexed}"}, {}, at, key)))
+        await store.write(update_contact(RecordUpdate(1, number, {}, {"Industry": f"Mill{indexed}"}, at, f"{key}b")))
+        await store.write(update_company(RecordUpdate(1, company, {"name": f"Globex{indexed}"}, {}, at, key)))
         if indexed:
             await index(store)
         seen += [await found(store, 1, q) for q in (f"zoe{indexed}", f"mill{indexed}", "anna bank")]
@@ -115,7 +116,7 @@ async def test_q__says_when_many_records_wait_for_the_index(store: Store, monkey
     numbers = [await anna_number(store, n) for n in range(4)]
     monkeypatch.setattr(candidates, "MOST_PENDING", 3)
 
-    behind = await store.read(search(1, "anna"))
+    behind = await store.read(search_page(search(1, "anna")))
     caught_up, _ = await search_records(store, search(1, "anna"))
 
     assert (behind.records, behind.is_complete) == ([], False)
@@ -124,7 +125,7 @@ async def test_q__says_when_many_records_wait_for_the_index(store: Store, monkey
 
 
 async def anna_number(store: Store, n: int) -> int:
-    return (await store.write(CreateContact(Contact(1, 0, n + 1, n + 1, first_name="Anna")))).record.id
+    return (await store.write(create_contact(Creation(Contact(1, 0, n + 1, n + 1, first_name="Anna"))))).record.id
 
 
 async def test_index__is_rebuilt_for_a_store_with_rows(store: Store, engine_url: str, execute_sql: Any) -> None:
@@ -155,7 +156,7 @@ async def test_index__writes_no_words_that_are_the_same_as_before(store: Store, 
 async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
     client = (await store.write(ensure_client("acme", 1))).number
     for n in range(5):
-        await store.write(CreateContact(Contact(client, 0, n + 1, n + 1, first_name="Anna")))
+        await store.write(create_contact(Creation(Contact(client, 0, n + 1, n + 1, first_name="Anna"))))
 
     steps = [await store.write(index_records(client, 2)) for _ in range(4)]
 
@@ -169,8 +170,8 @@ async def test_index__takes_records_with_long_custom_fields_in_several_steps(sto
     client = (await store.write(ensure_client("acme", 1))).number
     fields = [(f"note{n}", "x" * 900) for n in range(6)]
     for n in range(3):
-        await store.write(CreateContact(Contact(client, 0, n + 1, n + 1, first_name="Anna"), fields))
-        await store.write(CreateCompany(Company(client, 0, n + 1, n + 1, f"anna{n}.example.com"), fields))
+        await store.write(create_contact(Creation(Contact(client, 0, n + 1, n + 1, first_name="Anna"), fields)))
+        await store.write(create_company(Creation(Company(client, 0, n + 1, n + 1, f"anna{n}.example.com"), fields)))
 
     steps = [await store.write(index_records(client, 9)) for _ in range(6)]
 
@@ -193,7 +194,7 @@ def test_indexed_words__mark_a_record_with_too_many() -> None:
 
 async def test_index__keeps_nothing_of_an_erased_person(store: Store, engine_url: str) -> None:
     person = Contact(1, 0, 1, 1, first_name="Xanthippe", last_name="Quetzal")
-    gone = (await store.write(CreateContact(person, [("Note", "Zugzwang")]))).record.id
+    gone = (await store.write(create_contact(Creation(person, [("Note", "Zugzwang")])))).record.id
     others = [await anna_number(store, n) for n in range(50)]
     await index(store)
 
@@ -215,9 +216,9 @@ async def test_index__is_brought_up_to_date_by_maintenance(store: Store) -> None
 
 async def test_count__is_estimated_from_a_sample(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(10):
-        await store.write(CreateContact(Contact(1, 0, n + 1, n + 1, origin="fair" if n % 2 else "web")))
+        await store.write(create_contact(Creation(Contact(1, 0, n + 1, n + 1, origin="fair" if n % 2 else "web"))))
     where = Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 1, []).json({"origin": "Fair"})
-    query = SearchContacts(1, default_sort(CONTACT), 3, where, count=ESTIMATED)
+    query = search_page(RecordSearch(CONTACT_TYPE, 1, default_sort(CONTACT), 3, where, count=ESTIMATED))
 
     small = await store.read(query)
     monkeypatch.setattr(plans, "SAMPLE", 4)

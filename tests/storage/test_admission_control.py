@@ -9,8 +9,9 @@ import pytest
 
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import Overloaded
-from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company
+from touchbase.records.operations import create_company
+from touchbase.records.writes import Creation
 from touchbase.sql.batches import MAX_COMMANDS
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
@@ -61,7 +62,7 @@ async def test_write__refuses_a_command_at_once_when_the_expected_wait_is_too_lo
     await admin.execute("BEGIN; LOCK TABLE company IN ACCESS EXCLUSIVE MODE")
     stuck = []
     for number in range(WRITERS):  # one after the other, so that each has a lane
-        stuck.append(asyncio.create_task(store.write(CreateCompany(Company(client.number, 0, 5, 5, f"{number}.example")))))
+        stuck.append(asyncio.create_task(store.write(create_company(Creation(Company(client.number, 0, 5, 5, f"{number}.example"))))))
         while store.commands_taken < number + 2 or store.queue_depth:  # noqa: ASYNC110 - the queue has no event
             await asyncio.sleep(0)
 

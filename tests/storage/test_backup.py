@@ -20,8 +20,11 @@ from touchbase.errors import UnusableStore
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
 from touchbase.storage.sqlite import backup
@@ -58,7 +61,7 @@ class Load:
         n = 0
         while not self._stop:
             email = f"w{writer}n{n}@example.com"
-            await self.store.write(CreateContact(Contact(self.client, 0, 5, 5, email, email)))
+            await self.store.write(create_contact(Creation(Contact(self.client, 0, 5, 5, email, email))))
             key = f"{writer}-{n}".encode().ljust(16, b"-")
             await self.store.write(store_delivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
             self.acknowledged.append(email)
@@ -78,7 +81,7 @@ class Load:
 
 
 async def contents(store: Store, client: int) -> tuple[set[str], int]:
-    contacts = await store.read(ListContacts(client, 1_000_000))
+    contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 1_000_000)))
     return {one.email or "" for one in contacts}, len(await store.read(list_deliveries(1_000_000, client)))
 
 

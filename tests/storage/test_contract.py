@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,18 +14,11 @@ from touchbase.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import store_delivery
-from touchbase.records.commands import (
-    CreateCompany,
-    CreateContact,
-    Created,
-    GetCompany,
-    GetContact,
-    ListCompanies,
-    ListContacts,
-    UpdateCompany,
-    UpdateContact,
-)
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import WRITES, create_company, create_contact, update_company, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, type_of
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Created, Creation, RecordUpdate
 from touchbase.sql.store import Store
 
 MONDAY = 1_790_000_000 * SECOND
@@ -44,15 +36,19 @@ def company(domain: str, client: int = OURS, **values: Any) -> Company:
 
 async def made(store: Store, record: Contact | Company, *custom: tuple[str, str]) -> Any:
     if isinstance(record, Contact):
-        return (await store.write(CreateContact(record, list(custom)))).record
-    return (await store.write(CreateCompany(record, list(custom)))).record
+        return (await store.write(create_contact(Creation(record, list(custom))))).record
+    return (await store.write(create_company(Creation(record, list(custom))))).record
 
 
 def change(
-    record: Contact | Company, changes: dict[str, str | int | None], custom: dict[str, str | None] | None = None, **more: Any
+    record: Contact | Company,
+    changes: dict[str, str | int | None],
+    custom: dict[str, str | None] | None = None,
+    at: int = FRIDAY,
+    key: str = "key",
+    **more: Any,
 ) -> Any:
-    kind = UpdateContact if isinstance(record, Contact) else UpdateCompany
-    return kind(record.client, record.id, changes, custom or {}, FRIDAY, "key", **more)
+    return WRITES[type(record)].update(RecordUpdate(record.client, record.id, changes, custom or {}, at, key, **more))
 
 
 async def test_create_contact__stores_the_record_that_it_returns(store: Store) -> None:
@@ -62,9 +58,9 @@ async def test_create_contact__stores_the_record_that_it_returns(store: Store) -
         company_id=employer.id, origin="import", status="new",
     )  # fmt: skip
 
-    answer = await store.write(CreateContact(given, [("seats", "12"), ("plan", "gold")]))
+    answer = await store.write(create_contact(Creation(given, [("seats", "12"), ("plan", "gold")])))
 
-    read = await store.read(GetContact(OURS, answer.record.id))
+    read = await store.read(find_record(OURS, CONTACT_TYPE, answer.record.id))
     assert answer.is_new
     assert 0 < answer.record.id < 2**53
     assert read == answer.record
@@ -78,14 +74,14 @@ async def test_create_contact__stores_the_record_that_it_returns(store: Store) -
 
 
 async def test_create_company__stores_the_record_that_it_returns(store: Store) -> None:
-    answer = await store.write(CreateCompany(company("acme.example", name="Acme", status="lead"), [("size", "9")]))
+    answer = await store.write(create_company(Creation(company("acme.example", name="Acme", status="lead"), [("size", "9")])))
 
     assert answer.is_new
-    assert await store.read(GetCompany(OURS, answer.record.id)) == answer.record
+    assert await store.read(find_record(OURS, COMPANY_TYPE, answer.record.id)) == answer.record
 
 
 async def test_create_contact__accepts_any_number_of_empty_contacts(store: Store) -> None:
-    answers = await asyncio.gather(*(store.write(CreateContact(contact())) for _ in range(5)))
+    answers = await asyncio.gather(*(store.write(create_contact(Creation(contact()))) for _ in range(5)))
 
     assert len({answer.record.id for answer in answers}) == 5
 
@@ -101,33 +97,33 @@ async def test_create_contact__accepts_any_number_of_empty_contacts(store: Store
     ids=["by e-mail", "by e-mail before LinkedIn", "by LinkedIn"],
 )
 async def test_create_contact__reports_a_conflict_with_the_existing_contact(store: Store, again: Contact, together: bool) -> None:
-    first = CreateContact(contact("ann@example.com", linkedin_key="linkedin.com/in/ann"))
-    second = CreateContact(again)
+    first = create_contact(Creation(contact("ann@example.com", linkedin_key="linkedin.com/in/ann")))
+    second = create_contact(Creation(again))
 
     answers = await _both(store, first, second, together)
 
     assert isinstance(answers[0], Created)
     assert isinstance(answers[1], Conflict)
     assert answers[1].data == {"existing_id": answers[0].record.id}
-    assert len(await store.read(ListContacts(OURS, 10))) == 1
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))) == 1
 
 
 @pytest.mark.parametrize("together", [True, False])
 async def test_create_contact__returns_the_existing_contact_on_request(store: Store, together: bool) -> None:
-    first = CreateContact(contact("ann@example.com", first_name="Ann"), [("seats", "12")])
-    second = CreateContact(contact("ann@example.com", first_name="Anna"), [("plan", "gold")], on_duplicate="return")
+    first = create_contact(Creation(contact("ann@example.com", first_name="Ann"), [("seats", "12")]))
+    second = create_contact(Creation(contact("ann@example.com", first_name="Anna"), [("plan", "gold")], on_duplicate="return"))
 
     answers = await _both(store, first, second, together)
 
     assert [answer.is_new for answer in answers] == [True, False]
-    assert answers[1].record == await store.read(GetContact(OURS, answers[0].record.id))
+    assert answers[1].record == await store.read(find_record(OURS, CONTACT_TYPE, answers[0].record.id))
     assert answers[1].record.first_name == "Ann"
 
 
 @pytest.mark.parametrize("together", [True, False])
 async def test_create_company__reports_or_returns_the_existing_company(store: Store, together: bool) -> None:
-    first, second = CreateCompany(company("acme.example", name="Acme")), CreateCompany(company("acme.example"))
-    third = CreateCompany(company("acme.example"), on_duplicate="return")
+    first, second = create_company(Creation(company("acme.example", name="Acme"))), create_company(Creation(company("acme.example")))
+    third = create_company(Creation(company("acme.example"), on_duplicate="return"))
 
     answers = [*await _both(store, first, second, together), await store.write(third)]
 
@@ -147,13 +143,13 @@ async def test_client__reads_and_changes_only_its_own_records(store: Store) -> N
     employer = await made(store, company("acme.example", THEIRS))
 
     with pytest.raises(NotFound):
-        await store.write(UpdateContact(OURS, theirs.id, {"first_name": "Eve"}, {}, FRIDAY, "key"))
+        await store.write(update_contact(RecordUpdate(OURS, theirs.id, {"first_name": "Eve"}, {}, FRIDAY, "key")))
 
     assert ours.id != theirs.id
-    assert await store.read(GetContact(OURS, theirs.id)) is None
-    assert await store.read(GetCompany(OURS, employer.id)) is None
-    assert [one.id for one in await store.read(ListContacts(OURS, 10))] == [ours.id]
-    assert await store.read(ListCompanies(OURS, 10)) == []
+    assert await store.read(find_record(OURS, CONTACT_TYPE, theirs.id)) is None
+    assert await store.read(find_record(OURS, COMPANY_TYPE, employer.id)) is None
+    assert [one.id for one in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == [ours.id]
+    assert await store.read(list_records(Listing(COMPANY_TYPE, OURS, 10))) == []
     assert await store.read(get_history(OURS, CONTACT, theirs.id)) == []
 
 
@@ -163,11 +159,10 @@ async def test_concurrent_reads__return_each_record_only_to_its_client(store: St
     nobody = max(person.id for person in people) + 1
 
     wanted = [*people, *firms, *people[::2]]
-    kinds = {Contact: GetContact, Company: GetCompany}
     found = await asyncio.gather(
-        *(store.read(kinds[type(one)](one.client, one.id)) for one in wanted),
-        *(store.read(GetContact(THEIRS if one.client == OURS else OURS, one.id)) for one in people),
-        store.read(GetContact(OURS, nobody)),
+        *(store.read(find_record(one.client, type_of(one), one.id)) for one in wanted),
+        *(store.read(find_record(THEIRS if one.client == OURS else OURS, CONTACT_TYPE, one.id)) for one in people),
+        store.read(find_record(OURS, CONTACT_TYPE, nobody)),
     )
 
     assert list(found[: len(wanted)]) == wanted
@@ -180,11 +175,11 @@ async def test_company_id__is_refused_for_an_unknown_company_or_one_of_another_c
 
     for number in (employer.id, 12345678):
         with pytest.raises(Invalid, match="/company_id"):
-            await store.write(CreateContact(contact("bob@example.com", company_id=number)))
+            await store.write(create_contact(Creation(contact("bob@example.com", company_id=number))))
         with pytest.raises(Invalid, match="/company_id"):
             await store.write(change(ann, {"company_id": number}))
 
-    assert [one.id for one in await store.read(ListContacts(OURS, 10))] == [ann.id]
+    assert [one.id for one in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == [ann.id]
 
 
 async def test_update_contact__stores_fields_custom_fields_status_and_history(store: Store) -> None:
@@ -194,7 +189,7 @@ async def test_update_contact__stores_fields_custom_fields_status_and_history(st
         change(ann, {"first_name": None, "last_name": "Lee", "status": "won"}, {"seats": "13", "plan": None, "tier": "a"})
     )
 
-    read = await store.read(GetContact(OURS, ann.id))
+    read = await store.read(find_record(OURS, CONTACT_TYPE, ann.id))
     history = await store.read(get_history(OURS, CONTACT, ann.id))
     assert read == changed
     assert (read.first_name, read.last_name, read.email) == (None, "Lee", "ann@example.com")
@@ -210,7 +205,7 @@ async def test_update_contact__orders_history_by_arrival_when_the_clock_goes_bac
     ann = await made(store, contact("ann@example.com"), ("seats", "1"))
     await store.write(change(ann, {"status": "open"}, {"seats": "2"}))
 
-    changed = await store.write(replace(change(ann, {"status": "won"}, {"seats": "3"}), at=MONDAY + 1, key="another"))
+    changed = await store.write(change(ann, {"status": "won"}, {"seats": "3"}, MONDAY + 1, "another"))
 
     history = await store.read(get_history(OURS, CONTACT, ann.id))
     assert (changed.status, changed.previous_status) == ("won", "open")
@@ -223,7 +218,7 @@ async def test_update_company__replaces_all_custom_fields_on_request(store: Stor
 
     await store.write(change(acme, {"name": "Acme"}, {"tier": "a"}, clear_custom=True))
 
-    read = await store.read(GetCompany(OURS, acme.id))
+    read = await store.read(find_record(OURS, COMPANY_TYPE, acme.id))
     assert read is not None
     assert {field.name: field.value for field in read.custom_fields} == {"size": None, "plan": None, "tier": "a"}
     assert len(await store.read(get_history(OURS, COMPANY, acme.id))) == 2
@@ -233,9 +228,9 @@ async def test_update_contact__with_equal_values_adds_an_event_and_leaves_the_re
     ann = await made(store, contact("ann@example.com", first_name="Ann", status="new"), ("plan", "pro"))
 
     await store.write(change(ann, {"first_name": "Ann", "status": "new"}, {"plan": "pro", "seats": None}))
-    await store.write(replace(change(ann, {}), at=FRIDAY + 1))
+    await store.write(change(ann, {}, at=FRIDAY + 1))
 
-    read = await store.read(GetContact(OURS, ann.id))
+    read = await store.read(find_record(OURS, CONTACT_TYPE, ann.id))
     assert read is not None
     assert read.updated_us == ann.updated_us
     [_, entry] = await store.read(get_history(OURS, CONTACT, ann.id))
@@ -254,8 +249,8 @@ async def test_update__refuses_the_primary_key_of_another_record(store: Store) -
     await store.write(change(ann, {"email": "ANN@example.com", "email_key": "ann@example.com"}))
 
     assert refused.value.data == {"existing_id": ann.id}
-    assert [one.email for one in await store.read(ListContacts(OURS, 10))] == ["ANN@example.com", "bob@example.com"]
-    assert [one.id for one in await store.read(ListCompanies(OURS, 10, domain="acme.example"))] == [acme.id]
+    assert [one.email for one in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == ["ANN@example.com", "bob@example.com"]
+    assert [one.id for one in await store.read(list_records(Listing(COMPANY_TYPE, OURS, 10, domain="acme.example")))] == [acme.id]
 
 
 async def test_concurrent_updates__give_one_primary_key_to_one_contact(engine_url: str, open_with) -> None:
@@ -266,7 +261,7 @@ async def test_concurrent_updates__give_one_primary_key_to_one_contact(engine_ur
     answers = await asyncio.gather(*(stores[n % 3].write(change(one, dict(wish))) for n, one in enumerate(people)), return_exceptions=True)
 
     assert sorted(type(answer).__name__ for answer in answers) == ["Conflict"] * 29 + ["Contact"]
-    assert len(await stores[0].read(ListContacts(OURS, 10, email_key="ann@example.com"))) == 1
+    assert len(await stores[0].read(list_records(Listing(CONTACT_TYPE, OURS, 10, email_key="ann@example.com")))) == 1
 
 
 async def test_concurrent_updates__of_one_record_are_all_stored(engine_url: str, open_with) -> None:
@@ -274,10 +269,13 @@ async def test_concurrent_updates__of_one_record_are_all_stored(engine_url: str,
     ann = await made(stores[0], contact("ann@example.com"))
 
     await asyncio.gather(
-        *(stores[n % 3].write(UpdateContact(OURS, ann.id, {}, {f"field{n}": str(n)}, FRIDAY + n, f"key{n}")) for n in range(30))
+        *(
+            stores[n % 3].write(update_contact(RecordUpdate(OURS, ann.id, {}, {f"field{n}": str(n)}, FRIDAY + n, f"key{n}")))
+            for n in range(30)
+        )
     )
 
-    read = await stores[0].read(GetContact(OURS, ann.id))
+    read = await stores[0].read(find_record(OURS, CONTACT_TYPE, ann.id))
     assert {field.name: field.value for field in read.custom_fields} == {f"field{n}": str(n) for n in range(30)}
     assert len(await stores[0].read(get_history(OURS, CONTACT, ann.id))) == 31
 
@@ -290,7 +288,7 @@ async def test_update_contact__refuses_a_record_that_changed_since_it_was_read(s
     with pytest.raises(PreconditionFailed):
         await store.write(change(ann, {"first_name": "Anna"}, if_updated_us=seen))
 
-    read = await store.read(GetContact(OURS, ann.id))
+    read = await store.read(find_record(OURS, CONTACT_TYPE, ann.id))
     assert read is not None
     assert read.first_name == "Ann"
 
@@ -303,7 +301,7 @@ async def test_update_company__allows_only_declared_status_transitions(store: St
         await store.write(change(acme, {"status": "lost"}, transitions=declared))
     await store.write(change(acme, {"status": "customer"}, transitions=declared))
 
-    read = await store.read(GetCompany(OURS, acme.id))
+    read = await store.read(find_record(OURS, COMPANY_TYPE, acme.id))
     assert read is not None
     assert (read.status, read.previous_status) == ("customer", "lead")
 
@@ -311,19 +309,19 @@ async def test_update_company__allows_only_declared_status_transitions(store: St
 async def test_update_contact__sets_the_last_written_status_when_the_clock_goes_back(store: Store) -> None:
     ann = await made(store, contact("ann@example.com", status="new"))
 
-    await store.write(UpdateContact(OURS, ann.id, {"status": "won"}, {}, FRIDAY, "b"))
-    await store.write(UpdateContact(OURS, ann.id, {"status": "interested"}, {}, FRIDAY - SECOND, "a"))
+    await store.write(update_contact(RecordUpdate(OURS, ann.id, {"status": "won"}, {}, FRIDAY, "b")))
+    await store.write(update_contact(RecordUpdate(OURS, ann.id, {"status": "interested"}, {}, FRIDAY - SECOND, "a")))
 
-    read = await store.read(GetContact(OURS, ann.id))
+    read = await store.read(find_record(OURS, CONTACT_TYPE, ann.id))
     assert read is not None
     assert (read.status, read.previous_status, read.status_changed_us) == ("interested", "won", FRIDAY + 1)
 
 
 async def test_update__raises_not_found_for_an_unknown_record(store: Store) -> None:
     with pytest.raises(NotFound):
-        await store.write(UpdateContact(OURS, 1, {"first_name": "Ann"}, {}, FRIDAY, "key"))
+        await store.write(update_contact(RecordUpdate(OURS, 1, {"first_name": "Ann"}, {}, FRIDAY, "key")))
     with pytest.raises(NotFound):
-        await store.write(UpdateCompany(OURS, 1, {"name": "Acme"}, {}, FRIDAY, "key"))
+        await store.write(update_company(RecordUpdate(OURS, 1, {"name": "Acme"}, {}, FRIDAY, "key")))
 
 
 @pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
@@ -335,7 +333,7 @@ async def test_update__refuses_more_than_500_custom_fields(store: Store, make: A
         await store.write(change(first, {}, {"another": "x"}))
     await store.write(change(first, {}, {"one": None, "another": "x"}))
 
-    query = GetContact(OURS, first.id) if isinstance(first, Contact) else GetCompany(OURS, first.id)
+    query = find_record(OURS, CONTACT_TYPE, first.id) if isinstance(first, Contact) else find_record(OURS, COMPANY_TYPE, first.id)
     found = await store.read(query)
     assert found is not None
     assert sorted(one.name for one in found.custom_fields if one.value is not None)[:2] == ["another", "f0"]
@@ -358,14 +356,14 @@ async def test_update_contact__lets_a_record_over_500_custom_fields_change_but_n
         body = f"{n}".encode()
         await store.write(store_delivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
     await store.work(client, 10, lambda told: Translation("test", [_four_hundred(told.body.decode())]), MONDAY)
-    [ann] = await store.read(ListContacts(client, 10))
+    [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
 
     with pytest.raises(Invalid, match="801 custom fields, and at most 500"):
         await store.write(change(ann, {}, {"another": "x"}))
     await store.write(change(ann, {"first_name": "Ann"}, {"1-7": None}))
     await store.write(change(ann, {}, {"2-7": None}))
 
-    read = await store.read(GetContact(client, ann.id))
+    read = await store.read(find_record(client, CONTACT_TYPE, ann.id))
     assert read is not None
     assert (read.first_name, sum(one.value is not None for one in read.custom_fields)) == ("Ann", 798)
 
@@ -378,12 +376,14 @@ def _four_hundred(word: str) -> Event:
 @pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
 async def test_group_commit__applies_statuses_of_one_record_in_order_of_arrival(store: Store, make: Any) -> None:
     first = await made(store, make())
-    kind = UpdateContact if isinstance(first, Contact) else UpdateCompany
+    update = WRITES[type(first)].update
     times = {"first": 9, "second": 5, "third": 8, "last": 4}  # as processes with different clocks give them
 
-    await asyncio.gather(*(store.write(kind(OURS, first.id, {"status": told}, {}, FRIDAY + at, told)) for told, at in times.items()))
+    await asyncio.gather(
+        *(store.write(update(RecordUpdate(OURS, first.id, {"status": told}, {}, FRIDAY + at, told))) for told, at in times.items())
+    )
 
-    query = GetContact(OURS, first.id) if isinstance(first, Contact) else GetCompany(OURS, first.id)
+    query = find_record(OURS, CONTACT_TYPE, first.id) if isinstance(first, Contact) else find_record(OURS, COMPANY_TYPE, first.id)
     read = await store.read(query)
     assert read is not None
     assert (read.status, read.previous_status, read.status_changed_us) == ("last", "third", FRIDAY + 12)
@@ -397,4 +397,4 @@ async def test_former_address__leads_to_its_record_after_a_change_of_several_fie
     await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"x", MONDAY))
     await store.work(client, 10, lambda _: Translation("test", [Event("email_sent", MONDAY, "ann@example.com")]), MONDAY)
 
-    assert [(one.id, one.last_sent_us) for one in await store.read(ListContacts(client, 10))] == [(ann.id, MONDAY)]
+    assert [(one.id, one.last_sent_us) for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [(ann.id, MONDAY)]

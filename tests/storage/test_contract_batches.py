@@ -18,7 +18,8 @@ from touchbase.erasure.service import Eraser
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.commands import replay_deliveries
-from touchbase.records.commands import ListContacts
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Store
 
 __all__ = ["client"]
@@ -102,7 +103,9 @@ async def test_replayed_delivery__is_translated_again_although_its_batch_was_pre
     for _ in range(3):
         await store.work(client, TURN, otherwise, NOON)
 
-    named = [contact.email for contact in await store.read(ListContacts(client, 100)) if contact.first_name == "Otherwise"]
+    named = [
+        contact.email for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 100))) if contact.first_name == "Otherwise"
+    ]
     assert {f"p{n}@example.com" for n in (15, 16, 17)} <= set(named)
     assert await states(store, kept[15:18]) == {APPLIED: 3}
 
@@ -117,7 +120,7 @@ async def test_erasure__between_two_batches_removes_the_person_from_prefetched_d
     for _ in range(2):
         await store.work(client, TURN, translate, NOON)
 
-    assert len(await store.read(ListContacts(client, 100))) == len(kept) - 1
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))) == len(kept) - 1
     assert await states(store, kept) == {APPLIED: len(kept) - 1, IGNORED: 1}
     assert [number for number in kept if (await state(store, number)).body == b""] == [kept[12], kept[14]]
 

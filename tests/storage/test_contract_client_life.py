@@ -43,7 +43,7 @@ from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
@@ -58,8 +58,11 @@ from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
-from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.reports.parts import CountedPart, ReportPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
@@ -91,9 +94,9 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     client = await store.write(create_client(client_id, "Acme", 5))
     number = client.number
     for n in range(many):
-        company = (await store.write(CreateCompany(Company(number, 0, 5, 5, f"c{n}.example"), [("Seats", "5")]))).record
+        company = (await store.write(create_company(Creation(Company(number, 0, 5, 5, f"c{n}.example"), [("Seats", "5")])))).record
         await store.write(
-            CreateContact(Contact(number, 0, 5, 5, f"{n}@a.example", f"{n}@a.example", company_id=company.id), [("Tier", "x")])
+            create_contact(Creation(Contact(number, 0, 5, 5, f"{n}@a.example", f"{n}@a.example", company_id=company.id), [("Tier", "x")]))
         )
     await keep(store, client, *(f"person{n}" for n in range(many)))
     await work(store, client)
@@ -106,7 +109,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     thin = Translation("hubspot", [Event("contact.updated", 5, object_type="person", object_id="77"), named], may_ask=True)
     await store.work(number, 5, lambda delivery: thin, 6)
     await store.write(claim_fetch(number, "hubspot", 5, 7, 1))
-    await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
+    await store.write(execute_once(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(erase_person(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(store_refusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
     await store.write(store_count(number, 5, 5, 0))
@@ -118,13 +121,13 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(index_records(number, 100))  # later records wait for the index
     for n in range(3):
         email = f"bin{n}@example.com"
-        await store.write(CreateContact(Contact(number, 0, 5, 5, email=email, email_key=email)))
-    made = [each.id for each in await store.read(ListContacts(number, 200)) if (each.email or "").startswith("bin")]
+        await store.write(create_contact(Creation(Contact(number, 0, 5, 5, email=email, email_key=email))))
+    made = [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, number, 200))) if (each.email or "").startswith("bin")]
     await store.write(delete_record(number, CONTACT, made[0], 6, "deleted"))
     await store.write(merge_records(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
     await store.write(save_entries(number, [NewEntry("email", "listed@example.com")], 5))
     await store.write(store_parts(number, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
-    [contact] = await store.read(ListContacts(number, 1))
+    [contact] = await store.read(list_records(Listing(CONTACT_TYPE, number, 1)))
     await store.write(create_message(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
     return client
 
@@ -242,7 +245,7 @@ async def test_client_deletion__removes_the_client_row_after_earlier_requests_en
     await store.write(begin_deletion(client.number, 5))
 
     early = await remove(store, client.number, at=6, pieces=6)
-    await store.write(CreateContact(Contact(client.number, 0, 6, 6, "late@a.example", "late@a.example")))
+    await store.write(create_contact(Creation(Contact(client.number, 0, 6, 6, "late@a.example", "late@a.example"))))
     found = await remove(store, client.number, at=LATER)
 
     assert [(each.done, each.wait_us) for each in early[-2:]] == [(False, LATER - 6)] * 2
@@ -328,7 +331,7 @@ async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(s
     assert (busy, report.taken, {each.state for each in waiting}) == ([], 0, {"received"})
     assert (counted.by_state["received"], counted.oldest_us) == (2, {})
     assert (busy_then, report_then.ended) == ([client.number], {"applied": 2})
-    assert len(await store.read(ListContacts(client.number, 10))) == 2
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client.number, 10)))) == 2
 
 
 async def test_suspended_client__has_no_failing_delivery_attempted(store: Store) -> None:
@@ -358,7 +361,7 @@ async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: St
         report = await store.work(client.number, 10, suspending, 10)
         rehearsal = await store.dry_run(client.number, [(await store.read(list_deliveries(1, client.number)))[0].id], sent, 10)
 
-    assert (report.taken, await store.read(ListContacts(client.number, 10))) == (0, [])
+    assert (report.taken, await store.read(list_records(Listing(CONTACT_TYPE, client.number, 10)))) == (0, [])
     assert (rehearsal.created, [each.state for each in rehearsal.deliveries]) == (1, ["applied"])
 
 

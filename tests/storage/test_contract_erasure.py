@@ -27,8 +27,11 @@ from touchbase.identity import scan as identity_scan
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.inbox.worker import InboxWorker
-from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
 from touchbase.suppression import pii_scan
 
@@ -86,7 +89,7 @@ class House:
         return await self.eraser.search(erasure)
 
     async def contacts(self) -> dict[str | None, Contact]:
-        return {each.email_key: each for each in await self.store.read(ListContacts(self.client, 200))}
+        return {each.email_key: each for each in await self.store.read(list_records(Listing(CONTACT_TYPE, self.client, 200)))}
 
     async def state(self, number: int) -> tuple[str, str | None, bytes]:
         found = await self.store.read(get_delivery(number, self.client))
@@ -112,7 +115,7 @@ def crm(what: str = "updated", step: int = 2, **more: Any) -> dict[str, Any]:
 
 async def create(house: House, email: str, **more: Any) -> Contact:
     made = Contact(house.client, 0, NOON - 2 * DAY, NOON - 2 * DAY, email=email, email_key=email_key(email), **more)
-    return (await house.store.write(CreateContact(made, [("nickname", "Canaria")]))).record
+    return (await house.store.write(create_contact(Creation(made, [("nickname", "Canaria")])))).record
 
 
 async def full_life(house: House) -> int:
@@ -122,7 +125,7 @@ async def full_life(house: House) -> int:
         linkedin_key=linkedin_key(PROFILE),
     )  # fmt: skip
     change = {"email": EMAIL, "email_key": REF[2], "first_name": "Canaria-Maria"}
-    await house.store.write(UpdateContact(house.client, contact.id, change, {"motto": "Vogelsang!"}, NOON - DAY, "k1"))
+    await house.store.write(update_contact(RecordUpdate(house.client, contact.id, change, {"motto": "Vogelsang!"}, NOON - DAY, "k1")))
     await house.tell(crm("created", object_id="obj-canary-1", email=EMAIL, fields={"last_name": "Vogelsang"}, custom={"plan": "Canaria"}))
     await house.tell(crm(object_id="obj-canary-1", fields={"first_name": "Canaria"}, changed=[]))
     await house.tell(sent(EMAIL, 3, first_name="Canaria"), sent("bob@example.com", 4, first_name="Bob"))
@@ -211,7 +214,9 @@ async def test_suppression__ignores_a_late_webhook_about_an_erased_person(
     house: House, engine_url: str, late: tuple[dict[str, Any], ...], at_once: bool
 ) -> None:
     contact = await create(house, "old.canary.bird@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
-    await house.store.write(UpdateContact(house.client, contact.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON - DAY, "k"))
+    await house.store.write(
+        update_contact(RecordUpdate(house.client, contact.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON - DAY, "k"))
+    )
     await house.tell(crm("created", object_id="obj-canary-1", email=EMAIL))
     await house.tell(sent(EMAIL))
     await house.erase(contact.id)
@@ -329,12 +334,12 @@ async def test_erasure__removes_parked_events_of_an_erased_identity(house: House
 
 
 async def test_erasure__leaves_the_company_of_the_person(house: House) -> None:
-    company = (await house.store.write(CreateCompany(Company(house.client, 0, NOON, NOON, "example.com")))).record
+    company = (await house.store.write(create_company(Creation(Company(house.client, 0, NOON, NOON, "example.com"))))).record
     contact = await create(house, EMAIL, company_id=company.id)
 
     await house.erase(contact.id)
 
-    assert await house.store.read(GetCompany(house.client, company.id)) == company
+    assert await house.store.read(find_record(house.client, COMPANY_TYPE, company.id)) == company
 
 
 async def test_erasure__leaves_a_contact_of_another_client_with_the_same_address(house: House) -> None:
@@ -379,11 +384,13 @@ async def test_erased_person__is_refused_by_create_and_update(house: House) -> N
     profile = Contact(house.client, 0, NOON, NOON, linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     for made in (again, profile):
         with pytest.raises(PersonErased, match="was erased"):
-            await house.store.write(CreateContact(made, guarded=True))
-    change = UpdateContact(house.client, bob.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON, "k", guarded=True)
+            await house.store.write(create_contact(Creation(made, guarded=True)))
+    change = update_contact(RecordUpdate(house.client, bob.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON, "k", guarded=True))
     with pytest.raises(PersonErased):
         await house.store.write(change)
-    fine = await house.store.write(CreateContact(Contact(house.client, 0, NOON, NOON, email="c@d.com", email_key="c@d.com"), guarded=True))
+    fine = await house.store.write(
+        create_contact(Creation(Contact(house.client, 0, NOON, NOON, email="c@d.com", email_key="c@d.com"), guarded=True))
+    )
 
     assert fine.is_new
     assert set(await house.contacts()) == {"bob@example.com", "c@d.com"}
@@ -448,7 +455,7 @@ async def test_erasure__raises_not_found_for_an_unknown_contact(house: House) ->
     with pytest.raises(NotFound, match="no contact with id 7"):
         await house.store.write(erase_person(house.client, NOON, 7))
 
-    assert await house.store.read(GetContact(house.client, 7)) is None
+    assert await house.store.read(find_record(house.client, CONTACT_TYPE, 7)) is None
     assert await house.store.read(list_deliveries(5)) == []
 
 

@@ -10,8 +10,10 @@ from tests.storage.test_contract_erasure import NOON, REF, House, create
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Conflict, PersonErased
-from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact, update_contact
+from touchbase.records.writes import Created, Creation, RecordUpdate
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
 pytestmark = pytest.mark.asyncio
@@ -23,10 +25,10 @@ async def house(store: Store) -> House:
     return House(store, (await store.write(ensure_client("acme", NOON))).number)
 
 
-def creation(house: House, mail: str, **options: object) -> CreateContact:
+def creation(house: House, mail: str, **options: object) -> Command[Created[Contact]]:
     """A create of a request that read its client before the erasure: it is not guarded."""
     contact = Contact(house.client, 0, NOON, NOON, email=mail, email_key=mail)
-    return CreateContact(contact, [("plan", "gold")], **options)  # type: ignore[arg-type]
+    return create_contact(Creation(contact, [("plan", "gold")], **options))  # type: ignore[arg-type]
 
 
 async def test_create__is_refused_when_the_first_erasure_came_before_it_was_written(house: House) -> None:
@@ -64,7 +66,7 @@ async def test_patch__to_an_erased_address_is_refused_though_its_client_had_eras
     await house.erase(refs=(REF,))
 
     with pytest.raises(PersonErased):
-        await house.store.write(UpdateContact(house.client, bob.id, {"email": MAIL, "email_key": MAIL}, {}, NOON, "k"))
+        await house.store.write(update_contact(RecordUpdate(house.client, bob.id, {"email": MAIL, "email_key": MAIL}, {}, NOON, "k")))
 
     assert set(await house.contacts()) == {"bob@x.test"}
 

@@ -9,8 +9,11 @@ import pytest
 from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, made
 
 from touchbase.errors import Conflict, Invalid, NotFound
-from touchbase.records.commands import CreateContact, Created, GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Created, Creation, RecordUpdate
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import read_batching as together
@@ -33,7 +36,7 @@ async def at_once(store: Store, *commands: Any) -> list[Any]:
 
 
 async def read(store: Store, record: Contact) -> Contact:
-    found = await store.read(GetContact(OURS, record.id))
+    found = await store.read(find_record(OURS, CONTACT_TYPE, record.id))
     assert found is not None
     return found
 
@@ -50,13 +53,18 @@ async def test_group_commit__returns_each_update_as_it_is_stored(store: Store, w
     for answer, each in zip(answers, wishes, strict=True):
         assert {name: getattr(answer, name) for name in each} == each
     for status in {answer.status for answer in answers} - {None}:  # each index tells of it too
-        assert await store.read(ListContacts(OURS, 10, status=status)) == [one for one in answers if one.status == status]
-    assert await store.read(ListContacts(OURS, 10, company_id=employer.id)) == [answers[2]]
+        assert await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, status=status))) == [
+            one for one in answers if one.status == status
+        ]
+    assert await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, company_id=employer.id))) == [answers[2]]
 
 
 async def test_group_commit__returns_each_state_of_a_contact_changed_several_times(store: Store) -> None:
     ann = await made(store, contact("ann@example.com"), ("seats", "0"))
-    changes = [UpdateContact(OURS, ann.id, {"first_name": f"Ann {n}"}, {"seats": str(n)}, FRIDAY + n, f"key{n}") for n in range(1, 5)]
+    changes = [
+        update_contact(RecordUpdate(OURS, ann.id, {"first_name": f"Ann {n}"}, {"seats": str(n)}, FRIDAY + n, f"key{n}"))
+        for n in range(1, 5)
+    ]
 
     answers = await at_once(store, *changes)
 
@@ -69,7 +77,7 @@ async def test_group_commit__limits_a_refusal_to_its_own_command(store: Store) -
     wishes: list[dict[str, Any]] = [{"first_name": f"N{n}"} for n in range(40)]
     wishes[7], wishes[8] = {"company_id": 99}, {"email": "P1@example.com", "email_key": "p1@example.com"}
     changes = [change(one, wish) for one, wish in zip(people, wishes, strict=True)]
-    changes[20].id = 2**52
+    changes[20].update.id = 2**52
 
     answers = await at_once(store, *changes)
 
@@ -80,9 +88,9 @@ async def test_group_commit__limits_a_refusal_to_its_own_command(store: Store) -
 async def test_group_commit__gives_one_address_to_either_an_update_or_a_creation(store: Store) -> None:
     bob = await made(store, contact("bob@example.com"))
 
-    changed, created = await at_once(store, change(bob, dict(CY)), CreateContact(contact("cy@example.com")))
+    changed, created = await at_once(store, change(bob, dict(CY)), create_contact(Creation(contact("cy@example.com"))))
 
-    [owner] = await store.read(ListContacts(OURS, 10, email_key="cy@example.com"))
+    [owner] = await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, email_key="cy@example.com")))
     refused, done = (created, changed) if isinstance(created, Conflict) else (changed, created)
     assert isinstance(refused, Conflict)
     assert refused.data == {"existing_id": owner.id}
@@ -97,7 +105,9 @@ async def test_group_commit__leaves_an_address_with_its_owner_when_another_conta
         answers = await at_once(store, change(one, dict(wish)), change(other, dict(wish)))
 
         assert {type(answer) for answer in answers} == {Contact, Conflict}
-        assert [each.id for each in await store.read(ListContacts(OURS, 10, email_key="ann@example.com"))] == [ann.id]
+        assert [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, email_key="ann@example.com")))] == [
+            ann.id
+        ]
 
 
 async def test_group_commit__lets_a_contact_take_back_its_former_address(store: Store) -> None:
@@ -120,7 +130,7 @@ async def test_group_commit__creates_one_contact_of_equal_creations_and_reports_
         contact("last@example.com"),
     ]
 
-    answers = await at_once(store, *(CreateContact(each, on_duplicate=choice) for each in asked))
+    answers = await at_once(store, *(create_contact(Creation(each, on_duplicate=choice)) for each in asked))
 
     new = answers[0].record
     if choice == "return":
@@ -129,17 +139,17 @@ async def test_group_commit__creates_one_contact_of_equal_creations_and_reports_
     else:
         assert [type(answer) for answer in answers] == [Created, Conflict, Conflict, Conflict, Created]
         assert [answers[n].data["existing_id"] for n in (1, 2, 3)] == [there.id, new.id, there.id]
-    assert len(await store.read(ListContacts(OURS, 10))) == 3
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))) == 3
 
 
 async def test_commands_taken__counts_callers_and_not_the_server_itself(store: Store) -> None:
-    await store.write(CreateContact(contact("ann@example.com")))
+    await store.write(create_contact(Creation(contact("ann@example.com"))))
     before = store.commands_taken
 
     await store.write(index_records(OURS))
     assert store.commands_taken == before
 
-    await store.write(CreateContact(contact("bob@example.com")))
+    await store.write(create_contact(Creation(contact("bob@example.com"))))
     assert store.commands_taken == before + 1
 
 
@@ -149,7 +159,12 @@ async def test_concurrent_lists__return_each_query_its_own_page(store: Store) ->
         await made(store, contact(f"p{n}@example.com", client, status=f"s{n % 2}"), ("seats", f"{n}"), ("plan", f"{client}"))
         await made(store, company(f"c{n}.example", client, status=f"s{n % 2}"), ("seats", f"{n}"))
     filters: list[dict[str, Any]] = [{}, {"status": "s1"}, {"status": "s0", "after": (0, 5)}, {"updated_since_us": 0}, {"status": "none"}]
-    asked = [kind(client, 5, **each) for kind in (ListContacts, ListCompanies) for client in (OURS, THEIRS) for each in filters]
+    asked = [
+        list_records(Listing(kind, client, 5, **each))
+        for kind in (CONTACT_TYPE, COMPANY_TYPE)
+        for client in (OURS, THEIRS)
+        for each in filters
+    ]
     alone = [await store.read(query) for query in asked]
 
     together = await asyncio.gather(*(store.read(query) for query in asked * 3))

@@ -18,11 +18,15 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection, remove_connection
 from touchbase.errors import Conflict, KeyReused, TouchbaseError
 from touchbase.history.events import CONTACT
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
 from touchbase.idempotency.sql import delete_responses, expired_responses, find_response
-from touchbase.records.commands import CreateCompany, CreateContact, Created, ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Created, Creation
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 
@@ -46,13 +50,13 @@ def only_results(result: object) -> StoredResponse | None:
     return None if isinstance(result, TouchbaseError) else told(result)
 
 
-def create(asked: RequestKey, name: str = "Ada", email: str | None = None, answer: Answer = told) -> Idempotent[Created[Contact]]:
+def create(asked: RequestKey, name: str = "Ada", email: str | None = None, answer: Answer = told) -> Command[Created[Contact]]:
     contact = Contact(asked.client, 0, NOW, NOW, email=email, email_key=email, first_name=name)
-    return Idempotent(asked, CreateContact(contact, [("seat", "12")]), answer)
+    return execute_once(asked, create_contact(Creation(contact, [("seat", "12")])), answer)
 
 
 async def names(store: Store, client: int) -> list[str | None]:
-    return [contact.first_name for contact in await store.read(ListContacts(client, 500))]
+    return [contact.first_name for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 500)))]
 
 
 async def kept(store: Store, asked: RequestKey) -> bytes | None:
@@ -124,7 +128,7 @@ async def test_idempotency_key__is_free_again_after_its_lifetime(store: Store) -
 
 async def test_idempotency_key__stays_free_after_an_error_that_is_not_stored(store: Store) -> None:
     client = await client_of(store)
-    await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
+    await store.write(create_contact(Creation(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada"))))
 
     with pytest.raises(Conflict):
         await store.write(create(request(client), email="a@b.c", answer=only_results))
@@ -135,7 +139,7 @@ async def test_idempotency_key__stays_free_after_an_error_that_is_not_stored(sto
 
 async def test_idempotency_key__repeats_a_stored_error(store: Store) -> None:
     client = await client_of(store)
-    await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
+    await store.write(create_contact(Creation(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada"))))
 
     with pytest.raises(Conflict):
         await store.write(create(request(client), email="a@b.c"))
@@ -148,8 +152,8 @@ async def test_idempotency_key__repeats_a_stored_error(store: Store) -> None:
 async def test_idempotent__stores_a_response_without_a_command(store: Store) -> None:
     client = await client_of(store)
 
-    first = await store.write(Idempotent(request(client), None, lambda _: StoredResponse(b"one")))
-    again = await store.write(Idempotent(request(client), None, lambda _: StoredResponse(b"two")))
+    first = await store.write(execute_once(request(client), None, lambda _: StoredResponse(b"one")))
+    again = await store.write(execute_once(request(client), None, lambda _: StoredResponse(b"two")))
 
     assert (first, again) == (None, StoredResponse(b"one"))
 
@@ -157,9 +161,7 @@ async def test_idempotent__stores_a_response_without_a_command(store: Store) -> 
 async def test_idempotent__runs_a_command_without_a_result_once(store: Store) -> None:
     client = await client_of(store)
     await store.write(add_connection(Connection(client, "crm", "hubspot", NOW, NOW)))
-    removal: Idempotent[None] = Idempotent(
-        request(client), remove_connection(client, "crm", "hubspot"), lambda result: StoredResponse(b"gone")
-    )
+    removal = execute_once(request(client), remove_connection(client, "crm", "hubspot"), lambda result: StoredResponse(b"gone"))
 
     first, again = await store.write(removal), await store.write(removal)
 
@@ -224,7 +226,7 @@ async def test_idempotency_key__rolls_back_the_later_write_of_two_processes(post
 
 async def test_idempotency_key__runs_the_next_concurrent_request_when_the_first_fails(store: Store) -> None:
     client = await client_of(store)
-    await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
+    await store.write(create_contact(Creation(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada"))))
 
     refused, made, again = await asyncio.gather(
         store.write(create(request(client), email="a@b.c", answer=only_results)),
@@ -243,15 +245,15 @@ async def test_group_commit__gives_idempotent_commands_of_several_kinds_their_ow
 
     answers = await asyncio.gather(
         store.write(create(request(client, "a"))),
-        store.write(Idempotent(request(client, "b"), CreateCompany(company), told)),
-        store.write(Idempotent(request(client, "c"), None, lambda _: StoredResponse(b"c"))),
-        store.write(CreateContact(Contact(client, 0, NOW, NOW, first_name="Grace"))),
-        store.write(Idempotent(request(client, "b"), CreateCompany(company), told)),
+        store.write(execute_once(request(client, "b"), create_company(Creation(company)), told)),
+        store.write(execute_once(request(client, "c"), None, lambda _: StoredResponse(b"c"))),
+        store.write(create_contact(Creation(Contact(client, 0, NOW, NOW, first_name="Grace")))),
+        store.write(execute_once(request(client, "b"), create_company(Creation(company)), told)),
     )
 
     assert [type(each).__name__ for each in answers] == ["Created", "Created", "NoneType", "Created", "StoredResponse"]
     assert sorted(map(str, await names(store, client))) == ["Ada", "Grace"]
-    assert len(await store.read(ListCompanies(client, 5))) == 1
+    assert len(await store.read(list_records(Listing(COMPANY_TYPE, client, 5)))) == 1
 
 
 async def test_response_error__rolls_back_only_its_own_command(store: Store) -> None:
@@ -276,7 +278,7 @@ async def test_failing_command__stores_no_response(engine_url: str, open_with: O
     await store.write(Put("taken"))
 
     with pytest.raises(Exception, match=r"(?i)unique"):
-        await store.write(Idempotent(request(1), Put("taken"), lambda _: StoredResponse(b"done")))
+        await store.write(execute_once(request(1), Put("taken"), lambda _: StoredResponse(b"done")))
 
     assert await kept(store, request(1)) is None
 
@@ -327,14 +329,14 @@ async def test_delete_responses__removes_only_those_of_one_client(store: Store) 
 async def test_stored_response__follows_its_record_through_a_merge(store: Store, execute_sql: ExecuteSql) -> None:
     client = await client_of(store)
     await receive(store, client, about("contact", "1", email="a@example.com"), about("contact", "2", email="b@example.com"))
-    ids = [contact.id for contact in await store.read(ListContacts(client, 5))]
+    ids = [contact.id for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))]
     for number in ids:
-        await store.write(Idempotent(request(client, f"k{number}"), None, lambda _, about=number: StoredResponse(b"x", CONTACT, about)))
-    await store.write(Idempotent(request(client, "none"), None, lambda _: StoredResponse(b"x")))
+        await store.write(execute_once(request(client, f"k{number}"), None, lambda _, about=number: StoredResponse(b"x", CONTACT, about)))
+    await store.write(execute_once(request(client, "none"), None, lambda _: StoredResponse(b"x")))
 
     await receive(store, client, merge("contact", "1", "2"))
 
-    (survivor,) = [contact.id for contact in await store.read(ListContacts(client, 5))]
+    (survivor,) = [contact.id for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))]
     rows = await execute_sql("SELECT key, record_kind, record_id FROM idempotency_key ORDER BY key")
     assert rows == [*((f"k{number}", CONTACT, survivor) for number in sorted(ids)), ("none", None, None)]
 

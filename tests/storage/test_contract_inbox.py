@@ -29,7 +29,8 @@ from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.sql.commands import StoredDelivery, count_repeat, forget_dedupe_keys, replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, delivery_events, get_delivery, list_deliveries, old_dedupe_keys
-from touchbase.records.commands import ListContacts
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -199,7 +200,7 @@ async def test_work__applies_a_delivery_once(store: Store, client: int) -> None:
     assert first == WorkReport(10, {APPLIED: 10}, 10)
     assert (first.outcomes, first.applied_since_us) == ({("email_campaign", "test", APPLIED): 10}, [NOON] * 10)
     assert second == WorkReport()
-    assert {contact.first_sent_us for contact in await store.read(ListContacts(client, 100))} == {NOON}
+    assert {contact.first_sent_us for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))} == {NOON}
     assert [(e.event, e.delivery_id) for e in await store.read(delivery_events(client, kept[0].id))] == [("email_sent", kept[0].id)]
     assert (await state(store, kept[0].id)).applied_us == NOON
 
@@ -214,7 +215,7 @@ async def test_work__applies_each_delivery_once_in_several_processes(engine_url:
 
     assert sum(report.taken for report in reports) == 60
     assert sum(report.created for report in reports) == 67
-    assert len(await stores[0].read(ListContacts(client, 100))) == 67
+    assert len(await stores[0].read(list_records(Listing(CONTACT_TYPE, client, 100)))) == 67
     assert await stores[0].read(busy_clients(NOON)) == []
 
 
@@ -241,7 +242,10 @@ async def test_work__limits_a_failure_to_its_own_delivery(store: Store, client: 
     assert found[3].error
     assert [one.attempts for one in found] == [1] * 6
     assert report.taken == 6
-    assert [one.email for one in await store.read(ListContacts(client, 10))] == ["ann@example.com", "bob@example.com"]
+    assert [one.email for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [
+        "ann@example.com",
+        "bob@example.com",
+    ]
 
 
 async def test_work__limits_each_record_to_the_maximum_of_custom_fields(store: Store, client: int) -> None:
@@ -252,7 +256,7 @@ async def test_work__limits_each_record_to_the_maximum_of_custom_fields(store: S
     for _ in range(2):
         await store.work(client, 2, as_crm, NOON)
 
-    found = await store.read(ListContacts(client, 10))
+    found = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert {each.email: len(each.custom_fields) for each in found} == {"ann@example.com": MAX_CUSTOM_FIELDS, "bob@example.com": 500}
 
 
@@ -339,7 +343,7 @@ async def test_parked_delivery__is_applied_when_another_names_its_address(store:
     await store.write(call(client, [named], b"named"))
     await store.work(client, 10, translate, NOON)
 
-    (ann,) = await store.read(ListContacts(client, 10))
+    (ann,) = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert parked.state == PARKED
     assert (await state(store, first.id)).state == APPLIED
     assert (ann.email, ann.status) == ("ann@example.com", "customer")

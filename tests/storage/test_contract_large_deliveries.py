@@ -26,8 +26,11 @@ from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.projection.inbox_batch import pack_result, read_delivery
 from touchbase.projection.normalization import FIELDS_PER_EVENT
-from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -91,7 +94,7 @@ async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
     """Every contact, with its history, but for ids."""
     found: list[tuple[Any, ...]] = []
     after: tuple[int, int] | None = None
-    while page := await store.read(ListContacts(client, 200, after=after)):
+    while page := await store.read(list_records(Listing(CONTACT_TYPE, client, 200, after=after))):
         after = (page[-1].created_us, page[-1].id)
         for one in page:
             history = await store.read(get_history(client, CONTACT, one.id))
@@ -284,7 +287,7 @@ async def test_large_delivery__lets_other_writes_run_between_its_parts(store: St
     def part(unpack: Callable[[], Any]) -> Any:
         made = Contact(other, 0, NOON, NOON, email=f"a{len(created)}@b.co", email_key=f"a{len(created)}@b.co")
         assert all(each.done() for each in created[:-1])  # what was asked for two parts ago has been answered
-        created.append(asyncio.get_running_loop().create_task(store.write(CreateContact(made))))
+        created.append(asyncio.get_running_loop().create_task(store.write(create_contact(Creation(made)))))
         return unpack()
 
     monkeypatch.setattr(large_delivery, "subject_parts", lambda one: [lambda each=each: part(each) for each in cut(one)])

@@ -11,8 +11,11 @@ from hypothesis import strategies as some
 from tests.examples import examples
 
 from touchbase.clients.sql.clients import ensure_client
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact, update_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
 
 CLIENTS = itertools.count(1)
@@ -33,15 +36,15 @@ filters = some.fixed_dictionaries(
 )  # fmt: skip
 
 
-async def pages(store: Store, query: Any) -> list[Any]:
+async def pages(store: Store, listing: Any) -> list[Any]:
     """All records, page by page, as a caller with a cursor would read them."""
     seen: list[Any] = []
     while True:
-        page = await store.read(query)
+        page = await store.read(list_records(listing))
         seen += page
-        if len(page) < query.limit:
+        if len(page) < listing.limit:
             return seen
-        query.after = (page[-1].updated_us if query.updated_since_us is not None else page[-1].created_us, page[-1].id)
+        listing.after = (page[-1].updated_us if listing.updated_since_us is not None else page[-1].created_us, page[-1].id)
 
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -50,15 +53,15 @@ async def test_list_contacts__pages_have_the_matching_records_in_order(
     store: Store, given_contacts: list[Any], wanted: dict[str, Any], limit: int
 ) -> None:
     client = next(CLIENTS)
-    employer = (await store.write(CreateCompany(Company(client, 0, 1, 1, "acme.example")))).record.id
+    employer = (await store.write(create_company(Creation(Company(client, 0, 1, 1, "acme.example"))))).record.id
     wanted = wanted | ({"company_id": employer} if "company_id" in wanted else {})
     kept = [
         Contact(client, 0, 5 - updated, updated, email=email, email_key=email, linkedin_key=f"in/{n}", status=status, company_id=company_id)
         for n, (email, status, updated, company_id) in enumerate((*one[:3], employer if one[3] else None) for one in given_contacts)
     ]
-    await asyncio.gather(*(store.write(CreateContact(one, [("n", str(n))])) for n, one in enumerate(kept)))
+    await asyncio.gather(*(store.write(create_contact(Creation(one, [("n", str(n))]))) for n, one in enumerate(kept)))
 
-    listed = await pages(store, ListContacts(client, limit, **wanted))
+    listed = await pages(store, Listing(CONTACT_TYPE, client, limit, **wanted))
 
     since = wanted.pop("updated_since_us", None)
     match = [one for one in kept if all(getattr(one, name) == value for name, value in wanted.items())]
@@ -80,10 +83,10 @@ async def test_list_companies__pages_have_the_matching_records_in_order(
 ) -> None:
     client = next(CLIENTS)
     kept = [Company(client, 0, 5 - updated, updated, f"c{n}.example", status=one) for n, (one, updated) in enumerate(given_companies)]
-    await asyncio.gather(*(store.write(CreateCompany(one)) for one in kept))
+    await asyncio.gather(*(store.write(create_company(Creation(one))) for one in kept))
 
-    listed = await pages(store, ListCompanies(client, limit, status=status, updated_since_us=since))
-    by_domain = await store.read(ListCompanies(client, 10, domain="c0.example"))
+    listed = await pages(store, Listing(COMPANY_TYPE, client, limit, status=status, updated_since_us=since))
+    by_domain = await store.read(list_records(Listing(COMPANY_TYPE, client, 10, domain="c0.example")))
 
     match = [one for one in kept if status in (None, one.status) and (since is None or one.updated_us >= since)]
     assert listed == sorted(match, key=lambda one: (one.updated_us if since is not None else one.created_us, one.id))
@@ -91,19 +94,23 @@ async def test_list_companies__pages_have_the_matching_records_in_order(
 
 
 async def test_list_contacts__returns_the_record_that_get_contact_returns(store: Store) -> None:
-    await store.write(CreateContact(Contact(1, 0, 1, 1, email="a@example.com", email_key="a@example.com"), [("x", "1"), ("y", "2")]))
+    await store.write(
+        create_contact(Creation(Contact(1, 0, 1, 1, email="a@example.com", email_key="a@example.com"), [("x", "1"), ("y", "2")]))
+    )
 
-    (listed,) = await store.read(ListContacts(1, 10))
+    (listed,) = await store.read(list_records(Listing(CONTACT_TYPE, 1, 10)))
 
-    assert listed == await store.read(GetContact(1, listed.id))
+    assert listed == await store.read(find_record(1, CONTACT_TYPE, listed.id))
     assert [field.name for field in listed.custom_fields] == ["x", "y"]
 
 
 async def test_list_contacts__starts_no_page_before_updated_since(store: Store) -> None:
     client = next(CLIENTS)
-    made = [(await store.write(CreateContact(Contact(client, 0, 1, at, email_key=f"{at}@example.com")))).record for at in (1, 5, 9)]
+    made = [
+        (await store.write(create_contact(Creation(Contact(client, 0, 1, at, email_key=f"{at}@example.com"))))).record for at in (1, 5, 9)
+    ]
 
-    on = [await store.read(ListContacts(client, 5, updated_since_us=6, after=(at, made[0].id))) for at in (1, 5, 9)]
+    on = [await store.read(list_records(Listing(CONTACT_TYPE, client, 5, updated_since_us=6, after=(at, made[0].id)))) for at in (1, 5, 9)]
 
     assert on == [made[2:], made[2:], made[2:]]
 
@@ -112,23 +119,29 @@ async def test_lists__are_newest_last_whatever_the_ids(store: Store) -> None:
     """Several processes take ids from blocks of their own, so a later record may have a smaller id."""
     client = (await store.write(ensure_client("acme", 1))).number
     created = [30, 10, 20]
-    contacts = [(await store.write(CreateContact(Contact(client, 0, at, at, status="new")))).record.id for at in created]
-    companies = [(await store.write(CreateCompany(Company(client, 0, at, at, f"c{at}.test", status="new")))).record.id for at in created]
+    contacts = [(await store.write(create_contact(Creation(Contact(client, 0, at, at, status="new"))))).record.id for at in created]
+    companies = [
+        (await store.write(create_company(Creation(Company(client, 0, at, at, f"c{at}.test", status="new"))))).record.id for at in created
+    ]
 
     for status in (None, "new"):
-        first = await store.read(ListContacts(client, 2, status=status))
-        rest = await store.read(ListContacts(client, 2, (first[-1].created_us, first[-1].id), status=status))
+        first = await store.read(list_records(Listing(CONTACT_TYPE, client, 2, status=status)))
+        rest = await store.read(list_records(Listing(CONTACT_TYPE, client, 2, (first[-1].created_us, first[-1].id), status=status)))
         assert [one.id for one in (*first, *rest)] == [contacts[1], contacts[2], contacts[0]]
-        assert [one.id for one in await store.read(ListCompanies(client, 9, status=status))] == [companies[1], companies[2], companies[0]]
+        assert [one.id for one in await store.read(list_records(Listing(COMPANY_TYPE, client, 9, status=status)))] == [
+            companies[1],
+            companies[2],
+            companies[0],
+        ]
 
 
 async def test_custom_fields__come_in_the_order_in_which_the_record_got_them(store: Store) -> None:
     client = (await store.write(ensure_client("acme", 1))).number
-    made = (await store.write(CreateContact(Contact(client, 0, 50, 50), [("b", "1"), ("a", "2")]))).record
-    await store.write(UpdateContact(client, made.id, {}, {"c": "3"}, 60, "k1"))
+    made = (await store.write(create_contact(Creation(Contact(client, 0, 50, 50), [("b", "1"), ("a", "2")])))).record
+    await store.write(update_contact(RecordUpdate(client, made.id, {}, {"c": "3"}, 60, "k1")))
 
-    changed = await store.write(UpdateContact(client, made.id, {}, {"a": None, "d": "4"}, 70, "k2"))
-    again = await store.write(UpdateContact(client, made.id, {}, {"a": "5"}, 80, "k3"))
+    changed = await store.write(update_contact(RecordUpdate(client, made.id, {}, {"a": None, "d": "4"}, 70, "k2")))
+    again = await store.write(update_contact(RecordUpdate(client, made.id, {}, {"a": "5"}, 80, "k3")))
 
     assert [one.name for one in changed.custom_fields if one.value is not None] == ["b", "c", "d"]
     assert [one.name for one in again.custom_fields] == ["b", "a", "c", "d"]

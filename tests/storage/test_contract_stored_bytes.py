@@ -12,8 +12,9 @@ from touchbase.common.timestamps import SECOND
 from touchbase.errors import Forbidden
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.inbox.sql.commands import store_delivery
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.sql.store import Store
 
 NOW = 1_700_000_000 * SECOND
@@ -33,7 +34,7 @@ async def fill(store: Store, client: int) -> None:
         await store.write(store_delivery(client, "crm", b"key%d" % number, b"{}", "", b"x" * (1000 + number), NOW))
     for number in range(3):
         email = f"{number}@example.com"
-        await store.write(CreateContact(Contact(client, 0, NOW, NOW, email, email), [("Größe", "é" * 100)]))
+        await store.write(create_contact(Creation(Contact(client, 0, NOW, NOW, email, email), [("Größe", "é" * 100)])))
 
 
 async def measured(store: Store, client: int, most: int) -> int:

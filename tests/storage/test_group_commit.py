@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from tests.operations import handler
@@ -14,8 +15,11 @@ from tests.storage.conftest import Opener
 from touchbase.common.fair_quota import FairQuota
 from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.errors import NotFound, Overloaded, StoreUnavailable
-from touchbase.records.commands import CreateContact, GetContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Creation
 from touchbase.sql.batches import MAX_COMMANDS, weight_of, weight_of_all
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
@@ -130,21 +134,22 @@ async def test_group_commit__fails_only_the_failing_command(engine_url, open_wit
 async def test_group_commit__stores_a_contact_once_when_another_command_of_the_group_fails(engine_url, open_with) -> None:
     toys = Toys()
 
-    def poisoned(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
+    def poisoned(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
         answers = yield from real.run(commands, ids, None)
-        if any(command.record.first_name == "poison" for command in commands):
+        if any(command.creation.record.first_name == "poison" for command in commands):
             raise ZeroDivisionError
         return answers
 
-    real = CreateContact.operation
-    store = await open_with(engine_url, {**toys.handlers, CreateContact: handler(poisoned, real.needs)})
+    real = create_contact.operation
+    store = await open_with(engine_url, {**toys.handlers, create_contact: handler(poisoned, real.needs, clients=real.clients)})
     people = ["Ada", "poison", "Grace", "Joan"]
 
     answers = await asyncio.gather(
-        *(store.write(CreateContact(Contact(1, 0, 5, 5, first_name=name), [("seat", "12")])) for name in people), return_exceptions=True
+        *(store.write(create_contact(Creation(Contact(1, 0, 5, 5, first_name=name), [("seat", "12")]))) for name in people),
+        return_exceptions=True,
     )
 
-    kept = await store.read(ListContacts(1, 10))
+    kept = await store.read(list_records(Listing(CONTACT_TYPE, 1, 10)))
     assert [type(answer).__name__ for answer in answers] == ["Created", "ZeroDivisionError", "Created", "Created"]
     assert [[(f.name, f.value) for f in answer.record.custom_fields] for answer in answers if answer is not answers[1]] == [
         [("seat", "12")]
@@ -314,11 +319,11 @@ async def test_postgresql_reader__continues_after_a_failed_batch(postgres_url, o
     for _ in range(4):
         with pytest.raises(Overloaded):
             async with asyncio.timeout(30):
-                await store.read(GetContact(1, 1))
+                await store.read(find_record(1, CONTACT_TYPE, 1))
     monkeypatch.undo()
 
     async with asyncio.timeout(30):
-        assert await store.read(GetContact(1, 1)) is None
+        assert await store.read(find_record(1, CONTACT_TYPE, 1)) is None
 
 
 @dataclass

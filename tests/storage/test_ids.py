@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from touchbase.clients.sql.clients import ensure_client
-from touchbase.records.commands import CreateContact
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.writes import Creation
 from touchbase.sql.ids import LASTS, SMALLEST_BLOCK, SOON, Ids
 from touchbase.sql.store import Store
 from touchbase.storage.batch import reserve
@@ -75,18 +76,18 @@ def test_missing__counts_the_blocks_of_each_name_by_themselves() -> None:
     assert ids.missing({"company": 1}) == {"company": SMALLEST_BLOCK}
 
 
-async def create_contact(store: Store, number: int) -> int:
+async def new_contact(store: Store, number: int) -> int:
     """Create a contact; return its id."""
     client = await store.write(ensure_client("acme", 1))
     contact = Contact(client.number, 0, 1, 1, email=f"{number}@example.com", email_key=f"{number}@example.com")
-    return (await store.write(CreateContact(contact))).record.id
+    return (await store.write(create_contact(Creation(contact)))).record.id
 
 
 async def test_restarted_store__continues_with_the_next_id(engine_url: str) -> None:
     ids = []
     for number in range(10):
         store = await open_store(engine_url)
-        ids.append(await create_contact(store, number))
+        ids.append(await new_contact(store, number))
         await store.close()
 
     assert ids == list(range(ids[0], ids[0] + 10))
@@ -94,17 +95,17 @@ async def test_restarted_store__continues_with_the_next_id(engine_url: str) -> N
 
 async def test_store_that_was_killed__loses_its_block_and_no_id_is_used_twice(engine_url: str) -> None:
     killed, second = await open_store(engine_url), await open_store(engine_url)
-    lost = await create_contact(killed, 1)
+    lost = await new_contact(killed, 1)
     try:
-        ids = [await create_contact(second, number) for number in (2, 3)]
+        ids = [await new_contact(second, number) for number in (2, 3)]
         await second.close()
         third = await open_store(engine_url)
-        ids.append(await create_contact(third, 4))
+        ids.append(await new_contact(third, 4))
         await third.close()
     finally:
         await killed.close()  # after the others have stopped: what it has left is not the last block
     last = await open_store(engine_url)
-    ids.append(await create_contact(last, 5))
+    ids.append(await new_contact(last, 5))
     await last.close()
 
     begin = lost + SMALLEST_BLOCK

@@ -18,8 +18,11 @@ import pytest
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.errors import UnusableStore
 from touchbase.inbox.sql.commands import store_delivery
-from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.storage.postgres import pooler
 from touchbase.stores import open_store
 
@@ -83,9 +86,9 @@ async def test_session_mode__works(pooled: Pooled) -> None:
     store = await open_store(await pooled("session"))
     try:
         client = (await store.write(ensure_client("acme", 1))).number
-        await asyncio.gather(*(store.write(CreateContact(Contact(client, 0, at, at))) for at in range(1, 60)))
+        await asyncio.gather(*(store.write(create_contact(Creation(Contact(client, 0, at, at)))) for at in range(1, 60)))
         await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
-        assert len(await store.read(ListContacts(client, 100))) == 59
+        assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))) == 59
     finally:
         await store.close()
 

@@ -28,8 +28,9 @@ from touchbase.inbox.sql.queries import (
     old_dedupe_keys,
 )
 from touchbase.inbox.sql.search import step_through_deliveries
-from touchbase.records.commands import ListCompanies, ListContacts
-from touchbase.search.queries import SearchCompanies, SearchContacts, SearchRecords
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql.plans import find_position
 from touchbase.sql.dialect import for_sqlite
@@ -40,21 +41,21 @@ from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
 LISTS: list[Query[Any]] = [
-    ListContacts(1, 50),
-    ListContacts(1, 50, after=(8, 9)),
-    ListContacts(1, 50, email_key="a"),
-    ListContacts(1, 50, linkedin_key="a"),
-    ListContacts(1, 50, status="a"),
-    ListContacts(1, 50, status="a", after=(8, 9)),
-    ListContacts(1, 50, company_id=1),
-    ListContacts(1, 50, updated_since_us=5),
-    ListContacts(1, 50, updated_since_us=5, after=(6, 7)),
-    ListContacts(1, 50, status="a", updated_since_us=5),
-    ListContacts(1, 50, status="a", updated_since_us=5, after=(6, 7)),
-    ListCompanies(1, 50, domain="a"),
-    ListCompanies(1, 50, status="a"),
-    ListCompanies(1, 50, updated_since_us=5),
-    ListCompanies(1, 50, status="a", updated_since_us=5, after=(6, 7)),
+    list_records(Listing(CONTACT_TYPE, 1, 50)),
+    list_records(Listing(CONTACT_TYPE, 1, 50, after=(8, 9))),
+    list_records(Listing(CONTACT_TYPE, 1, 50, email_key="a")),
+    list_records(Listing(CONTACT_TYPE, 1, 50, linkedin_key="a")),
+    list_records(Listing(CONTACT_TYPE, 1, 50, status="a")),
+    list_records(Listing(CONTACT_TYPE, 1, 50, status="a", after=(8, 9))),
+    list_records(Listing(CONTACT_TYPE, 1, 50, company_id=1)),
+    list_records(Listing(CONTACT_TYPE, 1, 50, updated_since_us=5)),
+    list_records(Listing(CONTACT_TYPE, 1, 50, updated_since_us=5, after=(6, 7))),
+    list_records(Listing(CONTACT_TYPE, 1, 50, status="a", updated_since_us=5)),
+    list_records(Listing(CONTACT_TYPE, 1, 50, status="a", updated_since_us=5, after=(6, 7))),
+    list_records(Listing(COMPANY_TYPE, 1, 50, domain="a")),
+    list_records(Listing(COMPANY_TYPE, 1, 50, status="a")),
+    list_records(Listing(COMPANY_TYPE, 1, 50, updated_since_us=5)),
+    list_records(Listing(COMPANY_TYPE, 1, 50, status="a", updated_since_us=5, after=(6, 7))),
     get_history(1, 1, 1),
     delivery_events(1, 1),
     *[list_deliveries(50, 1, state=state) for state in STUCK],
@@ -140,29 +141,31 @@ def test_statements__find_their_rows_by_index(subtests: pytest.Subtests, store: 
             assert [walk for walk in found if not (name in NEVER_RUN and walk.startswith("SEARCH contact USING PRIMARY KEY"))] == []
 
 
-@pytest.mark.parametrize("query", LISTS, ids=repr)
+@pytest.mark.parametrize("query", LISTS)
 def test_filtered_list__finds_its_page_by_index(store: apsw.Cursor, query: Query[Any]) -> None:
     asked = next(plan_of_query(query, NO_CIPHER))
 
     assert isinstance(asked, Select)
     plan = steps(store, asked.sql, len(asked.params))
-    if query == ListContacts(1, 50):
+    if query == list_records(Listing(CONTACT_TYPE, 1, 50)):
         plan = []  # all that the client has, in order of id: the primary key is the index
     assert walks(plan) == []
 
 
 @pytest.mark.parametrize("after", [None, (6, 7)], ids=["first", "later"])
-@pytest.mark.parametrize("listing", [ListContacts, ListCompanies], ids=["contacts", "companies"])
-def test_list_by_status_and_update_time__starts_at_its_page_in_the_index(store: apsw.Cursor, listing: Any, after: Any) -> None:
-    asked = next(plan_of_query(listing(1, 50, status="rare", updated_since_us=5, after=after), NO_CIPHER))
+@pytest.mark.parametrize("kind", [CONTACT_TYPE, COMPANY_TYPE], ids=["contacts", "companies"])
+def test_list_by_status_and_update_time__starts_at_its_page_in_the_index(store: apsw.Cursor, kind: Any, after: Any) -> None:
+    asked = next(plan_of_query(list_records(Listing(kind, 1, 50, status="rare", updated_since_us=5, after=after)), NO_CIPHER))
 
     assert isinstance(asked, Select)
     (step,) = steps(store, asked.sql, len(asked.params))
     assert "_status_updated (client=? AND status=? AND " in step  # and nothing is sorted, and nothing of other statuses is met
 
 
-@pytest.mark.parametrize("search", [SearchContacts(1, default_sort(CONTACT), 5), SearchCompanies(1, default_sort(COMPANY), 5)])
-def test_skipped_records__are_read_in_the_index_only(store: apsw.Cursor, search: SearchRecords[Any]) -> None:
+@pytest.mark.parametrize(
+    "search", [RecordSearch(CONTACT_TYPE, 1, default_sort(CONTACT), 5), RecordSearch(COMPANY_TYPE, 1, default_sort(COMPANY), 5)]
+)
+def test_skipped_records__are_read_in_the_index_only(store: apsw.Cursor, search: RecordSearch[Any]) -> None:
     for query in (find_position(1, search, 900), find_position(1, replace(search, after=(6, 7)), 900)):
         asked = next(plan_of_query(query, NO_CIPHER))
 

@@ -14,8 +14,11 @@ from fault_tests.cluster import SYSTEM_USER, Cluster
 
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.consistency.service import Verified, verify
-from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.stores import open_store
 
 pytestmark = pytest.mark.slow
@@ -74,7 +77,7 @@ async def _write(url: str, *emails: str) -> None:
     store = await open_store(url)
     client = (await store.write(ensure_client("acme", 1))).number
     for email in emails:
-        await store.write(CreateContact(Contact(client, 0, 1, 1, email, email)))
+        await store.write(create_contact(Creation(Contact(client, 0, 1, 1, email, email))))
     await store.close()
 
 
@@ -103,7 +106,7 @@ def test_point_in_time_recovery__restores_every_acknowledged_write_up_to_the_tim
 async def _contents(url: str) -> tuple[set[str | None], list[str]]:
     store = await open_store(url)
     client = (await store.write(ensure_client("acme", 1))).number
-    emails = {contact.email for contact in await store.read(ListContacts(client, 100))}
+    emails = {contact.email for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))}
     differences = [str(one) async for one in verify(store, client, Verified())]
     await store.close()
     return emails, differences

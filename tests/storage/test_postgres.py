@@ -12,8 +12,11 @@ from tests.conftest import Databases
 from touchbase.clients.sql.clients import ensure_client, find_client
 from touchbase.common.seldom import Seldom
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
 from touchbase.records.models import Company
+from touchbase.records.operations import create_company
+from touchbase.records.record_type import COMPANY_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Creation
 from touchbase.sql.migrations import Migration, packaged
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.postgres import connection, engine, serving_connection
@@ -77,11 +80,11 @@ async def test_concurrent_reads__limit_a_failure_to_one_read(postgres_url) -> No
     store = await open_store(postgres_url)
     client = (await store.write(ensure_client("reads", 1))).number
     record = Company(client, 0, 1, 1, "reads.example")
-    made = (await store.write(CreateCompany(record, []))).record
+    made = (await store.write(create_company(Creation(record, [])))).record
 
-    beyond = GetCompany(client, 2**70)  # no such number: the server refuses it, and all that is asked for with it
+    beyond = find_record(client, COMPANY_TYPE, 2**70)  # no such number: the server refuses it, and all that is asked for with it
     found = await asyncio.gather(
-        *(store.read(beyond if n == 5 else GetCompany(client, made.id)) for n in range(12)), return_exceptions=True
+        *(store.read(beyond if n == 5 else find_record(client, COMPANY_TYPE, made.id)) for n in range(12)), return_exceptions=True
     )
     await store.close()
 
@@ -103,13 +106,13 @@ async def test_concurrent_lists__limit_a_server_error_to_the_affected_pages(
 ) -> None:
     store = await open_store(empty_postgres_url)
     light, heavy = [(await store.write(ensure_client(name, 1))).number for name in ("light", "heavy")]
-    made = [(await store.write(CreateCompany(Company(light, 0, 1, 1, f"{n}.example"), []))).record for n in range(3)]
-    await store.write(CreateCompany(Company(heavy, 0, 1, 1, "heavy.example"), []))
+    made = [(await store.write(create_company(Creation(Company(light, 0, 1, 1, f"{n}.example"), [])))).record for n in range(3)]
+    await store.write(create_company(Creation(Company(heavy, 0, 1, 1, "heavy.example"), [])))
     operator = await asyncpg.connect(empty_postgres_url)
     await operator.execute(BREAKS.format(state))
     await operator.close()
 
-    asked = [ListCompanies(heavy if n in (5, 9) else light, 3) for n in range(20)]
+    asked = [list_records(Listing(COMPANY_TYPE, heavy if n in (5, 9) else light, 3)) for n in range(20)]
     found = await asyncio.gather(*map(store.read, asked), return_exceptions=True)
     await store.close()
 
@@ -147,7 +150,7 @@ async def test_failover__reconnects_to_the_writable_server(empty_postgres_url) -
     name = await admin.fetchval("SELECT current_database()")
     await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     store = await open_store(empty_postgres_url)
-    company = CreateCompany(Company(1, 0, 5, 5, "quill.example"))
+    company = create_company(Creation(Company(1, 0, 5, 5, "quill.example")))
     for command in (ensure_client("acme", 1), company):
         with pytest.raises(StoreUnavailable, match="read-only"):
             await store.write(command)
@@ -268,13 +271,13 @@ async def test_lost_commit_response__raises_outcome_unknown_for_a_single_creatio
     async with thief as url:
         store = await open_store(url)
         client = await store.write(ensure_client("acme", 1))
-        await store.write(CreateCompany(Company(client.number, 0, 5, 5, "first.example")))
+        await store.write(create_company(Creation(Company(client.number, 0, 5, 5, "first.example"))))
 
         thief.keeps = b""
         with pytest.raises(OutcomeUnknown, match="may be stored or not"):
-            await store.write(CreateCompany(Company(client.number, 0, 5, 5, "second.example")))
-        again = await store.write(CreateCompany(Company(client.number, 0, 5, 5, "second.example"), on_duplicate="return"))
-        kept = await store.read(ListCompanies(client.number, 10))
+            await store.write(create_company(Creation(Company(client.number, 0, 5, 5, "second.example"))))
+        again = await store.write(create_company(Creation(Company(client.number, 0, 5, 5, "second.example"), on_duplicate="return")))
+        kept = await store.read(list_records(Listing(COMPANY_TYPE, client.number, 10)))
         await store.close()
 
     assert not again.is_new
@@ -390,9 +393,13 @@ async def test_create_company__creates_each_company_once_in_two_processes(postgr
     stores = [await open_store(postgres_url), await open_store(postgres_url)]
 
     answers = await asyncio.gather(
-        *(store.write(CreateCompany(Company(1, 0, 5, 5, f"{n}.example"), on_duplicate="return")) for n in range(200) for store in stores)
+        *(
+            store.write(create_company(Creation(Company(1, 0, 5, 5, f"{n}.example"), on_duplicate="return")))
+            for n in range(200)
+            for store in stores
+        )
     )
-    kept = await stores[0].read(ListCompanies(1, 1000))
+    kept = await stores[0].read(list_records(Listing(COMPANY_TYPE, 1, 1000)))
     for store in stores:
         await store.close()
 

@@ -19,8 +19,11 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.jobs.sql import list_jobs
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Creation
 from touchbase.search.sql.index import index_records
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
@@ -67,16 +70,16 @@ def contact(client: int, email: str | None = ANN[2], **more: Any) -> Contact:
 
 async def test_duplicate_creation__is_refused_without_waiting_for_row_locks(store: Store, client: int, other: Any) -> None:
     profile = "linkedin.com/in/ann"
-    ann = (await store.write(CreateContact(contact(client, linkedin_url=profile, linkedin_key=profile)))).record
-    acme = (await store.write(CreateCompany(Company(client, 0, NOON, NOON, "acme.example")))).record
+    ann = (await store.write(create_contact(Creation(contact(client, linkedin_url=profile, linkedin_key=profile))))).record
+    acme = (await store.write(create_company(Creation(Company(client, 0, NOON, NOON, "acme.example"))))).record
 
     async with other.transaction():
         await other.fetch("SELECT id FROM contact FOR UPDATE")
         await other.fetch("SELECT id FROM company FOR UPDATE")
         told = await asyncio.gather(
-            store.write(CreateContact(contact(client))),
-            store.write(CreateContact(contact(client, None, linkedin_url=profile, linkedin_key=profile))),
-            store.write(CreateCompany(Company(client, 0, NOON, NOON, "acme.example"))),
+            store.write(create_contact(Creation(contact(client)))),
+            store.write(create_contact(Creation(contact(client, None, linkedin_url=profile, linkedin_key=profile)))),
+            store.write(create_company(Creation(Company(client, 0, NOON, NOON, "acme.example")))),
             return_exceptions=True,
         )
 
@@ -86,7 +89,7 @@ async def test_duplicate_creation__is_refused_without_waiting_for_row_locks(stor
 
 async def test_index__leaves_a_record_that_a_write_has_locked_for_later(store: Store, client: int, other: Any) -> None:
     """A write locks its record before it notes it, and the index takes the note before the record: waiting would be a deadlock."""
-    await store.write(CreateContact(contact(client, first_name="Anna")))
+    await store.write(create_contact(Creation(contact(client, first_name="Anna"))))
 
     async with other.transaction():
         await other.fetch("SELECT id FROM contact FOR UPDATE")
@@ -128,12 +131,12 @@ async def test_create_contact__refuses_a_person_erased_in_a_concurrent_transacti
     async with other.transaction():
         await other.fetch("SELECT id FROM client WHERE id = $1 FOR NO KEY UPDATE", client)
         await other.execute("INSERT INTO erased VALUES ($1, $2, 99, 0, $3)", client, digest(secret, client, ANN), NOON)
-        create = asyncio.ensure_future(store.write(CreateContact(contact(client), guarded=True)))
+        create = asyncio.ensure_future(store.write(create_contact(Creation(contact(client), guarded=True))))
         await until_it_waits(other, create)
 
     with pytest.raises(PersonErased):
         await create
-    assert await store.read(ListContacts(client, 10)) == []
+    assert await store.read(list_records(Listing(CONTACT_TYPE, client, 10))) == []
 
 
 async def test_create_contact_with_restore__creates_nothing_when_the_suppression_stays(store: Store, client: int, other: Any) -> None:
@@ -142,11 +145,11 @@ async def test_create_contact_with_restore__creates_nothing_when_the_suppression
     await other.execute(f"REVOKE DELETE ON erased FROM {me}")
 
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await store.write(CreateContact(contact(client), guarded=True, restore=True))
+        await store.write(create_contact(Creation(contact(client), guarded=True, restore=True)))
     await other.execute(f"GRANT DELETE ON erased TO {me}")
 
-    assert await store.read(ListContacts(client, 10)) == []
-    assert (await store.write(CreateContact(contact(client), guarded=True, restore=True))).is_new
+    assert await store.read(list_records(Listing(CONTACT_TYPE, client, 10))) == []
+    assert (await store.write(create_contact(Creation(contact(client), guarded=True, restore=True)))).is_new
 
 
 @query
@@ -165,8 +168,8 @@ async def test_query__does_not_wait_for_slow_queries_of_another_client(store: An
         slow.pop().cancel()
 
         async with asyncio.timeout(20):
-            made = await store.write(CreateContact(contact(quick)))
-            found = await store.read(GetContact(quick, made.record.id))
+            made = await store.write(create_contact(Creation(contact(quick))))
+            found = await store.read(find_record(quick, CONTACT_TYPE, made.record.id))
             handles = [one.client_id for one in await store.read(list_clients())]
             pages = await store.read(list_jobs(quick, 1))
     finally:

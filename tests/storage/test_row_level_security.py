@@ -34,7 +34,7 @@ from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.sql import get_history
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
@@ -49,13 +49,17 @@ from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, find_record, list_records
+from touchbase.records.writes import Creation
 from touchbase.reports.parts import CountedPart, ReportPart
 from touchbase.reports.sql.parts import store_parts
-from touchbase.search.queries import SearchCompanies
+from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql.index import index_records
+from touchbase.search.sql.plans import search_page
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
@@ -104,9 +108,11 @@ async def hand(postgres_url: str) -> AsyncIterator[Made]:
 async def fill(store: Store, *clients: int) -> None:
     """A row of each client in every table."""
     for n in clients:
-        await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
+        await store.write(create_company(Creation(Company(n, 0, 5, 5, "example.com"), [("seat", "12")])))
         await store.write(index_records(n))
-        await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
+        await store.write(
+            create_contact(Creation(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
+        )
         await store.write(add_connection(Connection(n, "crm", "hubspot", 5, 5)))
         await fall_silent(store, n)
         await miss_an_event(store, n, 5)
@@ -114,13 +120,13 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(store_refusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
         await store.write(store_key(ApiKey(f"key{n}", b"x", ("admin",), n, "", 5)))
         await store.write(store_delivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
-        await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
+        await store.write(execute_once(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
         await store.write(erase_person(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(rotate_client_id(n, f"now{n}", 9))
         await store.write(claim_fetch(n, "hubspot", 5, 6, 1))
         for email in ("1@example.com", "2@example.com", "3@example.com"):
-            await store.write(CreateContact(Contact(n, 0, 5, 5, email=email, email_key=email)))
-        made = [each.id for each in await store.read(ListContacts(n, 200)) if each.email != "ann@example.com"]
+            await store.write(create_contact(Creation(Contact(n, 0, 5, 5, email=email, email_key=email))))
+        made = [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, n, 200))) if each.email != "ann@example.com"]
         await store.write(delete_record(n, CONTACT, made[0], 6, "deleted"))
         await store.write(merge_records(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
         await store.write(save_entries(n, [NewEntry("email", "ann@example.com")], 5))
@@ -136,7 +142,7 @@ async def fill(store: Store, *clients: int) -> None:
 
 async def ann(store: Store, client: int) -> int:
     """The id of the contact that `fill` made first."""
-    [found] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    [found] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
     return found.id
 
 
@@ -248,7 +254,7 @@ async def test_scope__refuses_writes_to_rows_of_other_clients(store: Store, hand
 
 async def test_words_of_another_client__lead_to_no_record_and_are_not_written(store: Store, hand: Made) -> None:
     await with_events(store)
-    theirs = await store.read(SearchCompanies(THEIRS, default_sort(COMPANY), 50, words=("example",)))
+    theirs = await store.read(search_page(RecordSearch(COMPANY_TYPE, THEIRS, default_sort(COMPANY), 50, words=("example",))))
     await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'")
 
     numbers = [row["record"] for row in await hand.fetch("SELECT record FROM search_index WHERE words @@ '11cexample:*'::tsquery")]
@@ -354,11 +360,11 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
     await store.write(ensure_client("acme", 1))
     await fill(store, OURS)
-    for query in (GetContact(OURS, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), list_deliveries(10)):
+    for query in (find_record(OURS, CONTACT_TYPE, 1), get_history(OURS, 1, 1), count_inbox(), find_client("acme"), list_deliveries(10)):
         await store.read(query)
     await store.work(OURS, 10, lambda delivery: Translation("test", []), 9)
     with pytest.raises(asyncpg.DataError):
-        await store.read(GetContact(OURS, 2**70))  # no integer that a statement can hold: it fails inside of its transaction
+        await store.read(find_record(OURS, CONTACT_TYPE, 2**70))  # no integer that a statement can hold: it fails inside of its transaction
 
     connections = [await store._pool.acquire() for _ in range(6)]
     scopes = {await each.fetchval("SELECT current_setting('touchbase.clients')") for each in connections}
@@ -456,5 +462,5 @@ async def test_row_level_security__stops_a_statement_that_omits_its_client(store
     careless = await open_with(postgres_url, {Look: handler(forgetful)}, cipher=cipher)
 
     assert await careless.write(Look(OURS)) == [OURS]
-    contacts = [await store.read(GetContact(n, await ann(store, n))) for n in (OURS, THEIRS)]
+    contacts = [await store.read(find_record(n, CONTACT_TYPE, await ann(store, n))) for n in (OURS, THEIRS)]
     assert [contact.first_name for contact in contacts] == ["gone", None]

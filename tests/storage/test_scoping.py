@@ -87,7 +87,7 @@ from touchbase.erasure.sql.texts import strike_texts
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.report import StoredMapping
@@ -116,22 +116,24 @@ from touchbase.outgoing.sql.dispatch import (
 )
 from touchbase.outgoing.sql.endpoints import add_endpoint, replay
 from touchbase.presence import ServerFacts, list_servers, note_presence
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.lookup import find_owner, match_everywhere
+from touchbase.records.sql.reads import Listing, count_matching, find_record, list_records
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.reports.parts import CampaignGroups
 from touchbase.search.bulk_change import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
-from touchbase.search.queries import CountFound, SearchCompanies, SearchContacts
+from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.index import next_to_index
-from touchbase.search.sql.plans import find_position, matches_filter
+from touchbase.search.sql.plans import count_matches, find_position, matches_filter, search_page
 from touchbase.sql.batches import needs_of, plan_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
-from touchbase.sql.operation import Command, _client, plan_of_query, scope_of
+from touchbase.sql.operation import Command, no_client, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.sql.refused import apply_refused
@@ -303,7 +305,7 @@ USUAL: dict[str, Any] = {
     "table": "job",
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
     "record_id": 1, "contact": 1, "contact_id": 1, "id": 1, "block": "surname", "before": "replied",
-    "listing": ListContacts(1, 5), "time_zone": "UTC", "few": -1,
+    "listing": Listing(CONTACT_TYPE, 1, 5), "time_zone": "UTC", "few": -1,
     "what": FieldChange("merge", "Industry", "Sector"),
 }  # fmt: skip
 
@@ -335,17 +337,47 @@ OF_CONTACTS: dict[str, Any] = {
     "any": [{"company.name": "a"}, {"company.domain": "a.example"}],
 }  # fmt: skip
 SEARCHED: dict[type, dict[str, Any]] = {
-    SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
-    CountFound: {"search": SearchContacts(1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
-    find_position: {"search": SearchCompanies(1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
+    count_matches: {"search": RecordSearch(CONTACT_TYPE, 1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
+    find_position: {"search": RecordSearch(COMPANY_TYPE, 1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
     matches_filter: {"kind": 1, "where": searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "email")["where"]},
-    SearchCompanies: searched(
-        COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
-    ),
 }
 
 
-def value(name: str, hint: object) -> Any:
+def listings() -> Iterator[Any]:
+    """A list of each type with every choice of the filters that it may have."""
+    filters = {
+        CONTACT_TYPE: ("status", "external_id", "email_key", "linkedin_key", "company_id"),
+        COMPANY_TYPE: ("status", "external_id", "domain"),
+    }
+    for kind, names in filters.items():
+        for values in itertools.product((None, "a"), repeat=len(names)):
+            for after, since, page_bytes in itertools.product((None, (1, 1)), (None, 1), (0, 1)):
+                yield Listing(kind, 1, 5, after, since, page_bytes, **dict(zip(names, values, strict=True)))
+
+
+def searches() -> Iterator[Any]:
+    """A search of each type with every choice of what it may have."""
+    for kind, given in (
+        (CONTACT_TYPE, searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email")),
+        (
+            COMPANY_TYPE,
+            searched(
+                COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
+            ),
+        ),
+    ):
+        given |= {"count": "a", "custom_fields": False, "page_bytes": 1}
+        optional = [name for name in given if name != "sort"]
+        for chosen in itertools.product((False, True), repeat=len(optional)):
+            names = [name for name, is_chosen in zip(optional, chosen, strict=True) if is_chosen]
+            yield RecordSearch(kind, 1, given["sort"], 5, **{name: given[name] for name in names})
+
+
+VARIED: dict[type, Callable[[], Iterator[Any]]] = {list_records: listings, count_matching: listings, search_page: searches}
+"""Queries whose only parameter is a list or a search."""
+
+
+def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
     """Something that a field of this name and type may hold."""
     if name in SPECIAL:
         return SPECIAL[name]
@@ -353,8 +385,10 @@ def value(name: str, hint: object) -> Any:
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
         return tuple(value("", part) for part in parts)
-    if typing.get_origin(kind) is ListRecords:
-        return ListContacts(1, 5, status="a")
+    if typing.get_origin(kind) is RecordType:
+        return CONTACT_TYPE
+    if typing.get_origin(kind) is Listing:
+        return Listing(CONTACT_TYPE, 1, 5, status="a")
     if typing.get_origin(kind) in (list, Sequence, Collection):
         kind = list[parts[0]]  # type: ignore[valid-type]
         if name == "addresses" and kind == list[tuple[str, str]]:
@@ -376,6 +410,9 @@ def value(name: str, hint: object) -> Any:
 
 def variants(kind: type[Any]) -> Iterator[Any]:
     """A query with every choice of the filters that it may have; what it must have is filled by its type."""
+    if kind in VARIED:
+        yield from map(kind, VARIED[kind]())
+        return
     hints = typing.get_type_hints(kind)
     choices: list[list[Any]] = []
     for field in fields(kind):
@@ -397,7 +434,8 @@ ASKING: list[Any] = [
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
     reencrypt_batch(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),
-    ensure_client("unknown", 5, first_use=True), change_page(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    ensure_client("unknown", 5, first_use=True),
+    change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     create_message(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), prune_messages(1, 2**40, 5),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
@@ -448,9 +486,9 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
         await store.write(ensure_client(client_id, 1))
     await store.write(set_client_settings("acme", ClientSettings(link_companies_by_email="existing")))
     await store.write(start_linking(1, 5))
-    await store.write(CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
+    await store.write(create_company(Creation(Company(1, 0, 5, 5, "example.com"), [("seat", "12")])))
     for client, email in ((1, "ann@example.com"), (1, "bob@example.com"), (2, "ann@example.com")):
-        await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
+        await store.write(create_contact(Creation(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")])))
     await store.write(add_connection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
     await store.write(calls_until(-30 * DAY, 1))
     await miss_an_event(store, 1, 5, secret="secret")
@@ -466,7 +504,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.work(1, 2, translate, 9)
     for n in (3, 4):
         email = f"{n}@example.com"
-        await store.write(CreateContact(Contact(1, 0, 5, 5, email=email, email_key=email)))
+        await store.write(create_contact(Creation(Contact(1, 0, 5, 5, email=email, email_key=email))))
     await store.write(delete_record(1, 1, 4, 9, "d"))
     await store.write(create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(erase_person(1, 9, 2))
@@ -522,7 +560,7 @@ def test_reader__covers_every_select(reader: Reader) -> None:
 
 
 def test_cross_client_lists__match_the_reviewed_exceptions() -> None:
-    operations = {kind: kind.operation for kind in (*all_commands(), *QUERIES) if kind is not Idempotent}
+    operations = {kind: kind.operation for kind in (*all_commands(), *QUERIES) if kind is not execute_once}
 
     assert {kind for kind, found in operations.items() if found.scope == ALL_CLIENTS} == SPANNING.keys()
     assert {kind for kind, found in operations.items() if found.unnamed == ALL_CLIENTS} == SPANNING_UNLESS_NAMED
@@ -557,15 +595,16 @@ def says_whose_rows(kind: type[Any]) -> None:
     elif "client" in hints:
         assert optional == (kind in SPANNING_UNLESS_NAMED)
     elif kind not in OF_INSTALLATION:
-        assert kind.operation.clients is not _client, f"it holds the client in {holders or 'nothing'}"
+        by_name = kind.operation.client_of is no_client and kind.operation.clients.__module__ == "touchbase.sql.operation"
+        assert not by_name, f"it holds the client in {holders or 'nothing'}"
 
 
 def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> None:
-    contact = [CreateContact(Contact(n, 0, 5, 5)) for n in (9, 1, 9, 10)]
+    contact = [create_contact(Creation(Contact(n, 0, 5, 5))) for n in (9, 1, 9, 10)]
     keys = [store_key(ApiKey("k", b"", (), n, "", 5)) for n in (5, None)]
 
     assert scope_of(contact) == ",1,9,10,"
-    assert scope_of([GetContact(7, 1)]) == ",7,"
+    assert scope_of([find_record(7, CONTACT_TYPE, 1)]) == ",7,"
     assert scope_of(keys[:1]) == ",5,"
     assert scope_of(keys) == scope_of([count_inbox()]) == ALL_CLIENTS
     assert scope_of([list_deliveries(5)]) == ALL_CLIENTS
@@ -579,13 +618,13 @@ def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> No
     assert scope_of([probe()]) == NO_CLIENT
 
 
-def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
+def once(client: int, command: Command[Any] | None) -> Command[Any]:
     """A command whose answer is kept for this client."""
-    return Idempotent(RequestKey(client, "k", b"", 5), command, lambda _: StoredResponse(b""))
+    return execute_once(RequestKey(client, "k", b"", 5), command, lambda _: StoredResponse(b""))
 
 
 def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_response() -> None:
-    contact, replay = CreateContact(Contact(9, 0, 5, 5)), replay_many([(3, 1), (7, 1)], 10)
+    contact, replay = create_contact(Creation(Contact(9, 0, 5, 5))), replay_many([(3, 1), (7, 1)], 10)
 
     assert scope_of([once(9, contact)]) == ",9,"
     assert scope_of([once(9, None)]) == ",9,"

@@ -23,8 +23,11 @@ from touchbase.clients.sql.clients import ensure_client, find_client, list_clien
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.projection.known_events import FACT_BY_TIME
-from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
+from touchbase.records.operations import create_contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import Creation
 from touchbase.sql.dialect import for_sqlite
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
@@ -146,10 +149,10 @@ async def test_unreadable_disk__makes_reads_unavailable_until_it_works(sqlite_ur
 
     failing_disk.unreadable = apsw.IOError
     with pytest.raises(StoreUnavailable, match="cannot use the store now"):
-        await store.read(ListContacts(client, 5))
+        await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
     failing_disk.unreadable = None
 
-    assert await store.read(ListContacts(client, 5)) == []
+    assert await store.read(list_records(Listing(CONTACT_TYPE, client, 5))) == []
     await store.close()
 
 
@@ -317,7 +320,7 @@ async def _with_erased(url: str, open_with: Any) -> Store:
     for _ in range(900):
         name, client = sizes.choice(["Goldfinch", *["Sparrow"] * 4]), sizes.choice(clients)
         contact = Contact(client, 0, 1, 1, first_name=name, last_name="x" * sizes.randint(1, 600))
-        made = (await store.write(CreateContact(contact, [("note", f"{name} " * sizes.randint(1, 60))]))).record
+        made = (await store.write(create_contact(Creation(contact, [("note", f"{name} " * sizes.randint(1, 60))])))).record
         if name == "Goldfinch":
             marked.append((client, made.id))
     for client, number in marked:
@@ -335,7 +338,7 @@ async def test_vacuum__removes_traces_of_erased_rows_and_leaves_the_others(tmp_p
 
     assert await store.vacuum()
     assert _traces(path) == []
-    assert [len(await store.read(ListContacts(client, 200))) for client in (1, 2, 3)] == [200, 200, 200]
+    assert [len(await store.read(list_records(Listing(CONTACT_TYPE, client, 200)))) for client in (1, 2, 3)] == [200, 200, 200]
 
 
 async def test_vacuum__rewrites_a_large_file_only_on_request(tmp_path: Path, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,7 +369,7 @@ async def test_vacuum__can_be_repeated_after_another_process_blocked_it(
 
 
 async def _some(store: Store, count: int) -> list[Contact]:
-    asked = (CreateContact(Contact(1, 0, 1, 1, first_name=f"{n}"), [("seats", f"{n}")]) for n in range(count))
+    asked = (create_contact(Creation(Contact(1, 0, 1, 1, first_name=f"{n}"), [("seats", f"{n}")])) for n in range(count))
     return sorted([(await store.write(each)).record for each in asked], key=lambda contact: contact.id)
 
 
@@ -376,9 +379,9 @@ async def test_slow_list__returns_its_whole_page(sqlite_url: str, open_with: Any
 
     monkeypatch.setattr(engine, "QUICK_SECONDS", -1.0)  # every page
 
-    assert await store.read(ListContacts(1, 60)) == people
+    assert await store.read(list_records(Listing(CONTACT_TYPE, 1, 60))) == people
     monkeypatch.undo()
-    assert await store.read(ListContacts(1, 60)) == people
+    assert await store.read(list_records(Listing(CONTACT_TYPE, 1, 60))) == people
 
 
 async def test_interrupted_lists__leave_no_open_transaction(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,13 +393,13 @@ async def test_interrupted_lists__leave_no_open_transaction(sqlite_url: str, ope
     for _ in range(
         3 * engine.STEPS_PER_CHECK
     ):  # SQLite counts its steps over all runs of a statement: one of these is cut short where it would end
-        assert await store.read(ListContacts(client.number, 60)) == people
+        assert await store.read(list_records(Listing(CONTACT_TYPE, client.number, 60))) == people
 
 
 async def test_event_loop__runs_between_two_lists(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
     people = await _some(store, 3)
-    pages = [asyncio.create_task(store.read(ListContacts(1, 10))) for _ in range(20)]
+    pages = [asyncio.create_task(store.read(list_records(Listing(CONTACT_TYPE, 1, 10)))) for _ in range(20)]
 
     done = [0]
     while done[-1] < len(pages):

@@ -20,10 +20,12 @@ from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.errors import BadAddress, UnusableStore
 from touchbase.history.events import CONTACT
-from touchbase.search.queries import SearchContacts
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.search.queries import RecordSearch
 from touchbase.search.service import index_waiting
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql.index import next_to_index
+from touchbase.search.sql.plans import search_page
 from touchbase.storage import store_copy as copying
 from touchbase.storage.sqlite.connection import open_reader
 from touchbase.storage.sqlite.store_copy import SqliteReader
@@ -103,7 +105,10 @@ async def test_copy_store__copies_every_row_and_encrypts_secrets_with_the_target
             assert [one async for one in verify(new, client.number, Verified(), lambda: None)] == []
         await index_waiting(new, lambda: False)
         assert await new.read(next_to_index()) is None
-        searches = [SearchContacts(each.number, default_sort(CONTACT), 50, words=("ann",)) for each in await old.read(list_clients())]
+        searches = [
+            search_page(RecordSearch(CONTACT_TYPE, client.number, default_sort(CONTACT), 50, words=("ann",)))
+            for client in await old.read(list_clients())
+        ]
         found = [(await new.read(each)).records for each in searches]
         assert found == [(await old.read(each)).records for each in searches]
         assert any(found)

@@ -11,15 +11,15 @@ from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.errors import Overloaded
 from touchbase.inbox.sql.commands import store_deliveries, store_delivery
-from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.create import create_companies, create_contacts
+from touchbase.records.writes import Creation
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Select, SerializationConflict
 
 KEEP = store_delivery(1, "crm", b"k" * 16, b"{}", "", b"x", 5)
-CONTACT = CreateContact(Contact(1, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"))
-COMPANY = CreateCompany(Company(1, 0, 5, 5, "example.com"))
+CONTACT = Creation(Contact(1, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"))
+COMPANY = Creation(Company(1, 0, 5, 5, "example.com"))
 
 
 def ids() -> Ids:

@@ -11,8 +11,9 @@ from touchbase.errors import Overloaded
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
 from touchbase.inbox.sql.queries import count_deliveries
-from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import create_company, create_contact
+from touchbase.records.writes import Creation
 from touchbase.sql.batches import MAX_COMMANDS
 from touchbase.sql.operation import Command
 from touchbase.storage.batch import client_of
@@ -84,8 +85,8 @@ async def test_write_queue__gives_turns_to_a_client_that_comes_after_a_flood(eng
     ("command", "client"),
     [
         (call(7, 1), 7),
-        (CreateContact(Contact(7, 0, 5, 5)), 7),
-        (CreateCompany(Company(7, 0, 5, 5, "example.com")), 7),
+        (create_contact(Creation(Contact(7, 0, 5, 5))), 7),
+        (create_company(Creation(Company(7, 0, 5, 5, "example.com"))), 7),
         (ensure_client("new", 5), None),
     ],
 )

@@ -75,7 +75,7 @@ STORE_KEY_USE = Statement(
 )
 
 
-@command(unnamed=ALL_CLIENTS, clients=lambda call: (call.key.client,))
+@command(unnamed=ALL_CLIENTS, client="key.client")
 def store_key(key: ApiKey) -> Plan[NotFound | None]:
     """Store a key. `NotFound` when its client does not exist, or is being deleted."""
     rows = yield Execute(INSERT_KEY, [key_row(key)])

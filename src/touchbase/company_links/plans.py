@@ -28,13 +28,13 @@ from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import insert_job
 from touchbase.projection.deleted_records import deleted_having
 from touchbase.projection.logged_changes import moved_contact
-from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company, Contact
 from touchbase.records.primary_keys import former_key
 from touchbase.records.projection import current_stamp
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.create import create_companies
 from touchbase.records.sql.rows import contact_of, contact_row
+from touchbase.records.writes import Creation
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
@@ -159,13 +159,13 @@ def _create(client: int, domains: Sequence[str], at: Micros, ids: Ids) -> Plan[d
     """Create companies, each with the domain as the cause of its event."""
     if not domains:
         return {}
-    commands = [CreateCompany(Company(client, 0, at, at, domain)) for domain in domains]
+    creations = [Creation(Company(client, 0, at, at, domain)) for domain in domains]
 
     def by_domain(event: LoggedEvent) -> LoggedEvent:
         return replace(event, cause={"origin": DOMAIN, "domain": event.changed["domain"][1]})
 
-    yield from with_cause(create_companies(commands, ids), by_domain)
-    return {command.record.domain: command.record.id for command in commands}
+    yield from with_cause(create_companies(creations, ids), by_domain)
+    return {creation.record.domain: creation.record.id for creation in creations}
 
 
 def _save(client: int, found: _ContactsToLink, undecided: Iterable[Contact], at: Micros) -> Plan[int]:

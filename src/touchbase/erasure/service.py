@@ -26,7 +26,8 @@ from touchbase.inbox.fair_scheduler import BATCH_SIZE
 from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
 from touchbase.inbox.worker import ConnectionsOf, Read, no_connections, translator
 from touchbase.jobs.sql import due_job_files, jobs_at_work, remove_job_files
-from touchbase.records.commands import ListContacts
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Vacuumed
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
 
@@ -165,7 +166,7 @@ class Eraser:
     async def _erase_records(self, client: int) -> None:
         """Erase the records with an erased identity: a restored backup contains people erased after it was taken."""
         cursor: tuple[int, int] | None = None
-        while contacts := await self._store.read(ListContacts(client, PAGE, cursor)):
+        while contacts := await self._store.read(list_records(Listing(CONTACT_TYPE, client, PAGE, cursor))):
             keys = {("", EMAIL, contact.email_key) for contact in contacts if contact.email_key}
             keys |= {("", LINKEDIN, contact.linkedin_key) for contact in contacts if contact.linkedin_key}
             for ref in sorted(await self._erased(client, keys)):

@@ -23,17 +23,17 @@ from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, par
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.jobs.models import RESULT, Checkpoint
 from touchbase.jobs.runner import PIECE, JobRun
-from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.records.record_type import RECORD_TYPES, RecordType
-from touchbase.search.queries import SearchRecords
+from touchbase.records.sql.reads import Listing
+from touchbase.search.queries import RecordSearch
 from touchbase.search.service import SearchRequest, index_all, prepare
+from touchbase.search.sql.plans import search_page
 from touchbase.sql.store import Store
 
 PAGE = 1_000
 """Records of one page."""
 BEGINNINGS = 10
 """How often a Parquet file is begun before its job fails; without an end, a server that such a job crashes would crash for ever."""
-LISTINGS: dict[str, type[ListContacts] | type[ListCompanies]] = {"contact": ListContacts, "company": ListCompanies}
 RECORD_KINDS = {"contact": CONTACT, "company": COMPANY}
 
 
@@ -69,13 +69,13 @@ class Position(msgspec.Struct):
     """Parquet: how often the file was begun."""
 
 
-def search_of(record: str, client: Client, settings: ExportSettings) -> SearchRecords[Any] | None:
+def search_of(record: str, client: Client, settings: ExportSettings) -> RecordSearch[Any] | None:
     """Return the search for the records of an export, in order of creation; None if a list finds them. Raises `Invalid`."""
     if settings.search is None and settings.q is None:
         return None
     request = SearchRequest(settings.search or (), q=settings.q, sort="created_time", limit=PAGE)
     kind: RecordType[Any] = RECORD_TYPES[RECORD_KINDS[record]]
-    return replace(prepare(kind, client, request, settings.at_us).query, custom_fields=False)
+    return replace(prepare(kind, client, request, settings.at_us).search, custom_fields=False)
 
 
 async def pages(
@@ -90,6 +90,7 @@ async def pages(
     file = None
     if settings.format.format == PARQUET:
         file = await on_thread("exports", _parquet, record, settings.format, position.custom_fields)
+    kind: RecordType[Any] = RECORD_TYPES[RECORD_KINDS[record]]
     search = search_of(record, client, settings)
     if search is not None and search.words:
         await index_all(store, client.number)
@@ -97,12 +98,12 @@ async def pages(
         is_first = position.after is None
         encode = encoder(record, settings.format, client.settings, position.custom_fields, with_header=is_first)
         if search is None:
-            listing = LISTINGS[record](client.number, PAGE, position.after, page_bytes=page_bytes, **settings.filters)
+            listing = Listing(kind, client.number, PAGE, position.after, page_bytes=page_bytes, **settings.filters)
             page = await store.read(export_records(listing, encode, settings.suppressed_at, settings.suppressed))
         else:
-            found = await store.read(replace(search, after=position.after))
+            found = await store.read(search_page(replace(search, after=position.after)))
             ids = [record.id for record in found.records]
-            listing = LISTINGS[record](client.number, PAGE, page_bytes=page_bytes)
+            listing = Listing(kind, client.number, PAGE, page_bytes=page_bytes)
             page = await store.read(export_records(listing, encode, settings.suppressed_at, settings.suppressed, ids))
             # In order of creation: the time and the id. If the page has ended for its bytes, it says where.
             page.after = page.after or found.next  # type: ignore[assignment]

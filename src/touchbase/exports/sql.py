@@ -11,10 +11,9 @@ import msgspec
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.lookup import mark_records
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.commands import ListCompanies, ListContacts
 from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql.reads import Listing
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
-from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Plan, Row, Select
@@ -52,9 +51,9 @@ class _Addresses:
     suppressed: str | None = None
 
 
-@query(clients=lambda call: (call.listing.client,))
+@query(client="listing.client")
 def export_records(
-    listing: ListContacts | ListCompanies,
+    listing: Listing[Any],
     encode: Callable[[Sequence[tuple[Any, ...]], Sequence[str | None]], bytes],
     suppressed_at: Micros | None = None,
     suppressed: bool | None = None,
@@ -67,11 +66,8 @@ def export_records(
     `suppressed`: Only records that are suppressed then, or are not.
     `ids`: The records of the page, which a search has found; None: the ones of the list's filters.
     """
-    kind = CONTACT if isinstance(listing, ListContacts) else COMPANY
-    table, columns = RECORD_TYPES[kind].name, COLUMNS[kind]
-    where = Where("client = ?", listing.client)
-    for column, value in listing.filters():
-        where.equal(column, value)
+    kind, table = listing.kind.kind, listing.kind.name
+    columns, where = COLUMNS[kind], listing.where()
     order = where.page(listing.updated_since_us, listing.after)
     params = where.params if ids is None else (*where.params, msgspec.json.encode(ids).decode())
     custom = f"SELECT {_PACKED} FROM custom_field f WHERE f.client = t.client AND f.record_kind = {kind} AND f.record_id = t.id"

@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from touchbase.common.timestamps import SECOND, Micros, has_passed
 from touchbase.errors import Conflict, KeyReused, RequestInProgress, TouchbaseError
 from touchbase.idempotency import sql as idempotency_sql
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import delete_responses, expired_responses
 from touchbase.sql.operation import Command
@@ -88,22 +88,23 @@ class IdempotentWrites:
 
     async def write(self, command: Command[T]) -> T:
         """Execute the command. Raises `ReplayedResponse` when that was done before."""
-        result = await self._store.write(Idempotent(self._request, command, partial(self._response, command)))
+        result: Any = await self._store.write(execute_once(self._request, command, partial(self._response, command)))
         if isinstance(result, StoredResponse):
             raise ReplayedResponse(result)
-        return result
+        return cast(T, result)
 
     def _response(self, command: Command[object], result: object) -> StoredResponse | None:
         if isinstance(result, TouchbaseError):
             # A creation that updates an existing record continues after its conflict.
-            is_final = isinstance(result, Conflict) and getattr(command, "on_duplicate", None) != "update"
+            creation = getattr(command, "creation", None)
+            is_final = isinstance(result, Conflict) and (creation is None or creation.on_duplicate != "update")
             return self._make_response(result) if is_final else None
         return self._make_response(result)
 
 
 async def store_response(store: Store, request: RequestKey, response: StoredResponse) -> None:
     """Store the response of a request that wrote nothing. Raises `ReplayedResponse` when a duplicate has stored one first."""
-    stored = await store.write(Idempotent(request, None, lambda _: response))
+    stored = await store.write(execute_once(request, None, lambda _: response))
     if stored is not None:
         raise ReplayedResponse(stored)
 

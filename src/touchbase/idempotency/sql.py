@@ -61,7 +61,7 @@ def known_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str]
     return {(row[0], row[1]): KnownResponse(row[2], StoredResponse(row[5], row[3], row[4])) for row in rows}
 
 
-@query(clients=lambda call: (call.request.client,), quick=True)
+@query(client="request.client", quick=True)
 def find_response(request: RequestKey) -> Plan[KnownResponse | None]:
     """The stored response of a request's key, whichever request it belongs to; None when it has expired."""
     known = yield from known_responses([request])

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from typing import Any
 
-from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.writes import Creation
 
 _START = 4_096
 _NO_ROW = 0
@@ -73,7 +74,7 @@ class SeenKeys:
         self._hashes, self._rows = hashes, rows
 
 
-def keys_of(command: CreateContact | CreateCompany) -> list[str]:
-    """Return the keys that identify a command's record: normal forms with the name of their field."""
-    record = command.record
+def keys_of(creation: Creation[Any]) -> list[str]:
+    """Return the keys that identify its record: normal forms with the name of their field."""
+    record = creation.record
     return [prefix + key for prefix, column in _KEYS[type(record)] if (key := getattr(record, column)) is not None]

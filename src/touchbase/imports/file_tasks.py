@@ -101,12 +101,12 @@ class RowSource:
             checked = self._checker.check(row, self._at)
             if isinstance(checked, InvalidRow):
                 batch.invalid.append(checked)
-            elif self._seen.first_row(keys_of(checked.command), row.number) is not None:
+            elif self._seen.first_row(keys_of(checked.creation), row.number) is not None:
                 batch.duplicates += 1
             else:
                 checked.row = Row(row.number, [])
                 batch.valid.append(checked)
-                fields += len(checked.command.custom) + (0 if checked.company is None else len(checked.company.custom))
+                fields += len(checked.creation.custom) + (0 if checked.company is None else len(checked.company.custom))
                 texts.append(row.cells)
             batch.rows += 1
             cells += len(row.cells)

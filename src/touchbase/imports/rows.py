@@ -30,10 +30,11 @@ from touchbase.imports.columns import (
 from touchbase.imports.dates import BadDate, parse_date
 from touchbase.imports.duplicates import keys_of
 from touchbase.imports.table import Row, is_encodable
-from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.create import create_command
+from touchbase.records.create import creation_of
 from touchbase.records.fields import NUMBER, TEXT
+from touchbase.records.models import Company
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.writes import Creation
 
 NAME_WITHOUT_DOMAIN = "company_without_domain"
 """Notice: the row names a company and not its domain, so no company is made or linked."""
@@ -92,8 +93,8 @@ class ValidRow:
     """A row that can be imported."""
 
     row: Row
-    command: CreateContact | CreateCompany
-    company: CreateCompany | None = None
+    creation: Creation[Any]
+    company: Creation[Company] | None = None
     """The company of a contact, to be created unless there is one with its domain. Rows with equal cells often have the same object."""
     dates: dict[str, Micros] = field(default_factory=dict)
     """Dates of a contact (`columns.DATES`), for events of its history."""
@@ -148,7 +149,7 @@ class RowChecker:
             if target:
                 self._add(target, index)
         self._company_columns = [*self._company.fields.values(), *(index for _, index, _ in self._company.custom)]
-        self._companies: dict[tuple[str, ...], CreateCompany] = {}
+        self._companies: dict[tuple[str, ...], Creation[Company]] = {}
         self._is_whole = len(self._used) == len(self._header)
         self._least = min((most for _, most in self._limits), default=0)
         self._check: Callable[[Row, list[str], Micros, list[RowFault]], ValidRow | None]
@@ -221,7 +222,7 @@ class RowChecker:
         asked.custom_fields = self._custom_fields(self._own, cells)
         notice = self._set_aside_linkedin(asked)
         dates = self._read_dates(cells, at, faults) if self._dates else {}
-        command = self._made(lambda: create_command(CONTACT_TYPE, asked, self._client, at, "update"), self._own, cells, faults)
+        command = self._made(lambda: creation_of(CONTACT_TYPE, asked, self._client, at, "update"), self._own, cells, faults)
         company, of_company = self._company_of(cells, at, faults) if self._company.fields else (None, "")
         if command is None:
             return None
@@ -245,7 +246,7 @@ class RowChecker:
         command = self._company_command(self._own, cells, at, "update", faults)
         return None if command is None else ValidRow(row, command)
 
-    def _company_of(self, cells: list[str], at: Micros, faults: list[RowFault]) -> tuple[CreateCompany | None, str]:
+    def _company_of(self, cells: list[str], at: Micros, faults: list[RowFault]) -> tuple[Creation[Company] | None, str]:
         """Return the company of a contact, and the notice if one is named without its domain."""
         values = tuple([cells[index] for index in self._company_columns])
         known = self._companies.get(values)
@@ -262,12 +263,12 @@ class RowChecker:
 
     def _company_command(
         self, part: _Part, cells: list[str], at: Micros, on_duplicate: str, faults: list[RowFault]
-    ) -> CreateCompany | None:
+    ) -> Creation[Company] | None:
         asked = CompanyCells(custom_fields=self._custom_fields(part, cells))
         for name, index in part.fields.items():
             setattr(asked, name, cells[index])
-        made: CreateCompany | None = self._made(
-            lambda: create_command(COMPANY_TYPE, asked, self._client, at, on_duplicate), part, cells, faults
+        made: Creation[Company] | None = self._made(
+            lambda: creation_of(COMPANY_TYPE, asked, self._client, at, on_duplicate), part, cells, faults
         )
         return made
 

@@ -32,13 +32,13 @@ from touchbase.imports.report import (
 )
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact, new_write_key
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
 from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
+from touchbase.records.writes import Creation, RecordUpdate, new_write_key
 from touchbase.sql.batches import NEEDS_TRANSACTION
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
@@ -58,7 +58,6 @@ _KEYS = {each.name: {field.name: field.key for field in each.keys} for each in (
 _EVENTS = {SENT: "email_sent", REPLY: "email_replied"}
 _create_guarded, _update_guarded = guarded(create_contacts), guarded(update_contacts)
 _Record = Contact | Company
-_Create = CreateContact | CreateCompany
 
 
 def _import_ids(calls: Any) -> Mapping[str, int]:
@@ -69,7 +68,7 @@ def _import_ids(calls: Any) -> Mapping[str, int]:
         needs[batch.record] += len(batch.rows)
         needs["company"] += len(companies)
         needs["link"] += 3 * len(batch.rows)
-        needs["custom_field"] += sum(len(row.command.custom) for row in batch.rows)
+        needs["custom_field"] += sum(len(row.creation.custom) for row in batch.rows)
         needs["custom_field"] += sum(len(company.custom) for company in companies.values())
     return needs
 
@@ -143,7 +142,7 @@ def import_rows(
 def _find(batch: _Batch) -> Plan[None]:
     """Find the records of the rows, and set the outcomes that the mode decides."""
     kind: Any = Contact if batch.record == "contact" else Company
-    batch.owners, batch.records = yield from find_existing([row.command for row in batch.rows], kind)
+    batch.owners, batch.records = yield from find_existing([row.creation for row in batch.rows], kind)
     taken: dict[int, int] = {}
     for index in batch.open:
         owner = _owner(batch, index)
@@ -163,7 +162,7 @@ def _find(batch: _Batch) -> Plan[None]:
 
 def _owner(batch: _Batch, index: int) -> int | None:
     """Return the id of a row's record; set the outcome of a row that cannot be matched."""
-    record = batch.rows[index].command.record
+    record = batch.rows[index].creation.record
     known = _KEYS[batch.record]
     for column in [known[batch.match]] if batch.match else known.values():
         key = getattr(record, column)
@@ -198,14 +197,14 @@ def _set_companies(batch: _Batch, ids: Ids) -> Plan[None]:
             owners[company.record.domain] = company.record.id
     for index in batch.open:
         row = batch.rows[index]
-        if row.company is not None and isinstance(row.command, CreateContact):
-            row.command.record.company_id = owners[row.company.record.domain]
+        if row.company is not None and isinstance(row.creation.record, Contact):
+            row.creation.record.company_id = owners[row.company.record.domain]
 
 
 def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
     if not indexes or batch.dry_run:
         return
-    creations: list[Any] = [batch.rows[index].command for index in indexes]
+    creations: list[Any] = [batch.rows[index].creation for index in indexes]
     for each in creations:
         each.on_duplicate, each.by = "error", batch.by
         each.record.created_us = each.record.updated_us = batch.at
@@ -224,7 +223,7 @@ def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
 def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
     updates: dict[int, Any] = {}
     for index in indexes:
-        update = _change(batch, batch.rows[index].command, batch.records[batch.ids[index]])
+        update = _change(batch, batch.rows[index].creation, batch.records[batch.ids[index]])
         if update is not None:
             updates[index] = update
     if batch.dry_run:
@@ -256,7 +255,7 @@ def _mark_suppressed(batch: _Batch) -> Plan[None]:
         batch.outcomes[index] = outcome._replace(suppressed=reason)
 
 
-def _change(batch: _Batch, creation: _Create, existing: _Record) -> UpdateContact | UpdateCompany | None:
+def _change(batch: _Batch, creation: Creation[Any], existing: _Record) -> RecordUpdate[Any] | None:
     """Return the update that gives a record the values of a row; None if it has them."""
     new, kind = creation.record, CONTACT_TYPE if batch.record == "contact" else COMPANY_TYPE
     changes: dict[str, str | int | None] = {}
@@ -274,11 +273,9 @@ def _change(batch: _Batch, creation: _Create, existing: _Record) -> UpdateContac
     if not changes and not custom:
         return None
     transitions = kind.transitions(batch.settings)
-    update = kind.update(
+    return RecordUpdate(
         batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words
     )
-    assert isinstance(update, UpdateContact | UpdateCompany)
-    return update
 
 
 def _add_dates(batch: _Batch) -> Plan[None]:

@@ -36,7 +36,7 @@ def suppressed_rows(rows: Mapping[int, tuple[ValidRow, Contact | Company | None]
 
 
 def _imported(row: ValidRow, existing: Contact | Company | None) -> _Imported:
-    record = row.command.record
+    record = row.creation.record
     if isinstance(record, Company):
         return _Imported(record.client, domain=record.domain)
     made = _Imported(record.client, record.email_key, record.linkedin_key, record.company_id)

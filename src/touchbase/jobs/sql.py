@@ -67,7 +67,7 @@ def job_row(job: Job) -> Row:
     )  # fmt: skip
 
 
-@command(ids="job", clients=lambda call: (call.job.client,))
+@command(ids="job", client="job.client")
 def create_job(ids: Ids, job: Job, most_uploads: int = 0) -> Plan[Job | TouchbaseError]:
     """Store a new job; the store assigns its id. `WrongState` if the client has too many uploads.
 

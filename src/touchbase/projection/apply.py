@@ -38,12 +38,12 @@ from touchbase.projection.save import fold_custom_fields, save_records, unite_re
 from touchbase.projection.separate import separate_records
 from touchbase.projection.suppression_guard import clear_bodies, withhold
 from touchbase.projection.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
-from touchbase.records.commands import new_write_key
 from touchbase.records.models import Record
 from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.custom_values import MARK, change_values, renaming
 from touchbase.records.sql.statements import CUSTOM_FIELDS_OF
+from touchbase.records.writes import new_write_key
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement

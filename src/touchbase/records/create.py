@@ -11,10 +11,11 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, NotFound, Overloaded
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.records import validation
-from touchbase.records.commands import CreateContact, Created, CreateRecord, UpdateContact, UpdateRecord
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import WRITES, RecordWrites
 from touchbase.records.record_type import RecordType, type_of
 from touchbase.records.validation import NamedValue
+from touchbase.records.writes import Created, Creation, RecordUpdate, RecordUpsert
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Writes
 
@@ -43,46 +44,46 @@ class NewRecord(Protocol):
         ...
 
 
-def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: Micros, on_duplicate: str | None = None) -> CreateRecord[R]:
-    """Return the command that stores this record at this time; raise `Invalid` with every fault.
+def creation_of(kind: RecordType[R], request: NewRecord, client: Client, at: Micros, on_duplicate: str | None = None) -> Creation[R]:
+    """Return the creation of this record at this time; raise `Invalid` with every fault.
 
     Without `on_duplicate` the client's setting decides about a record that exists. The caller replaces a company's domain by its id.
     """
     faults: list[Fault] = []
     settings = client.settings
     custom: list[tuple[str, str]] = []
-    if asked := request.custom_fields:
-        custom = validation.custom_fields(asked, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings))
+    if request.custom_fields:
+        custom = validation.custom_fields(
+            request.custom_fields, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings)
+        )
     faults += request.body_faults
     columns = kind.columns({field.name: getattr(request, field.name) for field in kind.fields}, faults)
     if status := validation.text_or_none(getattr(request, kind.status)):
         columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
     validation.raise_if_any(faults)
     record = kind.model(client.number, 0, at, at, **columns)
-    command = kind.create(record, custom, on_duplicate or settings.on_duplicate)
-    if isinstance(command, CreateContact):
-        command.guarded = client.has_erased
-    return command
+    return Creation(record, custom, on_duplicate or settings.on_duplicate, guarded=client.has_erased)
 
 
 def create_record(
-    store: Writes, command: CreateRecord[R], client: Client, by: Author = NO_AUTHOR, *, restore: bool = False
+    store: Writes, creation: Creation[R], client: Client, by: Author = NO_AUTHOR, *, restore: bool = False
 ) -> Coroutine[Any, Any, Created[R]]:
     """Store a record, or merge it into the record that exists when `on_duplicate` is "update".
 
     Raises `Conflict` with the id of the existing record, and `PersonErased`, unless `restore` is set.
     """
-    prepare_creation(command, by, restore=restore)
-    if command.on_duplicate != "update":
-        return store.write(command)
-    return create_or_merge(store, command, lambda existing: merge_command(command, existing, client))
+    prepare_creation(creation, by, restore=restore)
+    operations: RecordWrites[R] = WRITES[type(creation.record)]
+    if creation.on_duplicate != "update":
+        return store.write(operations.create(creation))
+    return create_or_merge(store, operations.create(creation), lambda existing: operations.update(merge_of(creation, existing, client)))
 
 
-def prepare_creation(command: CreateRecord[R], by: Author, *, restore: bool = False) -> None:
+def prepare_creation(creation: Creation[R], by: Author, *, restore: bool = False) -> None:
     """Set who creates the record, and whether an erased person is created again."""
-    command.by = by
-    if restore and isinstance(command, CreateContact):
-        command.guarded = command.restore = True
+    creation.by = by
+    if restore:
+        creation.guarded = creation.restore = True
 
 
 async def create_or_merge(store: Writes, create: Command[Created[T]], merge: Callable[[int], Command[T]]) -> Created[T]:
@@ -105,17 +106,16 @@ async def create_or_merge(store: Writes, create: Command[Created[T]], merge: Cal
     raise Overloaded("the record changes faster than this request can be merged into it; send it again")
 
 
-def in_one_step(command: CreateRecord[R], client: Client) -> Command[Created[R]]:
-    """Return the command that creates the record or merges it into the one that exists, as `on_duplicate` says, in one transaction."""
-    if command.on_duplicate != "update":
-        return command
-    kind = type_of(command.record)
-    return kind.upsert(replace(command, on_duplicate="error"), merge_command(command, 0, client), None)
+def in_one_step(creation: Creation[R], client: Client) -> Creation[R] | RecordUpsert[R]:
+    """Return the write that creates the record or merges it into the one that exists, as `on_duplicate` says, in one transaction."""
+    if creation.on_duplicate != "update":
+        return creation
+    return RecordUpsert(replace(creation, on_duplicate="error"), merge_of(creation, 0, client), None)
 
 
-def merge_command(command: CreateRecord[R], existing: int, client: Client) -> UpdateRecord[R]:
+def merge_of(creation: Creation[R], existing: int, client: Client) -> RecordUpdate[R]:
     """Return the update that gives an existing record the values of the request; fields that it leaves out stay."""
-    new, kind = command.record, type_of(command.record)
+    new, kind = creation.record, type_of(creation.record)
     columns: dict[str, str | int | None] = {}
     for field in kind.fields:
         if (value := getattr(new, field.name)) is not None:
@@ -124,10 +124,8 @@ def merge_command(command: CreateRecord[R], existing: int, client: Client) -> Up
                 columns[field.key] = getattr(new, field.key)  # None for a LinkedIn text that identifies no person
     if new.status is not None:
         columns["status"] = new.status
-    update = kind.update(
-        new.client, existing, columns, dict(command.custom), new.created_us, "",
-        transitions=kind.transitions(client.settings), creates=True, by=command.by, words=client.settings.words(kind.kind),
+    return RecordUpdate(
+        new.client, existing, columns, dict(creation.custom), new.created_us, "",
+        transitions=kind.transitions(client.settings), creates=True, by=creation.by, words=client.settings.words(kind.kind),
+        guarded=creation.guarded, restore=creation.restore,
     )  # fmt: skip
-    if isinstance(update, UpdateContact) and isinstance(command, CreateContact):
-        update.guarded, update.restore = command.guarded, command.restore
-    return update

@@ -61,7 +61,7 @@ def _time(value: Micros | None) -> str | None:
     return None if value is None else to_text(value)
 
 
-def creation(record: Record, cause: Mapping[str, Any], at: Micros) -> LoggedEvent:
+def creation_event(record: Record, cause: Mapping[str, Any], at: Micros) -> LoggedEvent:
     """Return the event of a record that was created, with all its values."""
     changed = {name: (None, to_text(value) if name in _IS_TIME else value) for name, value in state_of(record).items() if value is not None}
     return _event(record, "created", at, changed, cause)

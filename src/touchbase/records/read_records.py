@@ -6,10 +6,9 @@ from typing import TypeVar
 
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound
-from touchbase.records.commands import ListRecords
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
-from touchbase.records.sql.reads import find_deleted, find_united
+from touchbase.records.sql.reads import Listing, find_deleted, find_record, find_united
 from touchbase.sql.store import Store
 
 Cursor = tuple[Micros, int]
@@ -22,9 +21,9 @@ async def get_record(store: Store, kind: RecordType[R], client: int, record_id: 
     """Return one record; `NotFound` also when it is another client's, is in the bin (`data["deleted_at"]`), or was merged into another
     record (`data["existing_id"]`).
     """
-    found = await store.read(kind.get(client, record_id))
-    if found is not None:
-        return found
+    record = await store.read(find_record(client, kind, record_id))
+    if record is not None:
+        return record
     merged_into = await store.read(find_united(client, kind.kind, record_id))
     if merged_into is None:
         raise await _missing(store, kind, client, record_id)
@@ -41,6 +40,6 @@ async def _missing(store: Store, kind: RecordType[R], client: int, record_id: in
     return NotFound(detail, data={"deleted_at": at})
 
 
-def cursor_of(query: ListRecords[R], last: R) -> Cursor:
+def cursor_of(listing: Listing[R], last: R) -> Cursor:
     """Return the cursor of the page after this record."""
-    return last.updated_us if query.updated_since_us is not None else last.created_us, last.id
+    return last.updated_us if listing.updated_since_us is not None else last.created_us, last.id

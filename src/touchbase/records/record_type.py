@@ -14,27 +14,13 @@ from touchbase.clients.models import ClientSettings, FieldType, StatusSet
 from touchbase.errors import Fault
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records import fields, validation
-from touchbase.records.commands import (
-    CreateCompany,
-    CreateContact,
-    CreateRecord,
-    GetCompany,
-    GetContact,
-    GetRecord,
-    UpdateCompany,
-    UpdateContact,
-    UpdateRecord,
-    UpsertCompany,
-    UpsertContact,
-    UpsertRecord,
-)
 from touchbase.records.fields import Field, body, members, stamped
 from touchbase.records.models import Company, Contact
 
 R_co = TypeVar("R_co", Contact, Company, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RecordType(Generic[R_co]):
     """The definition of one type of record."""
 
@@ -55,12 +41,6 @@ class RecordType(Generic[R_co]):
     """Columns of times that are projected from the history and that responses show."""
     custom_fields: str
     """The JSON member of requests that has custom fields."""
-    get: Callable[[int, int], GetRecord[R_co]]
-    """Query from client and id."""
-    create: Callable[..., CreateRecord[R_co]]
-    update: Callable[..., UpdateRecord[R_co]]
-    upsert: Callable[..., UpsertRecord[R_co]]
-    """Command from creation, change and key column."""
     statuses: Callable[[ClientSettings], StatusSet | None]
     field_types: Callable[[ClientSettings], Mapping[str, FieldType]]
     """The declared custom fields."""
@@ -72,6 +52,9 @@ class RecordType(Generic[R_co]):
         for field in self.members:
             if not {field.column, field.key or field.column} <= columns:
                 raise TypeError(f"records/models.py has no attribute for the column {field.column} of a {self.name} (records/fields.py)")
+
+    def __repr__(self) -> str:
+        return f"{self.name.upper()}_TYPE"
 
     @property
     def status(self) -> str:
@@ -124,10 +107,6 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
     fields=stamped(fields.CONTACT),
     times=tuple(field.column for field in fields.DATES),
     custom_fields="contact_custom_fields_input",
-    get=GetContact,
-    create=CreateContact,
-    update=UpdateContact,
-    upsert=UpsertContact,
     statuses=lambda settings: settings.contact_statuses,
     field_types=lambda settings: settings.contact_fields,
     field_names=lambda settings: settings.contact_field_names,
@@ -142,10 +121,6 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     fields=stamped(fields.COMPANY),
     times=(),
     custom_fields="company_custom_fields",
-    get=GetCompany,
-    create=CreateCompany,
-    update=UpdateCompany,
-    upsert=UpsertCompany,
     statuses=lambda settings: settings.company_statuses,
     field_types=lambda settings: settings.company_fields,
     field_names=lambda settings: settings.company_field_names,

@@ -14,9 +14,9 @@ from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
 from touchbase.records import validation
-from touchbase.records.commands import UpdateContact, UpdateRecord, new_write_key
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
+from touchbase.records.writes import RecordUpdate, new_write_key
 
 R = TypeVar("R", Contact, Company)
 
@@ -78,8 +78,8 @@ class _NamedValue:
     field_value: str
 
 
-def update_command(kind: RecordType[R], client: Client, record_id: int, change: Change, at: Micros) -> UpdateRecord[R]:
-    """Return the command for a change of the named fields; raise `Invalid` with every fault.
+def update_of(kind: RecordType[R], client: Client, record_id: int, change: Change, at: Micros) -> RecordUpdate[R]:
+    """Return the update for a change of the named fields; raise `Invalid` with every fault.
 
     A company cannot lose its domain.
     """
@@ -93,10 +93,7 @@ def update_command(kind: RecordType[R], client: Client, record_id: int, change: 
     custom = custom_changes(change.custom, kind.field_types(settings), kind.field_names(settings), pointer, faults)
     faults += change.body_faults
     validation.raise_if_any(faults)
-    command = kind.update(
+    return RecordUpdate(
         client.number, record_id, columns, custom.values, at, new_write_key(), custom.clear, change.if_updated_us,
-        kind.transitions(settings), words=settings.words(kind.kind),
+        kind.transitions(settings), words=settings.words(kind.kind), guarded=client.has_erased,
     )  # fmt: skip
-    if isinstance(command, UpdateContact):
-        command.guarded = client.has_erased
-    return command

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from touchbase.errors import BatchFailed, Fault, Invalid, TouchbaseError
-from touchbase.records.commands import Created
-from touchbase.records.models import Company, Contact, Record
 
 MAX_COMMANDS = 1_000
 """Commands in one batch: one transaction, for which all other writes wait on SQLite."""
@@ -17,12 +15,6 @@ MOST_READ_FIELDS = 100_000
 """Custom fields of all existing records that one batch changes or returns: each is read in that transaction."""
 MOST_READ_CHARACTERS = 16_777_216
 """Characters of their names and values."""
-
-
-def record_of(outcome: object) -> Record | None:
-    """Return the record in the result of a command; None for an error."""
-    record = outcome.record if isinstance(outcome, Created) else outcome
-    return record if isinstance(record, Contact | Company) else None
 
 
 def batch_failed(outcomes: Sequence[object]) -> BatchFailed | None:

@@ -15,7 +15,7 @@ from touchbase.clients.sql.clients import create_client, ensure_client, find_cli
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.sql import find_response
 from touchbase.routing.placement import Placement
 from touchbase.sql.operation import Command
@@ -90,9 +90,9 @@ async def route_find_key(cells: ClientCells, query: Any) -> Any:
     return await cells.store(cached).read(query)
 
 
-async def route_create_client(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
+async def route_create_client(cells: ClientCells, command: Any, inner: Any) -> Any:
     """Create a client in the cell that it names, or in the one with the fewest."""
-    if isinstance(command, Idempotent):
+    if command.operation is execute_once.operation:
         for store in cells.stores().values():  # a repeated request may name no id, and would get another one
             if await store.read(find_response(command.request)) is not None:
                 return await store.write(command)

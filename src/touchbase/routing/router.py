@@ -15,7 +15,7 @@ from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision, read_installation_list
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
-from touchbase.idempotency.execute_once import Idempotent
+from touchbase.idempotency.execute_once import execute_once
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
 from touchbase.routing.placement import Placement
@@ -160,7 +160,9 @@ class CellRouter:
         return self._write(command) if self.cells else self.home.write(command)
 
     async def _write(self, command: Command[T]) -> T:
-        inner = command.command if isinstance(command, Idempotent) else command
+        inner: Any = command
+        if command.operation is execute_once.operation:
+            inner = inner.command
         special = names.WRITES.get(type(inner))
         if special is not None:
             return cast(T, await special(self, command, inner))

@@ -8,12 +8,12 @@ from typing import Any
 
 from touchbase.clients.models import Client
 from touchbase.records.models import Record
-from touchbase.search.queries import SearchRecords
+from touchbase.search.queries import RecordSearch
 from touchbase.search.service import search_records
 from touchbase.search.sorting import Position, position_of
 from touchbase.sql.store import Store
 
-SearchFor = Callable[[Client], SearchRecords[Any]]
+SearchFor = Callable[[Client], RecordSearch[Any]]
 """Returns the search among one client's records: a filter may mean something else by the client's settings."""
 
 

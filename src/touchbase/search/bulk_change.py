@@ -9,12 +9,11 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
-from touchbase.records.commands import UpdateRecord, new_write_key
-from touchbase.records.models import Record
-from touchbase.records.sql.bulk import matching
-from touchbase.records.write_batch import record_of
-from touchbase.search.queries import SearchCompanies, SearchContacts
-from touchbase.search.sql import plans as search_plans
+from touchbase.records.operations import WRITES
+from touchbase.records.sql.reads import Listing, matching
+from touchbase.records.writes import RecordUpdate, new_write_key, record_of
+from touchbase.search.queries import RecordSearch
+from touchbase.search.sql.plans import search_page
 from touchbase.sql.batches import plan_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
@@ -43,32 +42,34 @@ class Step:
     """The place of the last record; None: there are no more."""
 
 
+Matching = Listing[Any] | RecordSearch[Any]
+"""The records of a list, or of a search in order of creation."""
+
+
 def _needs(commands: Sequence[Any]) -> Mapping[str, int]:
     custom = sum(command.listing.limit * len(command.update.custom) for command in commands)
     return {"custom_field": custom, "link": sum(3 * command.listing.limit for command in commands)}
 
 
-def _matching(listing: Any) -> Plan[list[tuple[int, Micros, Micros]]]:
+def _matching(listing: Matching) -> Plan[list[tuple[int, Micros, Micros]]]:
     """Return `id`, `created_us` and `updated_us` of a page of records."""
-    if isinstance(listing, SearchContacts):
-        records: Sequence[Record] = (yield from search_plans.search_contacts(listing)).records
-    elif isinstance(listing, SearchCompanies):
-        records = (yield from search_plans.search_companies(listing)).records
-    else:
+    if isinstance(listing, Listing):
         return (yield from matching(listing))
-    return [(record.id, record.created_us, record.updated_us) for record in records]
+    page = yield from search_page.plan(listing)
+    return [(record.id, record.created_us, record.updated_us) for record in page.records]
 
 
 @command(ids=_needs, cipher=True, large=True)
-def change_page(ids: Ids, cipher: Cipher, client: int, listing: Any, update: UpdateRecord[Any]) -> Plan[Step]:
+def change_page(ids: Ids, cipher: Cipher, client: int, listing: Matching, update: RecordUpdate[Any]) -> Plan[Step]:
     """Change a page of records that match, in order of creation; `listing.after` is the place of the last one of the step before.
 
-    `listing`: a `ListRecords`, or a search in order of creation. `update`: the change; its `id` is set for each record.
+    `update`: the change; its `id` is set for each record.
     """
     found = yield from _matching(listing)
     if not found:
         return Step()
-    updates = [replace(update, id=number, key=new_write_key(), if_updated_us=updated) for number, _, updated in found]
+    write = WRITES[listing.kind.model].update
+    updates = [write(replace(update, id=number, key=new_write_key(), if_updated_us=updated)) for number, _, updated in found]
     step = Step(len(found))
     for (number, _, updated), outcome in zip(found, (yield from plan_of(updates, ids, cipher)), strict=True):
         record = record_of(outcome)
@@ -81,11 +82,8 @@ def change_page(ids: Ids, cipher: Cipher, client: int, listing: Any, update: Upd
     return step
 
 
-async def change_matching(store: Store, listing: Any, update: UpdateRecord[Any], most: int) -> Step:
-    """Change up to `most` records that match, in the order of their creation. Records that match only later are not changed.
-
-    `listing` is that of `change_page`.
-    """
+async def change_matching(store: Store, listing: Matching, update: RecordUpdate[Any], most: int) -> Step:
+    """Change up to `most` records that match, in the order of their creation. Records that match only later are not changed."""
     total = Step()
     after: tuple[Micros, int] | None = None
     limit = min(STEP, max(1, STEP_FIELDS // max(1, len(update.custom))))

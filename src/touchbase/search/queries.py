@@ -1,14 +1,14 @@
-"""The query for a page of records that match a search."""
+"""Searches of records, and their pages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import RecordType
 from touchbase.search.sorting import Position, SortKey
 from touchbase.search.tree import EVERY, Node
-from touchbase.sql.operation import Query
 
 R = TypeVar("R", Contact, Company)
 
@@ -25,7 +25,7 @@ class Count:
 
 
 @dataclass(slots=True)
-class Found(Generic[R]):
+class SearchPage(Generic[R]):
     """A page of records, and the position after which the next one begins; None if there is none."""
 
     records: list[R]
@@ -36,9 +36,10 @@ class Found(Generic[R]):
 
 
 @dataclass(slots=True)
-class SearchRecords(Query[Found[R]], Generic[R]):
+class RecordSearch(Generic[R]):
     """Records of one client that match, in an order. `after` is the position of the last record of the page before."""
 
+    kind: RecordType[R]
     client: int
     sort: tuple[SortKey, ...]
     limit: int
@@ -52,21 +53,3 @@ class SearchRecords(Query[Found[R]], Generic[R]):
     """Whether the records have their custom fields."""
     page_bytes: int = 0
     """Bytes of custom fields after which the page ends; 0: no limit."""
-
-
-@dataclass(slots=True)
-class SearchContacts(SearchRecords[Contact]):
-    """Contacts that match."""
-
-
-@dataclass(slots=True)
-class SearchCompanies(SearchRecords[Company]):
-    """Companies that match."""
-
-
-@dataclass(slots=True)
-class CountFound(Query[int]):
-    """The exact number of records that a search finds; its position does not matter."""
-
-    client: int
-    search: SearchRecords[Any]

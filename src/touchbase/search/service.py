@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
-from touchbase.history.events import CONTACT
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RECORD_TYPES, RecordType
 from touchbase.records.validation import raise_if_any
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
-from touchbase.search.queries import Found, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.queries import RecordSearch, SearchPage
 from touchbase.search.sorting import cursor_of, parse_cursor, parse_sort
 from touchbase.search.sql.index import index_records, next_to_index
+from touchbase.search.sql.plans import search_page
 from touchbase.search.tree import All
 from touchbase.search.words import MOST_SEARCHED, words_of
 from touchbase.sql.store import Store
@@ -61,7 +61,7 @@ class SearchRequest:
 class Prepared:
     """A search that has been checked: the query, and the members that its answer shows."""
 
-    query: SearchRecords[Any]
+    search: RecordSearch[Any]
     shown: frozenset[str] | None = field(default=None)
     """None for all. The id is always shown."""
 
@@ -81,19 +81,18 @@ def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Mi
     words = search_words(request.q, faults, f"{place}q")
     raise_if_any(faults)
     custom = shown is None or CUSTOM_FIELDS[kind.name] in shown
-    query: type[SearchRecords[Any]] = SearchContacts if kind.kind == CONTACT else SearchCompanies
-    return Prepared(query(client.number, sort, request.limit, where, words, cursor, request.count, custom), shown)
+    return Prepared(RecordSearch(kind, client.number, sort, request.limit, where, words, cursor, request.count, custom), shown)
 
 
-async def search_records(store: Store, query: SearchRecords[R]) -> tuple[Found[R], str | None]:
+async def search_records(store: Store, search: RecordSearch[R]) -> tuple[SearchPage[R], str | None]:
     """Return a page of records, and the cursor of the next."""
-    found = await store.read(query)
+    page = await store.read(search_page(search))
     for _ in range(CATCH_UP):
-        if found.is_complete:
+        if page.is_complete:
             break
-        await store.write(index_records(query.client, STEP))
-        found = await store.read(query)
-    return found, None if found.next is None else cursor_of(found.next, query.sort)
+        await store.write(index_records(search.client, STEP))
+        page = await store.read(search_page(search))
+    return page, None if page.next is None else cursor_of(page.next, search.sort)
 
 
 def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, place: str, faults: list[Fault]) -> frozenset[str] | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from inspect import Parameter, signature
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from touchbase.errors import TouchbaseError
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-PlanT = TypeVar("PlanT", bound=Callable[..., Any])
 Needs = Callable[[Any], Mapping[str, int]]
 """Returns the number of ids that calls may take, by the name of their block."""
 Run = Callable[[Any, Ids, Any], Plan[list[Any]]]
@@ -82,12 +82,15 @@ class Options(TypedDict, total=False):
     By default it accesses the rows of the client that a call names in `client`, and of no client without one.
     """
 
+    client: str
+    """The attribute of a call that has its client's number, if not `client`: `creation.record.client`."""
+
     scope: Scope
     """The scope of all its calls."""
     unnamed: Scope
     """The scope of calls whose client is None."""
     clients: Callable[[Any], Iterable[int | None]]
-    """Returns the clients of a call that has no `client`."""
+    """Returns the clients of a call that may have several."""
     merge: Merge
     """How the answers of all cells to a call that names no client become one."""
     divide: Division
@@ -110,8 +113,8 @@ class Options(TypedDict, total=False):
     """Returns the weight of a command that has a body or custom fields, or consists of others."""
 
 
-def _client(call: Any) -> Iterable[int | None]:
-    return (getattr(call, "client", None),)
+def no_client(call: Any) -> None:
+    """Return the client of a call that names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +129,12 @@ class Operation:
     one: One
     """Executes one call."""
     needs: Needs
+    client_of: Callable[[Any], int | None]
+    clients: Callable[[Any], Iterable[int | None]]
     batched: bool = False
     solo: bool | Callable[[Any], bool] = False
     scope: Scope | None = None
     unnamed: Scope = NO_CLIENT
-    clients: Callable[[Any], Iterable[int | None]] = _client
     merge: Merge | None = None
     divide: Division | None = None
     hidden: Container[str] = ()
@@ -176,21 +180,6 @@ def one_id(name: str) -> Needs:
     return lambda calls: {name: len(calls)}
 
 
-def _needs(ids: str | Needs | None) -> Needs:
-    return no_ids if ids is None else one_id(ids) if isinstance(ids, str) else ids
-
-
-def _call_type(base: type, plan: Callable[..., Plan[Any]], injected: int, hidden: Container[str]) -> Any:
-    """Return the class of an operation's calls: the plan's parameters are its attributes, but for those that the store injects."""
-    parameters = [*signature(plan).parameters.values()][injected:]
-    fields = [(parameter.name, parameter.annotation, _field(parameter, hidden)) for parameter in parameters]
-    call_type: Any = make_dataclass(plan.__name__, fields, bases=(base,), slots=True)
-    call_type.__module__, call_type.__doc__, call_type.plan = plan.__module__, plan.__doc__, staticmethod(plan)
-    names = "".join(f"call.{parameter.name}, " for parameter in parameters)
-    arguments: Callable[[Any], tuple[Any, ...]] = eval(f"lambda call: ({names})")  # noqa: S307 - twice as fast as getattr
-    return call_type, arguments
-
-
 def _field(parameter: Parameter, hidden: Container[str]) -> Any:
     default = {} if parameter.default is Parameter.empty else {"default": parameter.default}
     return field(**default, kw_only=parameter.kind is Parameter.KEYWORD_ONLY, repr=parameter.name not in hidden)
@@ -206,21 +195,36 @@ def _one_by_one(one: One) -> Run:
     return run
 
 
+def _first(plan: Plan[list[Any]]) -> Plan[Any]:
+    return (yield from plan)[0]
+
+
 def _operation(
-    base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, options: Options, batch: Batch | None = None
+    base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, batch: Batch | None, options: dict[str, Any]
 ) -> Any:
-    hidden = options.get("hidden", ())
-    if batch is not None:
-        call_type, _ = _call_type(base, plan, 0, hidden)
-        executes(call_type, ids=ids, cipher=cipher, batch=True, **options)(batch)
-        return call_type
-    call_type, arguments = _call_type(base, plan, (ids is not None) + cipher, hidden)
-    injected = _INJECTED[ids is not None, cipher]
+    """Return the class of an operation's calls: the plan's parameters are its attributes, but for those that the store injects."""
+    takes_ids = ids is not None if batch is None else base is Command
+    injected = _INJECTED[takes_ids, cipher]
+    parameters = [*signature(plan).parameters.values()][0 if batch is not None else takes_ids + cipher :]
+    fields = [(parameter.name, parameter.annotation, _field(parameter, options.get("hidden", ()))) for parameter in parameters]
+    call_type: Any = make_dataclass(plan.__name__, fields, bases=(base,), slots=True)
+    call_type.__module__, call_type.__doc__, call_type.plan = plan.__module__, plan.__doc__, staticmethod(plan)
+    names = "".join(f"call.{parameter.name}, " for parameter in parameters)
+    arguments: Callable[[Any], tuple[Any, ...]] = eval(f"lambda call: ({names})")  # noqa: S307 - twice as fast as getattr
 
     def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
-        return plan(*injected(source, key), *arguments(call))
+        return plan(*injected(source, key), *arguments(call)) if batch is None else _first(batch([call], *injected(source, key)))
 
-    call_type.operation = Operation(_one_by_one(one), one, _needs(ids), **options)
+    def run(calls: Sequence[Any], source: Ids, key: Any) -> Plan[list[Any]]:
+        assert batch is not None
+        return batch(calls, *injected(source, key))
+
+    path = options.pop("client", "client")
+    is_named = path != "client" or any(parameter.name == "client" for parameter in parameters)
+    client_of: Callable[[Any], int | None] = attrgetter(path) if is_named else no_client
+    options.setdefault("clients", lambda call: (client_of(call),))
+    needs = no_ids if ids is None else one_id(ids) if isinstance(ids, str) else ids
+    call_type.operation = Operation(run if batch else _one_by_one(one), one, needs, client_of, batched=batch is not None, **options)
     return call_type
 
 
@@ -240,12 +244,15 @@ def query(
     *, cipher: Literal[True], **options: Unpack[Options]
 ) -> Callable[[Callable[Concatenate[Cipher, P], Plan[T]]], QueryType[P, T]]: ...
 @overload
-def query(**options: Unpack[Options]) -> Callable[[Callable[P, Plan[T]]], QueryType[P, T]]: ...
-def query(plan: Any = None, *, cipher: bool = False, **options: Unpack[Options]) -> Any:
-    """Make an operation that reads of a plan. With `cipher` the plan's first parameter is the store's cipher."""
+def query(*, batch: Batch | None = None, **options: Unpack[Options]) -> Callable[[Callable[P, Plan[T]]], QueryType[P, T]]: ...
+def query(plan: Any = None, *, cipher: bool = False, batch: Batch | None = None, **options: Unpack[Options]) -> Any:
+    """Make an operation that reads of a plan. With `cipher` the plan's first parameter is the store's cipher.
+
+    With a `batch` that plan executes all calls of a batch; see `command`.
+    """
     if plan is None:
-        return lambda plan: _operation(Query, plan, None, cipher, options)
-    return _operation(Query, plan, None, cipher, options)
+        return lambda plan: _operation(Query, plan, None, cipher, batch, {**options})
+    return _operation(Query, plan, None, cipher, batch, {**options})
 
 
 @overload
@@ -285,42 +292,8 @@ def command(
     parameters of a call and is not executed.
     """
     if plan is None:
-        return lambda plan: _operation(Command, plan, ids, cipher, options, batch)
-    return _operation(Command, plan, None, False, options)
-
-
-def executes(
-    call_type: type,
-    *,
-    ids: str | Needs | None = None,
-    cipher: bool = False,
-    batch: bool = False,
-    **options: Unpack[Options],
-) -> Callable[[PlanT], PlanT]:
-    """Execute the calls of a class with this plan, whose first parameter is the call, or with `batch` all calls of a batch.
-
-    Its next parameters are the source of ids, for commands that take ids or come as a batch, and the cipher.
-    """
-
-    def register(plan: PlanT) -> PlanT:
-        injected = _INJECTED[ids is not None or (batch and issubclass(call_type, Command)), cipher]
-
-        def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
-            steps: Plan[Any] = _first(plan([call], *injected(source, key))) if batch else plan(call, *injected(source, key))
-            return steps
-
-        def run(calls: Sequence[Any], source: Ids, key: Any) -> Plan[list[Any]]:
-            steps: Plan[list[Any]] = plan(calls, *injected(source, key))
-            return steps
-
-        call_type.operation = Operation(run if batch else _one_by_one(one), one, _needs(ids), batch, **options)  # type: ignore[attr-defined]
-        return plan
-
-    return register
-
-
-def _first(plan: Plan[list[Any]]) -> Plan[Any]:
-    return (yield from plan)[0]
+        return lambda plan: _operation(Command, plan, ids, cipher, batch, {**options})
+    return _operation(Command, plan, ids, cipher, batch, {**options})
 
 
 NO_IDS = Ids()

@@ -144,8 +144,7 @@ def _nothing() -> None: ...
 
 def client_of(command: Command[Any]) -> int | None:
     """Return the number of a command's client; None for a command without one, or whose client has no number yet."""
-    client: int | None = getattr(command, "client", None)
-    return client
+    return command.operation.client_of(command)
 
 
 def release(quota: FairQuota, commands: Commands) -> None:

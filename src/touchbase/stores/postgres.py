@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import touchbase.stores.operations  # noqa: F401 - each class of calls gets its plan
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.deliveries.claiming import claim_named

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import count
 from typing import TypeVar
 
-import touchbase.stores.operations  # noqa: F401 - each class of calls gets its plan
 from touchbase.deliveries.claiming import claim, claim_named
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import DryRunResult, Translate, WorkReport

@@ -23,13 +23,12 @@ from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
-from touchbase.records.create import create_command, create_record
+from touchbase.records.create import create_record, creation_of
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
-from touchbase.records.sql.reads import find_united
+from touchbase.records.sql.reads import Listing, find_record, find_united, list_records
 from touchbase.records.timelines import FieldChange, timeline
-from touchbase.records.update import Change, update_command
+from touchbase.records.update import Change, update_of
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000
@@ -133,9 +132,9 @@ class World:
         named = [{"field_name": name, "field_value": value} for name, value in (custom or {}).items()]
         if "domain" in fields:
             company = msgspec.convert(fields | {"company_custom_fields": named}, CompanyRequest)
-            return (await create_record(self.store, create_command(COMPANY_TYPE, company, client, us(at), on_duplicate), client)).record.id
+            return (await create_record(self.store, creation_of(COMPANY_TYPE, company, client, us(at), on_duplicate), client)).record.id
         contact = msgspec.convert(fields | {"contact_custom_fields_input": named}, ContactRequest)
-        return (await create_record(self.store, create_command(CONTACT_TYPE, contact, client, us(at), on_duplicate), client)).record.id
+        return (await create_record(self.store, creation_of(CONTACT_TYPE, contact, client, us(at), on_duplicate), client)).record.id
 
     async def patch(
         self, at: int, number: int, custom: Mapping[str, str | None] | None = MappingProxyType({}), *, company: bool = False, **fields: Any
@@ -145,9 +144,9 @@ class World:
         change = Change(fields, None if custom is None else [Named(*pair) for pair in custom.items()])  # type: ignore[arg-type]
         number = await self.store.read(find_united(self.number, COMPANY if company else CONTACT, number)) or number
         if company:
-            await self.store.write(update_command(COMPANY_TYPE, await self.client(), number, change, us(at)))
+            await self.store.write(update_of(COMPANY_TYPE, await self.client(), number, change, us(at)))
         else:
-            await self.store.write(update_command(CONTACT_TYPE, await self.client(), number, change, us(at)))
+            await self.store.write(update_of(CONTACT_TYPE, await self.client(), number, change, us(at)))
 
     async def keep(self, received: int, tool: str, *events: dict[str, Any], attempt: int = 1) -> int:
         """Receive a call; it waits in the inbox."""
@@ -185,9 +184,13 @@ class World:
 
     async def records(self) -> list[Seen]:
         """All records as the interface shows them."""
-        companies = [await self._seen("company", each.id) for each in await self.store.read(ListCompanies(self.number, 200))]
+        companies = [
+            await self._seen("company", each.id) for each in await self.store.read(list_records(Listing(COMPANY_TYPE, self.number, 200)))
+        ]
         domains = {each.id: each.shown["domain"] for each in companies}
-        people = [await self._seen("contact", each.id) for each in await self.store.read(ListContacts(self.number, 200))]
+        people = [
+            await self._seen("contact", each.id) for each in await self.store.read(list_records(Listing(CONTACT_TYPE, self.number, 200)))
+        ]
         for each in people:
             each.shown["company"] = domains.get(each.shown["company_id"])
         return [*companies, *people]
@@ -198,7 +201,7 @@ class World:
         return found
 
     async def _seen(self, kind: str, number: int) -> Seen:
-        query = GetContact(self.number, number) if kind == "contact" else GetCompany(self.number, number)
+        query = find_record(self.number, CONTACT_TYPE, number) if kind == "contact" else find_record(self.number, COMPANY_TYPE, number)
         record: Contact | Company | None = await self.store.read(query)
         assert record is not None
         shown: dict[str, Any] = {"status": record.status, "previous": record.previous_status, "changed": seconds(record.status_changed_us)}

@@ -183,7 +183,7 @@ def list_clients() -> Plan[list[Client]]:
     return sorted((client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
-@query(clients=lambda call: (call.number,), quick=True)
+@query(client="number", quick=True)
 def find_client_by_number(number: int) -> Plan[Client | None]:
     """The client of this number."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (number,))
@@ -203,7 +203,7 @@ def find_client_by_handle(handle: str) -> Plan[Client | None]:
     return client_of(rows[0]) if rows else None
 
 
-@query(unnamed=CLIENT_LIST, clients=lambda call: (call.only,), merge=sorted_page(lambda client: client.client_id))
+@query(unnamed=CLIENT_LIST, client="only", merge=sorted_page(lambda client: client.client_id))
 def list_client_page(
     limit: int, after: str | None = None, state: str | None = None, text: str | None = None, only: int | None = None
 ) -> Plan[list[Client]]:

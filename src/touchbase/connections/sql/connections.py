@@ -42,7 +42,7 @@ LOCK_CONNECTION = Statement(
 DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 
 
-@command(cipher=True, clients=lambda call: (call.connection.client,))
+@command(cipher=True, client="connection.client")
 def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | Conflict]:
     """Connect a tool. `Conflict` when the client has already connected it on that channel."""
     made = connection

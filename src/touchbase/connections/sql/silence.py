@@ -106,7 +106,7 @@ DELETE_SILENCES = delete("delete_silences", "connection_silence", KEY)
 _settings = msgspec.json.Decoder(ConnectionSettings).decode
 
 
-@command(clients=lambda call: (call.calls.client,), background=True)
+@command(client="calls.client", background=True)
 def count_calls(calls: ClientCalls) -> Plan[list[Silence]]:
     """Add calls to the counts of their connections; return the silences that ended. Calls of tools not connected are left out."""
     client = calls.client

@@ -31,7 +31,8 @@ from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.models import Company, Contact
-from touchbase.records.write_batch import MAX_COMMANDS, batch_failed, record_of
+from touchbase.records.write_batch import MAX_COMMANDS, batch_failed
+from touchbase.records.writes import record_of
 from touchbase.sql.operation import Preview
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
@@ -130,7 +131,7 @@ class BatchResource(Generic[A, C, R]):
         if isinstance(outcome, Preview):
             changed = fields_changed(self._kind, outcome, settings)
             outcome = outcome.outcome
-        status, ignored = status_of(outcome), list(each.ignored) or UNSET
+        status, ignored = status_of(outcome), UNSET if each.read is None else list(each.read.ignored) or UNSET
         if isinstance(outcome, TouchbaseError):
             return self._result(status, ignored=ignored, problem=_problem(outcome))
         record: Any = record_of(outcome)

@@ -17,15 +17,16 @@ from touchbase.history.events import Author
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
 from touchbase.merging.sql.delete import delete_record
-from touchbase.records.api.bodies import COMPANY, RecordBodies, company_of, find_companies, names_company
+from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.upsert import Upserts, match_fields, set_company
-from touchbase.records.commands import CreateContact, CreateRecord, UpdateRecord, UpsertRecord, new_write_key
-from touchbase.records.create import create_command, in_one_step
+from touchbase.records.create import creation_of, in_one_step
 from touchbase.records.models import Company, Contact
-from touchbase.records.update import update_command
+from touchbase.records.operations import WRITES
+from touchbase.records.update import update_of
 from touchbase.records.write_batch import MOST_FIELDS
+from touchbase.records.writes import Creation, RecordUpdate, RecordUpsert, new_write_key
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
 
@@ -56,16 +57,16 @@ class Prepared:
 
     command: Command[Any] | None = None
     error: TouchbaseError | None = None
-    asked: Any = None
-    ignored: tuple[str, ...] = ()
+    write: Creation[Any] | RecordUpdate[Any] | RecordUpsert[Any] | None = None
+    """The write of the command; None for a deletion."""
+    read: Read[Any] | None = None
+    """The body."""
 
     @property
     def fields(self) -> int:
         """Number of custom fields that the command names."""
-        command = self.command
-        if isinstance(command, UpsertRecord):
-            return len(command.update.custom)
-        return len(command.custom) if isinstance(command, CreateRecord | UpdateRecord) else 0
+        write = self.write.update if isinstance(self.write, RecordUpsert) else self.write
+        return 0 if write is None else len(write.custom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +95,27 @@ class BatchCommands(Generic[A, C, R]):
 
     async def prepare(self, store: Store, items: Sequence[Raw], sender: Sender) -> list[Prepared]:
         """Return the command or the error of each item. Raises `Invalid` if they have more than `MOST_FIELDS` custom fields in all."""
-        made: list[Prepared] = []
+        prepared: list[Prepared] = []
         refused = fields = 0
         async for raw in in_slices(items):
             command = bytes(raw)
-            made.append(self._prepare(command, replace(sender, thorough=False) if refused > REFUSED_BYTES else sender))
-            if made[-1].error is None:
-                fields += made[-1].fields
+            prepared.append(self._prepare(command, replace(sender, thorough=False) if refused > REFUSED_BYTES else sender))
+            if prepared[-1].error is None:
+                fields += prepared[-1].fields
             else:
                 refused += len(command)
                 fields += command.count(b'"field_name"')
             if fields > MOST_FIELDS:
                 raise Invalid([Fault("/commands", "too_many", TOO_MANY_FIELDS)])
-        named = [each for each in made if each.command is not None and names_company(each.asked)]
+        named = [(item, item.read.asked) for item in prepared if item.read is not None and names_company(item.read.asked)]
         if named:
-            found = await find_companies(store, sender.client.number, [each.asked for each in named])
-            for each in named:
+            companies = await find_companies(store, sender.client.number, [asked for _, asked in named])
+            for item, asked in named:
                 try:
-                    _link(each.command, company_of(each.asked, found))
+                    _link(item.write, company_of(asked, companies))
                 except NotFound as error:
-                    each.command, each.error = None, error
-        return made
+                    item.command, item.error = None, error
+        return prepared
 
     def _prepare(self, raw: bytes, sender: Sender) -> Prepared:
         try:
@@ -134,31 +135,34 @@ class BatchCommands(Generic[A, C, R]):
 
     def _create(self, item: Item, body: bytes, sender: Sender) -> Prepared:
         read = self._bodies.creation(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
-        command = create_command(self._kind.type, read.asked, sender.client, sender.at, item.on_duplicate or None)
-        command.by = sender.by
-        return Prepared(in_one_step(command, sender.client), asked=read.asked, ignored=read.ignored)
+        creation = creation_of(self._kind.type, read.asked, sender.client, sender.at, item.on_duplicate or None)
+        creation.by = sender.by
+        return self._prepared(in_one_step(creation, sender.client), read)
 
     def _upsert(self, item: Item, body: bytes, sender: Sender) -> Prepared:
         match = self._matches[0] if item.match is UNSET else str(item.match)
         if match not in self._matches:
             raise Invalid([Fault("", "choice", f"cannot be matched by {match[:60]!r}; match is one of {', '.join(self._matches)}")])
 
-        def of(partly: C) -> UpsertRecord[R]:
-            return self._upserts.command(partly, match, sender.client, sender.at, sender.by)
+        def of(partly: C) -> RecordUpsert[R]:
+            return self._upserts.upsert(partly, match, sender.client, sender.at, sender.by)
 
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, rules=of, thorough=sender.thorough)
-        return Prepared(of(read.asked), asked=read.asked, ignored=read.ignored)
+        return self._prepared(of(read.asked), read)
 
     def _update(self, item: Item, body: bytes, sender: Sender) -> Prepared:
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         assert isinstance(item.id, int)
-        command = update_command(self._kind.type, sender.client, item.id, self._bodies.change_of(read.asked), sender.at)
-        command.by = sender.by
-        return Prepared(command, asked=read.asked, ignored=read.ignored)
+        update = update_of(self._kind.type, sender.client, item.id, self._bodies.change_of(read.asked), sender.at)
+        update.by = sender.by
+        return self._prepared(update, read)
 
     def _delete(self, item: Item, body: bytes, sender: Sender) -> Prepared:
         assert isinstance(item.id, int)
         return Prepared(delete_record(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
+
+    def _prepared(self, write: Creation[R] | RecordUpdate[R] | RecordUpsert[R], read: Read[Any]) -> Prepared:
+        return Prepared(WRITES[self._kind.type.model].command(write), write=write, read=read)
 
 
 def _misplaced(item: Item) -> list[Fault]:
@@ -178,11 +182,11 @@ def _misplaced(item: Item) -> list[Fault]:
     return faults
 
 
-def _link(command: Command[Any] | None, number: int | None) -> None:
+def _link(write: Creation[Any] | RecordUpdate[Any] | RecordUpsert[Any] | None, number: int | None) -> None:
     """Set the company that a body names by its domain."""
-    if isinstance(command, UpsertRecord):
-        set_company(command, number)
-    elif isinstance(command, UpdateRecord):
-        command.changes[COMPANY] = number
-    elif isinstance(command, CreateContact):
-        command.record.company_id = number
+    if isinstance(write, RecordUpsert):
+        set_company(write, number)
+    elif isinstance(write, RecordUpdate):
+        write.changes[COMPANY] = number
+    elif write is not None:
+        write.record.company_id = number

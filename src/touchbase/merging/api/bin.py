@@ -27,8 +27,8 @@ from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.api.serializers import etag
-from touchbase.records.commands import new_write_key
 from touchbase.records.read_records import get_record
+from touchbase.records.writes import new_write_key
 from touchbase.sql.page_budget import page_of
 
 

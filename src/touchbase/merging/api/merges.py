@@ -30,9 +30,9 @@ from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
-from touchbase.records.commands import new_write_key
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import RecordType
+from touchbase.records.writes import new_write_key
 from touchbase.sql.operation import Command, Preview
 
 SURVIVORSHIP_HELP = (

@@ -25,7 +25,6 @@ from touchbase.messages.sql.statements import DELETE_OF_RECORD
 from touchbase.projection.companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
 from touchbase.projection.logged_changes import moved_contact
 from touchbase.projection.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS
-from touchbase.records.commands import changed_since
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, primary_key
 from touchbase.records.projection import current_stamp
@@ -35,6 +34,7 @@ from touchbase.records.sql.rows import company_of, contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.value_sources import company_ref
+from touchbase.records.writes import changed_since
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
 

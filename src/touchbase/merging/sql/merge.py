@@ -27,7 +27,6 @@ from touchbase.merging.survivorship import Outcome, is_creation, merged, own_cre
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.save import unite_records
-from touchbase.records.commands import changed_since
 from touchbase.records.field_projection import MERGE
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, primary_key
@@ -35,6 +34,7 @@ from touchbase.records.projection import Folded
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
+from touchbase.records.writes import changed_since
 from touchbase.sql.builders import ONE, ONE_MATCH, find
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query

@@ -24,13 +24,13 @@ from touchbase.projection.companies import existing_company
 from touchbase.projection.deleted_records import deleted_having
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
-from touchbase.records.commands import changed_since
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import former_key, primary_key
 from touchbase.records.projection import Folded, current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
+from touchbase.records.writes import changed_since
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row

@@ -20,10 +20,11 @@ from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import BatchFailed, Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.merging.sql.delete import delete_record
-from touchbase.records.commands import CreateCompany, CreateContact, Created, GetCompany, GetContact
 from touchbase.records.models import Company, Contact, Record
-from touchbase.records.sql.reads import companies, contacts
-from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed, record_of
+from touchbase.records.operations import create_company, create_contact, upsert_company, upsert_contact
+from touchbase.records.sql.reads import get_records
+from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed
+from touchbase.records.writes import Created, record_of
 from touchbase.sql.batches import Commands, needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Preview, command
@@ -33,6 +34,9 @@ IDS_PER_KIND = 2**40
 """Ids of each kind that a dry run may use; they are never stored."""
 FIRST_PART = 32
 """Commands executed before it is known how many custom fields their records have; the next part has at most as many as all before."""
+
+_CREATIONS = (create_contact.operation, create_company.operation)
+_UPSERTS = (upsert_contact.operation, upsert_company.operation)
 
 
 @dataclass(slots=True)
@@ -100,7 +104,7 @@ def _unused_ids(commands: Commands) -> Ids:
 def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     outcomes: list[object] = []
     budget = _ReadBudget()
-    for _, alike in groupby(commands, lambda command: (type(command), getattr(command, "match", None))):
+    for _, alike in groupby(commands, _likeness):
         waiting = [*alike]
         while waiting and budget.spent < 1:
             part, waiting = waiting[: (size := budget.part())], waiting[size:]
@@ -108,6 +112,11 @@ def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]
             budget.count(results)
             outcomes += results
     return outcomes + [_too_large() for _ in range(len(commands) - len(outcomes))]
+
+
+def _likeness(command: Any) -> tuple[type, str | None]:
+    """Return what commands have in common that are executed as one set."""
+    return type(command), command.upsert.match if command.operation in _UPSERTS else None
 
 
 def _too_large() -> Invalid:
@@ -120,7 +129,7 @@ def _too_large() -> Invalid:
 
 def _set(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Execute commands of one type."""
-    if len(commands) == 1 or isinstance(commands[0], CreateContact | CreateCompany):
+    if len(commands) == 1 or commands[0].operation in _CREATIONS:
         return (yield from plan_of(commands, ids, cipher))
     yield SAVE
     outcomes = yield from plan_of(commands, ids, cipher)
@@ -142,13 +151,10 @@ def _interfere(outcomes: Sequence[object]) -> bool:
 def _previews(client: int, commands: Commands, outcomes: Sequence[object]) -> Plan[list[object]]:
     """Return each outcome with the record before it: as it is stored, or as the commands before it would leave it."""
     records = [record for outcome in outcomes if (record := record_of(outcome)) is not None]
-    people = [GetContact(client, record.id) for record in records if isinstance(record, Contact)]
-    firms = [GetCompany(client, record.id) for record in records if isinstance(record, Company)]
     known: dict[tuple[int, int], Record] = {}
-    if people:
-        known |= {(CONTACT, found.id): found for found in (yield from contacts(people)) if found is not None}
-    if firms:
-        known |= {(COMPANY, found.id): found for found in (yield from companies(firms)) if found is not None}
+    for kind, model in ((CONTACT, Contact), (COMPANY, Company)):
+        stored = yield from get_records.plan(client, kind, [record.id for record in records if isinstance(record, model)])
+        known |= {(kind, number): record for number, record in stored.items()}
     made: list[object] = []
     for inner, outcome in zip(commands, outcomes, strict=True):
         record = record_of(outcome)

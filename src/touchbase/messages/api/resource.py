@@ -19,7 +19,9 @@ from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, Ne
 from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
 from touchbase.messages.sql import plans as sql_plans
 from touchbase.messages.sql.plans import get_messages
-from touchbase.records.commands import ListContacts, new_write_key
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import new_write_key
 from touchbase.sql.page_budget import page_of
 
 MESSAGES = Tag("Messages", "Sent and received mails and LinkedIn messages, with their text.")
@@ -111,7 +113,7 @@ async def contact_of(call: Call, client: Client, asked: NewMessage) -> int:
     key = find_email_key(asked.contact_email or "")
     if key is None:
         raise Invalid([Fault("/contact_email", "email", "must be an e-mail address")])
-    found = await call.api.dependencies.store.read(ListContacts(client.number, 1, email_key=key))
+    found = await call.api.dependencies.store.read(list_records(Listing(CONTACT_TYPE, client.number, 1, email_key=key)))
     if not found:
         raise NotFound("there is no contact with this contact_email; create the contact first")
     return found[0].id

@@ -18,9 +18,9 @@ from touchbase.messages.sql.plans import get_messages
 from touchbase.outgoing.models import Record
 from touchbase.outgoing.shared_reads import Shown
 from touchbase.records.api.serializers import company_out, contact_out
-from touchbase.records.commands import GetCompany, GetContact
 from touchbase.records.models import Company, Contact
-from touchbase.records.sql.reads import get_records
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import find_record, get_records
 from touchbase.sql.store import Store
 
 FIRST_MESSAGES = 20
@@ -124,9 +124,9 @@ async def _objects(store: Store, client: int, events: Sequence[LoggedEvent]) -> 
 async def _record(store: Store, client: int, record: Record) -> dict[str, Any] | None:
     kind, number = record
     if kind == CONTACT:
-        contact = await store.read(GetContact(client, number))
+        contact = await store.read(find_record(client, CONTACT_TYPE, number))
         return None if contact is None else to_builtins(contact_out(contact, False, _SETTINGS))
-    company = await store.read(GetCompany(client, number))
+    company = await store.read(find_record(client, COMPANY_TYPE, number))
     return None if company is None else to_builtins(company_out(company, False, _SETTINGS))
 
 

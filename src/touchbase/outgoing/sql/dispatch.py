@@ -137,7 +137,7 @@ def store_progress(
     raise NotImplementedError
 
 
-@command(ids="webhook_attempt", clients=lambda call: (call.attempt.client,), background=True)
+@command(ids="webhook_attempt", client="attempt.client", background=True)
 def store_attempt(ids: Ids, attempt: Attempt) -> Plan[None]:
     """Store one attempt, of a test."""
     yield from _insert([attempt], ids)

@@ -43,7 +43,7 @@ def no_such_endpoint(endpoint_id: int) -> NotFound:
     return NotFound(f"there is no webhook endpoint with id {endpoint_id}")
 
 
-@command(ids="webhook_endpoint", cipher=True, clients=lambda call: (call.endpoint.client,))
+@command(ids="webhook_endpoint", cipher=True, client="endpoint.client")
 def add_endpoint(ids: Ids, cipher: Cipher, endpoint: Endpoint) -> Plan[Endpoint | TouchbaseError]:
     """Store an endpoint; the store assigns its id. It gets the events that are logged from now on. `Conflict` above `MAX_ENDPOINTS`."""
     made = endpoint
@@ -62,7 +62,7 @@ def _newest(client: int) -> Plan[int]:
     return rows[0][0] if rows else 0
 
 
-@command(cipher=True, clients=lambda call: (call.endpoint.client,))
+@command(cipher=True, client="endpoint.client")
 def change_endpoint(cipher: Cipher, endpoint: Endpoint, known: int) -> Plan[Endpoint | TouchbaseError]:
     """Replace the values of an endpoint, decided on `known`; `NotFound`, and `PreconditionFailed` if it has changed since.
 

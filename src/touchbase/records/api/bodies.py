@@ -18,10 +18,10 @@ from touchbase.http.request_body import Rules
 from touchbase.records.api.members import MemberCheck, Members, ignored_header
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import OTHER_NAMES, CompanyRequest, ContactRequest, CustomFieldInput, CustomFieldOut, given
-from touchbase.records.create import create_command
+from touchbase.records.create import creation_of
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import lookup as sql_lookup
-from touchbase.records.update import Change, update_command
+from touchbase.records.update import Change, update_of
 from touchbase.sql.store import Store
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
@@ -59,7 +59,7 @@ class RecordBodies(Generic[A, C, R]):
     def creation(self, body: bytes, client: Client, at: Micros, *, strict: bool = False, thorough: bool = True) -> Read[A]:
         """Decode the body of a creation; raise `Invalid` with every fault if a type or a name is wrong."""
         kind = self._kind
-        rules = lambda partly: create_command(kind.type, partly, client, at)  # noqa: E731
+        rules = lambda partly: creation_of(kind.type, partly, client, at)  # noqa: E731
         return Read(*self.members.read(body, self._create_decoder, kind.request, rules, strict=strict, thorough=thorough), strict)
 
     def change(
@@ -67,7 +67,7 @@ class RecordBodies(Generic[A, C, R]):
     ) -> Read[C]:
         """Decode the body of a change, as `creation`; `rules` are those of an update if they are not given."""
         kind = self._kind
-        usual = lambda partly: update_command(kind.type, client, 0, self.change_of(partly), at)  # noqa: E731
+        usual = lambda partly: update_of(kind.type, client, 0, self.change_of(partly), at)  # noqa: E731
         read = self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict, thorough=thorough)
         return Read(*read, strict)
 

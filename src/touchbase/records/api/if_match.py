@@ -8,8 +8,8 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import PreconditionFailed
 from touchbase.http.endpoint import Call
 from touchbase.records.api.serializers import states_named
-from touchbase.records.commands import CHANGED
 from touchbase.records.models import Record
+from touchbase.records.writes import CHANGED
 
 IF_MATCH = {
     "name": "If-Match",

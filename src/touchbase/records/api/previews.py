@@ -15,9 +15,8 @@ from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode, example
 from touchbase.records.api.resource_type import ResourceType
-from touchbase.records.commands import Created
 from touchbase.records.models import Company, Contact
-from touchbase.records.write_batch import record_of
+from touchbase.records.writes import Created, record_of
 from touchbase.sql.operation import Command, Preview
 
 R = TypeVar("R", Contact, Company)

@@ -37,12 +37,14 @@ from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED,
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest, since
 from touchbase.records.api.upsert import upsert_route
 from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explanation, value_change
-from touchbase.records.commands import CreateContact, Created
-from touchbase.records.create import create_command, create_record, in_one_step, prepare_creation
+from touchbase.records.create import create_record, creation_of, in_one_step, prepare_creation
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import WRITES
 from touchbase.records.read_records import get_record
-from touchbase.records.update import update_command
+from touchbase.records.update import update_of
 from touchbase.records.value_history import explain_values, place_of, record_as_of, value_history
+from touchbase.records.writes import Created
+from touchbase.sql.operation import Command
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -78,14 +80,14 @@ class RecordResource(Generic[A, C, R]):
             made.headers += [(b"location", call.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
             return made
 
-        command, by = create_command(kind.type, asked, client, at, options.on_duplicate), author_of(call.scope)
-        if isinstance(command, CreateContact) and names_company(asked):
-            command.record.company_id = company_of(asked, await find_companies(parts.store, client.number, [asked]))
+        creation, by = creation_of(kind.type, asked, client, at, options.on_duplicate), author_of(call.scope)
+        if isinstance(creation.record, Contact) and names_company(asked):
+            creation.record.company_id = company_of(asked, await find_companies(parts.store, client.number, [asked]))
         if options.dry_run:
-            prepare_creation(command, by, restore=options.restore_erased)
-            return await dry_run(call, kind, in_one_step(command, client), client, read.headers)
+            prepare_creation(creation, by, restore=options.restore_erased)
+            return await dry_run(call, kind, WRITES[kind.type.model].command(in_one_step(creation, client)), client, read.headers)
         return await call.write_and_respond(
-            lambda writes: create_record(writes, command, client, by, restore=options.restore_erased), response
+            lambda writes: create_record(writes, creation, client, by, restore=options.restore_erased), response
         )
 
     async def get(self, call: Call) -> Response:
@@ -108,10 +110,11 @@ class RecordResource(Generic[A, C, R]):
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
         change = self._bodies.change_of(read.asked, await if_updated_us(call, lambda: self._get(call, client, number)))
         call.api.storing(client, 1 + len(change.custom or ()), at)
-        command = update_command(kind.type, client, number, change, at)
-        command.by = author_of(call.scope)
+        update = update_of(kind.type, client, number, change, at)
+        update.by = author_of(call.scope)
         if names_company(read.asked):
-            command.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
+            update.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
+        command: Command[R] = WRITES[kind.type.model].update(update)
         try:
             if options.dry_run:
                 return await dry_run(call, kind, command, client, read.headers)

@@ -25,7 +25,6 @@ from touchbase.records.api.schemas import (
     ContactResponse,
 )
 from touchbase.records.api.serializers import company_out, contact_out, etag
-from touchbase.records.commands import ListCompanies, ListContacts, ListRecords
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 
@@ -49,7 +48,6 @@ class ResourceType(Generic[A, C, R]):
     """Body of a change."""
     response: builtins.type[msgspec.Struct]
     page: builtins.type[msgspec.Struct]
-    listing: Callable[..., ListRecords[R]]
     filters: tuple[Parameter[Any], ...]
     """Filters of the list."""
     out: Callable[[R, bool, ClientSettings], msgspec.Struct]
@@ -73,7 +71,6 @@ CONTACTS: ResourceType[ContactRequest, ContactChange, Contact] = ResourceType(
     change=ContactChange,
     response=ContactResponse,
     page=ContactPage,
-    listing=ListContacts,
     filters=CONTACT_FILTERS,
     out=contact_out,
 )
@@ -83,7 +80,6 @@ COMPANIES: ResourceType[CompanyRequest, CompanyChange, Company] = ResourceType(
     change=CompanyChange,
     response=CompanyResponse,
     page=CompanyPage,
-    listing=ListCompanies,
     filters=COMPANY_FILTERS,
     out=company_out,
 )

@@ -11,10 +11,10 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
-from touchbase.records.commands import GetCompany
 from touchbase.records.models import Company, Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.reads import find_record
 from touchbase.sql.store import Store
 
 
@@ -35,7 +35,7 @@ async def company(call: Call) -> Response:
 
 async def addresses_of_contact(store: Store, found: Contact) -> Addresses:
     """Return the addresses by which a contact may be listed; the domain is that of its company."""
-    its = None if found.company_id is None else await store.read(GetCompany(found.client, found.company_id))
+    its = None if found.company_id is None else await store.read(find_record(found.client, COMPANY_TYPE, found.company_id))
     return Addresses(found.email_key, found.linkedin_key, None if its is None else its.domain)
 
 

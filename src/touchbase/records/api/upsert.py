@@ -22,11 +22,13 @@ from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, MATCHES, PRE
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactRequest, CustomFieldChange
-from touchbase.records.commands import CreateContact, Created, UpsertRecord
-from touchbase.records.create import create_command
+from touchbase.records.create import creation_of
 from touchbase.records.fields import Field
 from touchbase.records.models import Company, Contact
-from touchbase.records.update import update_command
+from touchbase.records.operations import WRITES
+from touchbase.records.update import update_of
+from touchbase.records.writes import Created, RecordUpsert
+from touchbase.sql.operation import Command
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -47,22 +49,22 @@ def match_parameter(kind: ResourceType[Any, Any, Any]) -> Parameter[str]:
 
 
 class Upserts(Generic[A, C, R]):
-    """Makes the commands of upserts of one type of record, for single requests and for batches."""
+    """Makes the upserts of one type of record, for single requests and for batches."""
 
     def __init__(self, kind: ResourceType[A, C, R], bodies: RecordBodies[A, C, R]) -> None:
         self._kind: ResourceType[A, C, R] = kind
         self._bodies: RecordBodies[A, C, R] = bodies
         self._fields = match_fields(kind)
 
-    def command(self, asked: C, match: str, client: Client, at: Micros, by: Author) -> UpsertRecord[R]:
-        """Return the command for a body; raise `Invalid` with every fault. A company named by its domain must be set by the caller."""
+    def upsert(self, asked: C, match: str, client: Client, at: Micros, by: Author) -> RecordUpsert[R]:
+        """Return the upsert of a body; raise `Invalid` with every fault. A company named by its domain must be set by the caller."""
         kind, field = self._kind, self._fields[match]
-        update = update_command(kind.type, client, 0, self._bodies.change_of(asked), at)
+        update = update_of(kind.type, client, 0, self._bodies.change_of(asked), at)
         if update.changes.get(field.key) is None:
             raise Invalid([_missing(kind.type.name, field, getattr(asked, match))])
-        create = create_command(kind.type, self._request(asked), client, at, "error")
+        create = creation_of(kind.type, self._request(asked), client, at, "error")
         update.by = create.by = by
-        return kind.type.upsert(create, update, field.key)
+        return RecordUpsert(create, update, field.key)
 
     def _request(self, asked: C) -> A:
         """Return the body of a creation with the values of a change; what a change unsets, a creation leaves out."""
@@ -78,11 +80,11 @@ class Upserts(Generic[A, C, R]):
         return self._kind.request(**values)
 
 
-def set_company(command: UpsertRecord[Any], number: int | None) -> None:
+def set_company(upsert: RecordUpsert[Any], number: int | None) -> None:
     """Set the company that the body names by its domain."""
-    command.update.changes[COMPANY] = number
-    if isinstance(command.create, CreateContact):
-        command.create.record.company_id = number
+    upsert.update.changes[COMPANY] = number
+    if isinstance(upsert.create.record, Contact):
+        upsert.create.record.company_id = number
 
 
 def _missing(record: str, field: Field, given: object) -> Fault:
@@ -110,14 +112,14 @@ class UpsertResource(Generic[A, C, R]):
         at = parts.clock()
         by = author_of(call.scope)
 
-        def of(partly: C) -> UpsertRecord[R]:
-            return self._upserts.command(partly, match, client, at, by)
+        def of(partly: C) -> RecordUpsert[R]:
+            return self._upserts.upsert(partly, match, client, at, by)
 
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope), rules=of)
-        command = of(read.asked)
-        call.api.storing(client, 1 + len(command.update.custom), at)
+        upsert = of(read.asked)
+        call.api.storing(client, 1 + len(upsert.update.custom), at)
         if names_company(read.asked):
-            set_company(command, company_of(read.asked, await find_companies(parts.store, client.number, [read.asked])))
+            set_company(upsert, company_of(read.asked, await find_companies(parts.store, client.number, [read.asked])))
 
         def response(result: Created[R]) -> Response:
             made = kind.respond(result.record, flat, client.settings)
@@ -125,6 +127,7 @@ class UpsertResource(Generic[A, C, R]):
             made.headers += [(b"location", call.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
             return made
 
+        command: Command[Created[R]] = WRITES[kind.type.model].upsert(upsert)
         if is_dry_run:
             return await dry_run(call, kind, command, client, read.headers)
         return await call.write_and_respond(lambda writes: writes.write(command), response)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -12,13 +12,13 @@ from touchbase.history.events import Detail
 from touchbase.history.last_writer_wins import DELIBERATE
 from touchbase.history.sql import detail_text
 from touchbase.history.status import INITIAL, with_status
-from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord
-from touchbase.records.logged_changes import creation
+from touchbase.records.logged_changes import creation_event
 from touchbase.records.models import Company, Contact, CustomField
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType, stamped_fields
+from touchbase.records.record_type import stamped_fields
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
-from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.rows import custom_field_row
+from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, with_custom_fields
+from touchbase.records.writes import Created, Creation
 from touchbase.sql.batches import NEEDS_TRANSACTION
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
@@ -30,68 +30,36 @@ KeyOwners = dict[tuple[int, str, str | None], int]
 """Ids of records by client, key column and key."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Table(Generic[R]):
-    """How records of one type are created and found."""
-
-    kind: RecordType[R]
-    keys: tuple[tuple[Statement, str, int, int], ...]
-    """Statement that finds a key's owner, the key's column, and the positions of key and id in its rows; the first key decides."""
-    to_show: Statement
-    record_of: Callable[[Row], R]
-    row_of: Callable[[R], Row]
-
-
-_CONTACTS = _Table(
-    CONTACT_TYPE,
-    (
-        (records_sql.CONTACT_HAVING_EMAIL, "email_key", 1, 2),
-        (records_sql.CONTACT_HAVING_LINKEDIN, "linkedin_key", 1, 2),
-        (records_sql.CONTACT_HAVING_EXTERNAL_ID, "external_id", 1, 2),
-    ),
-    records_sql.CONTACT_TO_SHOW,
-    contact_of,
-    contact_row,
-)
-_COMPANIES = _Table(
-    COMPANY_TYPE,
-    ((records_sql.COMPANY_HAVING_DOMAIN, "domain", 4, 1), (records_sql.COMPANY_HAVING_EXTERNAL_ID, "external_id", 1, 2)),
-    records_sql.COMPANY_TO_SHOW,
-    company_of,
-    company_row,
-)
-
-
 @dataclass(slots=True)
 class _Batch(Generic[R]):
-    """What became of a batch of commands."""
+    """What became of a batch of creations."""
 
-    table: _Table[R]
+    table: RecordTable[R]
     new: set[int]
     """Ids of the records that were inserted."""
     owners: KeyOwners = field(default_factory=dict)
     existing: Mapping[int, R] = field(default_factory=dict)
-    """Existing records that commands return."""
+    """Existing records that creations return."""
 
-    def is_missing(self, command: CreateRecord[R]) -> bool:
+    def is_missing(self, creation: Creation[R]) -> bool:
         """Return whether a record was not inserted and does not exist either."""
-        return command.record.id not in self.new and self.owner(command) is None
+        return creation.record.id not in self.new and self.owner(creation) is None
 
-    def owner(self, command: CreateRecord[R]) -> int | None:
-        """Return the id of the record that has the command's identity."""
+    def owner(self, creation: Creation[R]) -> int | None:
+        """Return the id of the record that has the creation's identity."""
         for _, column, _, _ in self.table.keys:
-            found = self.owners.get((command.client, column, getattr(command.record, column)))
+            found = self.owners.get((creation.record.client, column, getattr(creation.record, column)))
             if found is not None:
                 return found
         return None
 
-    def result(self, command: CreateRecord[R]) -> Created[R] | TouchbaseError:
-        """Return the command's result."""
-        record = command.record
+    def result(self, creation: Creation[R]) -> Created[R] | TouchbaseError:
+        """Return the creation's result."""
+        record = creation.record
         if record.id in self.new:
             return Created(record, True)
-        owner = self.owner(command)
-        returns = command.on_duplicate == "return"
+        owner = self.owner(creation)
+        returns = creation.on_duplicate == "return"
         if returns and owner is not None and owner in self.existing:
             return Created(self.existing[owner], False)
         if owner is None or returns:
@@ -105,57 +73,58 @@ class _Batch(Generic[R]):
         return Conflict(detail, data={"existing_id": owner})
 
 
-def create_contacts(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
-    """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the command says so."""
-    checked = all(command.guarded for command in commands)
+def create_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
+    """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the creation says so."""
+    checked = all(creation.guarded for creation in creations)
     statement = records_sql.CREATE_CHECKED_CONTACT if checked else records_sql.CREATE_CONTACT
-    batch = yield from _create(_CONTACTS, statement, commands, ids)
-    missing = [] if checked else [command for command in commands if batch.is_missing(command)]
+    batch = yield from _create(CONTACTS, statement, creations, ids)
+    missing = [] if checked else [creation for creation in creations if batch.is_missing(creation)]
     unguarded = yield from _to_guard(missing)
     return [
-        NEEDS_TRANSACTION if command.client in unguarded and batch.is_missing(command) else batch.result(command) for command in commands
+        NEEDS_TRANSACTION if creation.record.client in unguarded and batch.is_missing(creation) else batch.result(creation)
+        for creation in creations
     ]
 
 
-def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[object]]:
+def create_companies(creations: Sequence[Creation[Company]], ids: Ids) -> Plan[list[object]]:
     """Insert companies, as `create_contacts`."""
-    batch = yield from _create(_COMPANIES, records_sql.CREATE_COMPANY, commands, ids)
-    return [batch.result(command) for command in commands]
+    batch = yield from _create(COMPANIES, records_sql.CREATE_COMPANY, creations, ids)
+    return [batch.result(creation) for creation in creations]
 
 
-def _create(table: _Table[R], statement: Statement, commands: Sequence[CreateRecord[R]], ids: Ids) -> Plan[_Batch[R]]:
+def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Creation[R]], ids: Ids) -> Plan[_Batch[R]]:
     batch = _Batch(table, set())
-    # A command that says what to do with an existing record often meets one: those are found without an attempt to insert them.
-    batch.owners = yield from _owners(table, [command for command in commands if command.on_duplicate != "error"])
+    # A creation that says what to do with an existing record often meets one: those are found without an attempt to insert them.
+    batch.owners = yield from _owners(table, [creation for creation in creations if creation.on_duplicate != "error"])
     rows: list[Row] = []
     customs: list[Row] = []
     entries: list[Row] = []
     logs: list[LoggedEvent] = []
-    inserted = [command for command in commands if not batch.owners or batch.owner(command) is None]
-    for command in inserted:
-        record = command.record
+    inserted = [creation for creation in creations if not batch.owners or batch.owner(creation) is None]
+    for creation in inserted:
+        record = creation.record
         record.id = ids.take(table.kind.name)
         if record.status is not None:
             record.status_cause, record.status_entry_us, record.status_entry_key = INITIAL, record.created_us, ""
             record.status_path = with_status(None, record.created_us, record.status)
         rows.append(table.row_of(record))
-        entries.append(_entry(command))
-        if command.custom:
-            customs += _custom_rows(table.kind.kind, command, ids)
-        logs.append(creation(record, by_request(command.by), record.created_us))
+        entries.append(_entry(creation))
+        if creation.custom:
+            customs += _custom_rows(table.kind.kind, creation, ids)
+        logs.append(creation_event(record, by_request(creation.by), record.created_us))
     made = yield Execute(statement, rows, customs, entries, logs)
     batch.new = {row[0] for row in made}
-    if len(made) < len(commands):
-        batch.owners |= yield from _owners(table, [command for command in inserted if command.record.id not in batch.new])
-        batch.existing = yield from _existing(batch, [command for command in commands if command.on_duplicate == "return"])
+    if len(made) < len(creations):
+        batch.owners |= yield from _owners(table, [creation for creation in inserted if creation.record.id not in batch.new])
+        batch.existing = yield from _existing(batch, [creation for creation in creations if creation.on_duplicate == "return"])
     return batch
 
 
-def find_existing(commands: Sequence[CreateRecord[R]], kind: type[R]) -> Plan[tuple[KeyOwners, Mapping[int, R]]]:
-    """Return the owners of all keys of these commands, and the records that they are, with their custom fields. It locks nothing."""
-    table: _Table[Any] = _CONTACTS if kind is Contact else _COMPANIES
+def find_existing(creations: Sequence[Creation[R]], kind: type[R]) -> Plan[tuple[KeyOwners, Mapping[int, R]]]:
+    """Return the owners of all keys of these creations, and the records that they are, with their custom fields. It locks nothing."""
+    table: RecordTable[Any] = CONTACTS if kind is Contact else COMPANIES
     batch = _Batch(table, set())
-    batch.owners = yield from _owners(table, commands)
+    batch.owners = yield from _owners(table, creations)
     if not batch.owners:
         return {}, {}
     rows = yield Execute(table.to_show, sorted({(key[0], owner) for key, owner in batch.owners.items()}))
@@ -163,54 +132,54 @@ def find_existing(commands: Sequence[CreateRecord[R]], kind: type[R]) -> Plan[tu
     return batch.owners, {record.id: record for record in records}
 
 
-def _to_guard(commands: Sequence[CreateContact]) -> Plan[set[int]]:
-    """Return the clients that have had their first erasure since these commands were made; from now on the commands are guarded."""
+def _to_guard(creations: Sequence[Creation[Contact]]) -> Plan[set[int]]:
+    """Return the clients that have had their first erasure since these creations were made; from now on the creations are guarded."""
     clients: set[int] = set()
-    for client in sorted({command.client for command in commands}):
+    for client in sorted({creation.record.client for creation in creations}):
         if (yield from erasure_key_of(client)) is not None:
             clients.add(client)
-    for command in commands:
-        command.guarded = command.guarded or command.client in clients
+    for creation in creations:
+        creation.guarded = creation.guarded or creation.record.client in clients
     return clients
 
 
-def _entry(command: CreateRecord[R]) -> Row:
+def _entry(creation: Creation[R]) -> Row:
     """Return the first entry of a record's history, in the order of `CREATION`: the values that its creation sets, and its author."""
-    record = command.record
+    record = creation.record
     detail: Detail = {"fields": {name: value for name in stamped_fields(record) if (value := getattr(record, name)) is not None}}
-    if any(command.by):
-        detail["by"] = command.by
-    if command.custom:
-        detail["custom"] = dict(command.custom)
+    if any(creation.by):
+        detail["by"] = creation.by
+    if creation.custom:
+        detail["custom"] = dict(creation.custom)
     effect = "" if record.status is None else INITIAL
     return (record.client, record.id, record.created_us, effect, record.status, detail_text(detail))
 
 
-def _custom_rows(kind: int, command: CreateRecord[R], ids: Ids) -> list[Row]:
-    record, at = command.record, command.record.created_us
-    # Set, not appended to: the same command runs again after a rollback.
+def _custom_rows(kind: int, creation: Creation[R], ids: Ids) -> list[Row]:
+    record, at = creation.record, creation.record.created_us
+    # Set, not appended to: the same creation runs again after a rollback.
     record.custom_fields = [
-        CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "", at) for name, value in command.custom
+        CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "", at) for name, value in creation.custom
     ]
     return [custom_field_row(record.client, kind, record.id, custom_field) for custom_field in record.custom_fields]
 
 
-def _owners(table: _Table[R], commands: Sequence[CreateRecord[R]]) -> Plan[KeyOwners]:
-    """Return the owners of the commands' keys."""
+def _owners(table: RecordTable[R], creations: Sequence[Creation[R]]) -> Plan[KeyOwners]:
+    """Return the owners of the creations' keys."""
     owners: KeyOwners = {}
-    if commands:
+    if creations:
         for statement, column, at_key, at_id in table.keys:
-            keys = {(command.client, key) for command in commands if (key := getattr(command.record, column)) is not None}
+            keys = {(creation.record.client, key) for creation in creations if (key := getattr(creation.record, column)) is not None}
             if keys:
                 rows = yield Execute(statement, list(keys))
                 owners.update({(row[0], column, row[at_key]): row[at_id] for row in rows})
     return owners
 
 
-def _existing(batch: _Batch[R], commands: Sequence[CreateRecord[R]]) -> Plan[Mapping[int, R]]:
-    """Return the existing records of these commands, with their custom fields."""
+def _existing(batch: _Batch[R], creations: Sequence[Creation[R]]) -> Plan[Mapping[int, R]]:
+    """Return the existing records of these creations, with their custom fields."""
     table = batch.table
-    found = {(command.client, owner) for command in commands if (owner := batch.owner(command)) is not None}
+    found = {(creation.record.client, owner) for creation in creations if (owner := batch.owner(creation)) is not None}
     if not found:
         return {}
     rows = yield Execute(table.to_show, list(found))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from touchbase.event_log.sql.statements import CREATION as CREATION_LOG
 from touchbase.event_log.sql.statements import creation_log
@@ -12,12 +13,22 @@ from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
-from touchbase.records.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.sql.rows import (
+    COMPANY,
+    CONTACT,
+    CUSTOM_FIELD,
+    company_of,
+    company_row,
+    contact_of,
+    contact_row,
+    custom_field_of,
+)
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, update
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, names
-from touchbase.sql.statement import Execute, Plan, Statement, delete
+from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 
 R = TypeVar("R", Contact, Company)
 
@@ -149,6 +160,51 @@ MOVE_CONTACTS_TO_COMPANY = Statement(
     "FROM p WHERE t.client = p.client AND t.company_id = p.id RETURNING t.id",
     by_row=True,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable(Generic[R]):
+    """How records of one type are stored."""
+
+    kind: RecordType[R]
+    columns: Columns
+    selected: str
+    """The columns, in the text of a statement."""
+    record_of: Callable[[Row], R]
+    row_of: Callable[[R], Row]
+    by_id: Statement
+    """Finds and locks."""
+    to_show: Statement
+    """Finds records by their ids and locks nothing."""
+    keys: tuple[tuple[Statement, str, int, int], ...]
+    """Statement that finds a key's owner, the key's column, and the positions of key and id in its rows; the first key decides."""
+
+
+CONTACTS = RecordTable(
+    CONTACT_TYPE,
+    CONTACT,
+    names(CONTACT),
+    contact_of,
+    contact_row,
+    CONTACT_BY_ID,
+    CONTACT_TO_SHOW,
+    (
+        (CONTACT_HAVING_EMAIL, "email_key", 1, 2),
+        (CONTACT_HAVING_LINKEDIN, "linkedin_key", 1, 2),
+        (CONTACT_HAVING_EXTERNAL_ID, "external_id", 1, 2),
+    ),
+)
+COMPANIES = RecordTable(
+    COMPANY_TYPE,
+    COMPANY,
+    names(COMPANY),
+    company_of,
+    company_row,
+    COMPANY_BY_ID,
+    COMPANY_TO_SHOW,
+    ((COMPANY_HAVING_DOMAIN, "domain", 4, 1), (COMPANY_HAVING_EXTERNAL_ID, "external_id", 1, 2)),
+)
+TABLES: dict[int, RecordTable[Any]] = {CONTACT_KIND: CONTACTS, COMPANY_KIND: COMPANIES}
 
 
 def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:

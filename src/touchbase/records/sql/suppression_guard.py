@@ -7,14 +7,15 @@ from typing import Any
 
 from touchbase.errors import PersonErased, TouchbaseError
 from touchbase.history.identity_links import Ref
-from touchbase.records.commands import CreateContact, UpdateContact
+from touchbase.records.models import Contact
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import DELETE_ERASURE, LOCK_CLIENT, find_marks
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
-Guarded = CreateContact | UpdateContact
+Guarded = Creation[Contact] | RecordUpdate[Contact]
 Run = Callable[[Any, Ids], Plan[list[object]]]
 
 
@@ -32,7 +33,7 @@ def guarded(run: Run) -> Run:
 
 
 def _needs_check(command: Guarded) -> bool:
-    return command.guarded or (isinstance(command, UpdateContact) and bool(_refs(command)))
+    return command.guarded or (isinstance(command, RecordUpdate) and bool(_refs(command)))
 
 
 def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
@@ -64,7 +65,7 @@ def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]
 
 
 def _refs(command: Guarded) -> set[Ref]:
-    if isinstance(command, CreateContact):
+    if isinstance(command, Creation):
         keys: tuple[object, object] = (command.record.email_key, command.record.linkedin_key)
     else:
         keys = (command.changes.get("email_key"), command.changes.get("linkedin_key"))

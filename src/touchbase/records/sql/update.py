@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, custom_bytes, exceeds_budget
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
@@ -17,19 +17,19 @@ from touchbase.history.last_writer_wins import LEFT_OUT
 from touchbase.history.sql import event_of, event_row
 from touchbase.history.status import advance_status, may_change_status
 from touchbase.history.status_words import StatusWords
-from touchbase.records.commands import UpdateCompany, UpdateContact, changed_since
 from touchbase.records.field_projection import has_several_objects
 from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, KEY_FIELDS, RECORD_TYPES, RecordType
+from touchbase.records.record_type import KEY_FIELDS, RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.create import no_such_company
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
-from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
+from touchbase.records.sql.rows import company_row, contact_row, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
-from touchbase.records.sql.statements import with_custom_fields
-from touchbase.records.sql.update_write import Update, Write, fit_record, is_write, project_record, write_record
+from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, with_custom_fields
+from touchbase.records.sql.update_write import Write, fit_record, is_write, project_record, write_record
+from touchbase.records.writes import RecordUpdate, changed_since
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
@@ -38,19 +38,6 @@ R = TypeVar("R", Contact, Company)
 Key = tuple[int, int]
 """Client and id."""
 Records = Mapping[Key, Record]
-
-
-@dataclass(frozen=True, slots=True)
-class _Table(Generic[R]):
-    """How records of one type are locked and found."""
-
-    kind: RecordType[R]
-    by_id: Statement
-    record_of: Callable[[Row], R]
-
-
-_CONTACTS = _Table(CONTACT_TYPE, records_sql.CONTACT_BY_ID, contact_of)
-_COMPANIES = _Table(COMPANY_TYPE, records_sql.COMPANY_BY_ID, company_of)
 
 
 def _of(columns: Collection[tuple[str, str]]) -> Callable[[Row], Row]:
@@ -64,9 +51,9 @@ _KEYS = _of(set(CONTACT_COLUMNS) - set(records_sql.FOLD_STATUS_COLUMNS))
 _STATUS = CONTACT_COLUMNS.index(("status", "text"))
 
 
-def update_needs(commands: Sequence[Update]) -> Mapping[str, int]:
-    """Return how many ids these commands may take, by name."""
-    return {"custom_field": sum(len(command.custom) for command in commands), "link": 3 * len(commands)}
+def update_needs(calls: Any) -> Mapping[str, int]:
+    """Return how many ids these updates may take, by name."""
+    return {"custom_field": sum(len(call.update.custom) for call in calls), "link": 3 * len(calls)}
 
 
 @dataclass(slots=True)
@@ -77,17 +64,17 @@ class _KeyOwners:
     companies: set[Key] = field(default_factory=set)
 
 
-def update_contacts(commands: Sequence[UpdateContact], ids: Ids) -> Plan[list[object]]:
+def update_contacts(commands: Sequence[RecordUpdate[Contact]], ids: Ids) -> Plan[list[object]]:
     """Change contacts; each command sees the changes of the commands before it."""
-    return _update(_CONTACTS, commands, ids)
+    return _update(CONTACTS, commands, ids)
 
 
-def update_companies(commands: Sequence[UpdateCompany], ids: Ids) -> Plan[list[object]]:
+def update_companies(commands: Sequence[RecordUpdate[Company]], ids: Ids) -> Plan[list[object]]:
     """Change companies; each command sees the changes of the commands before it."""
-    return _update(_COMPANIES, commands, ids)
+    return _update(COMPANIES, commands, ids)
 
 
-def _update(table: _Table[R], commands: Sequence[Update], ids: Ids) -> Plan[list[object]]:
+def _update(table: RecordTable[R], commands: Sequence[RecordUpdate[Any]], ids: Ids) -> Plan[list[object]]:
     rows = yield Execute(table.by_id, list({(command.client, command.id) for command in commands}))
     loaded = yield from with_custom_fields(table.kind.kind, [table.record_of(row) for row in rows])
     records: Records = {(record.client, record.id): record for record in loaded}
@@ -104,7 +91,7 @@ def _update(table: _Table[R], commands: Sequence[Update], ids: Ids) -> Plan[list
     return results
 
 
-def _new_keys(column: str, commands: Sequence[Update], records: Records) -> set[tuple[int, str]]:
+def _new_keys(column: str, commands: Sequence[RecordUpdate[Any]], records: Records) -> set[tuple[int, str]]:
     """Return the keys that commands set on records that do not have them yet, with their clients."""
     changes = [
         (c.client, c.changes[column], records[c.client, c.id]) for c in commands if column in c.changes and (c.client, c.id) in records
@@ -113,7 +100,7 @@ def _new_keys(column: str, commands: Sequence[Update], records: Records) -> set[
 
 
 def _update_all(
-    kind: int, commands: Sequence[Update], records: Records, rows: Sequence[Row], owned: _KeyOwners, ids: Ids
+    kind: int, commands: Sequence[RecordUpdate[Any]], records: Records, rows: Sequence[Row], owned: _KeyOwners, ids: Ids
 ) -> Plan[list[object]]:
     last = {(command.client, command.id): command for command in commands}
     results: list[object] = []
@@ -178,7 +165,7 @@ def _fold(
     write.shows |= before != (record.status, record.previous_status, record.status_changed_us)
 
 
-def _error(kind: int, command: Update, record: Record | None, owned: _KeyOwners) -> TouchbaseError | None:
+def _error(kind: int, command: RecordUpdate[Any], record: Record | None, owned: _KeyOwners) -> TouchbaseError | None:
     """Return the reason why a command cannot be carried out; None takes its keys."""
     if record is None:
         return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {command.id}")
@@ -190,7 +177,7 @@ def _error(kind: int, command: Update, record: Record | None, owned: _KeyOwners)
     return _transition_error(kind, command, record) or _too_many_fields(kind, command, record) or _take_keys(command, owned)
 
 
-def _too_many_fields(kind: int, command: Update, record: Record) -> TouchbaseError | None:
+def _too_many_fields(kind: int, command: RecordUpdate[Any], record: Record) -> TouchbaseError | None:
     if not command.custom:
         return None
     had = {custom_field.name for custom_field in record.custom_fields if custom_field.value is not None}
@@ -203,7 +190,7 @@ def _too_many_fields(kind: int, command: Update, record: Record) -> TouchbaseErr
     return Invalid([Fault(f"/{RECORD_TYPES[kind].custom_fields}", "too_many", detail)])
 
 
-def _too_long_fields(kind: int, command: Update, record: Record) -> TouchbaseError | None:
+def _too_long_fields(kind: int, command: RecordUpdate[Any], record: Record) -> TouchbaseError | None:
     had = {custom_field.name: custom_field.value for custom_field in record.custom_fields}
     has = {} if command.clear_custom else dict(had)
     has |= command.custom
@@ -217,7 +204,7 @@ def _too_long_fields(kind: int, command: Update, record: Record) -> TouchbaseErr
     return Invalid([Fault(f"/{RECORD_TYPES[kind].custom_fields}", "too_large", detail)])
 
 
-def _take_keys(command: Update, owned: _KeyOwners) -> TouchbaseError | None:
+def _take_keys(command: RecordUpdate[Any], owned: _KeyOwners) -> TouchbaseError | None:
     """Take the command's keys. Called last: a command that passes owns them, and one with another error must not."""
     keys = [
         (key_field, str(command.changes[key_field.key]))
@@ -233,7 +220,7 @@ def _take_keys(command: Update, owned: _KeyOwners) -> TouchbaseError | None:
     return None
 
 
-def _transition_error(kind: int, command: Update, record: Record) -> TouchbaseError | None:
+def _transition_error(kind: int, command: RecordUpdate[Any], record: Record) -> TouchbaseError | None:
     present = command.words.of(record.status)
     if command.transitions is None or "status" not in command.changes or command.changes["status"] == present:
         return None

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.history.events import VIA_API, Detail, StoredEvent
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.history.status import INITIAL, STATUS
-from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import Objects, projected_custom_fields, projected_fields
 from touchbase.records.models import CustomField, Record
 from touchbase.records.projection import current_stamp, origin_write, write_field
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES
+from touchbase.records.writes import RecordUpdate
 from touchbase.sql.ids import Ids
-
-Update = UpdateContact | UpdateCompany
 
 _KEY_COLUMNS = frozenset(identity_field.key for identity_field in IDENTITY_FIELDS.values())
 
@@ -35,12 +34,12 @@ class Write:
     """Whether responses show other values than before."""
 
 
-def is_write(command: Update) -> bool:
+def is_write(command: RecordUpdate[Any]) -> bool:
     """Return whether a command writes anything; an empty patch does not."""
     return bool(command.changes or command.custom or command.clear_custom or command.creates)
 
 
-def write_record(kind: int, update: Update, record: Record, ids: Ids) -> Write:
+def write_record(kind: int, update: RecordUpdate[Any], record: Record, ids: Ids) -> Write:
     """Change the record, except its status, which is folded from the entry."""
     command = _after_last_write(update, record)
     stamp: Stamp = (DELIBERATE, command.at, command.key)
@@ -94,7 +93,7 @@ def fit_record(record: Record, history: Sequence[StoredEvent], made: Write, ids:
     note_left_out(record, fitting)
 
 
-def _after_last_write(update: Update, record: Record) -> Update:
+def _after_last_write(update: RecordUpdate[Any], record: Record) -> RecordUpdate[Any]:
     """Return the command with a time after the record's last API write, also when our clock was put back: the last request must win."""
     last = _last_write(record)
     return update if (update.at, update.key) > last else replace(update, at=last[0] + 1)
@@ -110,7 +109,7 @@ def _last_write(record: Record) -> EffectiveTime:
     return max([time for time in times if time[1].startswith("api:")] + created, default=(0, ""))
 
 
-def _entry(kind: int, command: Update) -> StoredEvent:
+def _entry(kind: int, command: RecordUpdate[Any]) -> StoredEvent:
     name = RECORD_TYPES[kind].name
     detail: Detail = {"by": command.by} if any(command.by) else {}
     fields = {
@@ -134,7 +133,7 @@ def _entry(kind: int, command: Update) -> StoredEvent:
     )  # fmt: skip
 
 
-def _write_fields(command: Update, record: Record, stamp: Stamp, made: Write) -> None:
+def _write_fields(command: RecordUpdate[Any], record: Record, stamp: Stamp, made: Write) -> None:
     for name, value in made.entry.detail.get("fields", {}).items():
         wins = beats(stamp, current_stamp(record, name))
         made.shows |= wins and getattr(record, name) != value
@@ -150,7 +149,7 @@ def _write_fields(command: Update, record: Record, stamp: Stamp, made: Write) ->
             setattr(record, name, value)
 
 
-def _write_custom(command: Update, record: Record, stamp: Stamp, made: Write, ids: Ids) -> None:
+def _write_custom(command: RecordUpdate[Any], record: Record, stamp: Stamp, made: Write, ids: Ids) -> None:
     by_name = {custom_field.name: custom_field for custom_field in record.custom_fields}
     values: dict[str, str | None] = {}
     if command.clear_custom:

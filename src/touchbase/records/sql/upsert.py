@@ -1,7 +1,7 @@
 """Plans that change a record with a known key, or create it, in one transaction.
 
-Of several commands with one key the first creates the record and the others change it. A concurrent transaction may create
-it first: then the insert finds the key taken, and the command becomes a change too.
+Of several upserts with one key the first creates the record and the others change it. A concurrent transaction may create
+it first: then the insert finds the key taken, and the upsert becomes a change too.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from touchbase.errors import Conflict
-from touchbase.records.commands import Created, UpdateRecord, UpsertCompany, UpsertContact, UpsertRecord
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.create import create_companies, create_contacts
 from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
+from touchbase.records.writes import Created, RecordUpdate, RecordUpsert
 from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Needs
 from touchbase.sql.statement import Execute, Plan, Statement
 
 R = TypeVar("R", Contact, Company)
@@ -36,7 +37,7 @@ class _Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table(Generic[R]):
+class _UpsertTable(Generic[R]):
     """How records of one type are found, created and changed."""
 
     kind: RecordType[R]
@@ -57,7 +58,7 @@ CONTACT_TO_UPSERT_BY_LINKEDIN = _owner_of("contact", "linkedin_key")
 CONTACT_TO_UPSERT_BY_EXTERNAL_ID = _owner_of("contact", "external_id")
 COMPANY_TO_UPSERT_BY_EXTERNAL_ID = _owner_of("company", "external_id")
 COMPANY_TO_UPSERT_BY_DOMAIN = _owner_of("company", "domain")
-_CONTACTS = _Table(
+_CONTACTS = _UpsertTable(
     CONTACT_TYPE,
     {
         "email_key": CONTACT_TO_UPSERT_BY_EMAIL,
@@ -67,7 +68,7 @@ _CONTACTS = _Table(
     guarded(create_contacts),
     guarded(update_contacts),
 )
-_COMPANIES = _Table(
+_COMPANIES = _UpsertTable(
     COMPANY_TYPE,
     {"domain": COMPANY_TO_UPSERT_BY_DOMAIN, "external_id": COMPANY_TO_UPSERT_BY_EXTERNAL_ID},
     create_companies,
@@ -75,43 +76,46 @@ _COMPANIES = _Table(
 )
 
 
-def upsert_contacts(commands: Sequence[UpsertContact], ids: Ids) -> Plan[list[object]]:
+def upsert_contacts(upserts: Sequence[RecordUpsert[Contact]], ids: Ids) -> Plan[list[object]]:
     """Change or create contacts."""
-    return _upsert(_CONTACTS, commands, ids)
+    return _upsert(_CONTACTS, upserts, ids)
 
 
-def upsert_companies(commands: Sequence[UpsertCompany], ids: Ids) -> Plan[list[object]]:
+def upsert_companies(upserts: Sequence[RecordUpsert[Company]], ids: Ids) -> Plan[list[object]]:
     """Change or create companies."""
-    return _upsert(_COMPANIES, commands, ids)
+    return _upsert(_COMPANIES, upserts, ids)
 
 
-def upsert_needs(commands: Sequence[UpsertRecord[Any]]) -> Mapping[str, int]:
-    """Return how many ids these commands may take, by name. A creation may be tried twice."""
-    kind = "contact" if isinstance(commands[0], UpsertContact) else "company"
-    custom = sum(2 * len(command.create.custom) + len(command.update.custom) for command in commands)
-    return {kind: 2 * len(commands), "custom_field": custom, "link": 3 * len(commands)}
+def upsert_needs(kind: str) -> Needs:
+    """Return the needs of upserts of this type of record. A creation may be tried twice."""
+
+    def needs(calls: Any) -> Mapping[str, int]:
+        custom = sum(2 * len(call.upsert.create.custom) + len(call.upsert.update.custom) for call in calls)
+        return {kind: 2 * len(calls), "custom_field": custom, "link": 3 * len(calls)}
+
+    return needs
 
 
-def _upsert(table: _Table[R], commands: Sequence[UpsertRecord[R]], ids: Ids) -> Plan[list[object]]:
-    results: list[object] = [None] * len(commands)
+def _upsert(table: _UpsertTable[R], upserts: Sequence[RecordUpsert[R]], ids: Ids) -> Plan[list[object]]:
+    results: list[object] = [None] * len(upserts)
     conflicts: dict[int, Conflict] = {}
-    waiting = list(range(len(commands)))
+    waiting = list(range(len(upserts)))
     while waiting:
-        owners = yield from _owners(table, [commands[index] for index in waiting])
-        found = {index: owner for index in waiting if (owner := _owner(table, commands[index], owners)) is not None}
+        owners = yield from _owners(table, [upserts[index] for index in waiting])
+        found = {index: owner for index in waiting if (owner := _owner(table, upserts[index], owners)) is not None}
         for index in conflicts.keys() - found.keys():
             results[index] = _taken(table, conflicts[index])
         new: dict[object, int] = {}
         for index in waiting:
             if index not in found and index not in conflicts:
-                new.setdefault(_identity(table, commands[index]) or index, index)
+                new.setdefault(_identity(table, upserts[index]) or index, index)
         conflicts.clear()
         if found:
-            changed = yield from table.update([_change(commands[index], owner) for index, owner in found.items()], ids)
+            changed = yield from table.update([_change(upserts[index], owner) for index, owner in found.items()], ids)
             for index, outcome in zip(found, changed, strict=True):
                 results[index] = Created(outcome, is_new=False) if isinstance(outcome, Contact | Company) else outcome
         if new:
-            made = yield from table.create([commands[index].create for index in new.values()], ids)
+            made = yield from table.create([upserts[index].create for index in new.values()], ids)
             for index, outcome in zip(new.values(), made, strict=True):
                 if isinstance(outcome, Conflict):
                     conflicts[index] = outcome  # the owner of the key is searched again
@@ -121,47 +125,47 @@ def _upsert(table: _Table[R], commands: Sequence[UpsertRecord[R]], ids: Ids) -> 
     return results
 
 
-def _owners(table: _Table[R], commands: Sequence[UpsertRecord[R]]) -> Plan[dict[Key, _Owner]]:
+def _owners(table: _UpsertTable[R], upserts: Sequence[RecordUpsert[R]]) -> Plan[dict[Key, _Owner]]:
     owners: dict[Key, _Owner] = {}
     for column, statement in table.keys.items():
-        keys = {(command.client, key) for command in commands if (key := _key(command, column)) is not None}
+        keys = {(upsert.client, key) for upsert in upserts if (key := _key(upsert, column)) is not None}
         if keys:
             rows = yield Execute(statement, sorted(keys))
             owners.update({(row[0], column, row[1]): _Owner(row[2], bool(row[3])) for row in rows})
     return owners
 
 
-def _key(command: UpsertRecord[R], column: str) -> str | None:
-    """Return the command's key in this column, if it decides."""
-    key: str | None = getattr(command.create.record, column) if command.match in (None, column) else None
+def _key(upsert: RecordUpsert[R], column: str) -> str | None:
+    """Return the upsert's key in this column, if it decides."""
+    key: str | None = getattr(upsert.create.record, column) if upsert.match in (None, column) else None
     return key
 
 
-def _owner(table: _Table[R], command: UpsertRecord[R], owners: Mapping[Key, _Owner]) -> _Owner | None:
-    keys = ((column, _key(command, column)) for column in table.keys)
-    return next((owner for column, key in keys if key is not None and (owner := owners.get((command.client, column, key)))), None)
+def _owner(table: _UpsertTable[R], upsert: RecordUpsert[R], owners: Mapping[Key, _Owner]) -> _Owner | None:
+    keys = ((column, _key(upsert, column)) for column in table.keys)
+    return next((owner for column, key in keys if key is not None and (owner := owners.get((upsert.client, column, key)))), None)
 
 
-def _identity(table: _Table[R], command: UpsertRecord[R]) -> object:
-    """Return what two commands for one record have in common; None for a command without a key."""
-    keys = tuple(_key(command, column) for column in table.keys)
-    return (command.client, keys) if any(keys) else None
+def _identity(table: _UpsertTable[R], upsert: RecordUpsert[R]) -> object:
+    """Return what two upserts for one record have in common; None for a upsert without a key."""
+    keys = tuple(_key(upsert, column) for column in table.keys)
+    return (upsert.client, keys) if any(keys) else None
 
 
-def _change(command: UpsertRecord[R], owner: _Owner) -> UpdateRecord[R]:
+def _change(upsert: RecordUpsert[R], owner: _Owner) -> RecordUpdate[R]:
     """Return the change of the record that exists.
 
     A record that webhooks made looks as if this write had created it, so that the order of the two does not matter;
     unless the write unsets values, which a creation cannot.
     """
-    update = replace(command.update, id=owner.id)
+    update = replace(upsert.update, id=owner.id)
     unsets = update.clear_custom or None in update.changes.values() or None in update.custom.values()
     if not owner.from_api and not unsets:
         update.creates, update.key = True, ""
     return update
 
 
-def _taken(table: _Table[R], conflict: Conflict) -> Conflict:
+def _taken(table: _UpsertTable[R], conflict: Conflict) -> Conflict:
     owner = conflict.data.get("existing_id")
     detail = f"another {table.kind.name} has one of these addresses: id {owner}; change that one, or leave the address out"
     return Conflict(detail, data=conflict.data)

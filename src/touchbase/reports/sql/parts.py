@@ -66,7 +66,7 @@ FORGET_HOURS = Statement(
 )
 
 
-@query(clients=lambda call: (call.groups.client,))
+@query(client="groups.client")
 def report_campaigns(
     groups: CampaignGroups,
     time_zone: str | None = None,

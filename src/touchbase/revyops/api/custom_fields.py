@@ -19,11 +19,12 @@ from touchbase.http.schemas import encode
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CustomFieldChange, CustomFieldInput
 from touchbase.records.api.serializers import custom_fields_out
-from touchbase.records.commands import UpdateRecord
 from touchbase.records.models import CustomField, Record
+from touchbase.records.operations import WRITES
 from touchbase.records.read_records import get_record
-from touchbase.records.update import Change, update_command
+from touchbase.records.update import Change, update_of
 from touchbase.revyops.api.schemas import CustomFieldValue
+from touchbase.sql.operation import Command
 from touchbase.sql.store import Writes
 
 TRIES = 10
@@ -123,17 +124,16 @@ class CustomFieldResource:
 
         return await call.write_and_respond(write, response)
 
-    def _command(self, call: Call, client: Client, record: Record, change: CustomFieldChange) -> UpdateRecord[Any]:
+    def _command(self, call: Call, client: Client, record: Record, change: CustomFieldChange) -> Command[Any]:
         at = call.api.dependencies.clock()
-        update = Change({}, [change], record.updated_us)
         try:
-            command: UpdateRecord[Any] = update_command(self._kind.type, client, record.id, update, at)
+            update = update_of(self._kind.type, client, record.id, Change({}, [change], record.updated_us), at)
         except Invalid as invalid:
             raise Invalid(
                 [Fault(f"/{fault.pointer.rpartition('/')[2]}", fault.code, fault.detail) for fault in invalid.faults], invalid.more
             ) from None
-        command.by = author_of(call.scope)
-        return command
+        update.by = author_of(call.scope)
+        return WRITES[self._kind.type.model].update(update)
 
 
 def _present(record: Record) -> list[CustomField]:

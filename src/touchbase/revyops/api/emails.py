@@ -22,7 +22,9 @@ from touchbase.messages.models import EMAIL, Message
 from touchbase.messages.sql import plans as sql_plans
 from touchbase.messages.sql.plans import add_custom_field, create_message, delete_message, get_messages, list_messages, remove_custom_field
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
-from touchbase.records.commands import ListContacts, new_write_key
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.reads import Listing, list_records
+from touchbase.records.writes import new_write_key
 from touchbase.revyops.api.lists import too_many_bytes
 from touchbase.revyops.api.parameters import PAGE_SIZE
 from touchbase.revyops.api.schemas import (
@@ -102,7 +104,11 @@ async def _contact(call: Call, client: Client, email: NewMessage) -> int:
     if email.contact_id is None or email.contact_email is None:
         return await contact_of(call, client, email)
     key = find_email_key(email.contact_email)
-    contacts = await call.api.dependencies.store.read(ListContacts(client.number, 1, email_key=key)) if key is not None else []
+    contacts = (
+        await call.api.dependencies.store.read(list_records(Listing(CONTACT_TYPE, client.number, 1, email_key=key)))
+        if key is not None
+        else []
+    )
     if not contacts or contacts[0].id != email.contact_id:
         raise Invalid([Fault("/contact_email", "differs", "is not the address of the contact with this contact_id; send one of the two")])
     return email.contact_id

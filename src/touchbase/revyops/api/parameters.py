@@ -16,7 +16,7 @@ from touchbase.records.api.resource_type import ResourceType
 from touchbase.revyops.numbered_pages import LONGEST_PAGE
 from touchbase.search.api.all_clients import ORDER
 from touchbase.search.api.parameters import filters_of
-from touchbase.search.queries import SearchRecords
+from touchbase.search.queries import RecordSearch
 from touchbase.search.service import SearchRequest, prepare
 
 LAST_PAGE = 10_000_000
@@ -64,13 +64,13 @@ class RecordFilter:
     """Names of the other parameters of the call."""
     _pointers: Mapping[str, str] = field(default_factory=dict)
 
-    def search(self, client: Client, now: Micros) -> SearchRecords[Any]:
+    def search(self, client: Client, now: Micros) -> RecordSearch[Any]:
         """Return the search among one client's records, in the order of creation; raise `Invalid` with all faults."""
         # The operator ends the name: a name may have brackets itself.
         trees = [{"any": [{f"cf.{name}[eq]": value} for name in names]} for _, names, value in self.custom_fields]
         request = SearchRequest(self.parameters, {"all": trees} if trees else None, sort=ORDER, also=self.also)
         try:
-            return prepare(self.kind.type, client, request, now, self.faults).query
+            return prepare(self.kind.type, client, request, now, self.faults).search
         except Invalid as invalid:
             raise Invalid([self._as_sent(fault) for fault in invalid.faults], invalid.more) from None
 

@@ -23,13 +23,13 @@ from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.models import Company, Contact
-from touchbase.records.sql.bulk import count_matching
-from touchbase.records.update import update_command
+from touchbase.records.sql.reads import Listing, count_matching
+from touchbase.records.update import update_of
 from touchbase.search.api.parameters import FILTERS, Q, search_for
-from touchbase.search.bulk_change import MAX_AFFECTED, MAX_LISTED, Step, change_matching
-from touchbase.search.queries import CountFound
+from touchbase.search.bulk_change import MAX_AFFECTED, MAX_LISTED, Matching, Step, change_matching
+from touchbase.search.queries import RecordSearch
 from touchbase.search.service import index_all
-from touchbase.sql.operation import Query
+from touchbase.search.sql.plans import count_matches
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -73,18 +73,18 @@ class BulkResource(Generic[A, C, R]):
         client, parts, kind = await call.client(), call.api.dependencies, self._kind
         asked = Parameters(call.query, (*self.filters, Q, DRY_RUN))
         most: int = _max_affected(call, asked.faults)
-        listing, counting = self._matching(asked, client, parts.clock())
+        listing = self._matching(asked, client, parts.clock())
         body, at = await call.json(), parts.clock()
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
         change = self._bodies.change_of(read.asked)
         _refuse(kind, change.fields, change.custom)
-        update = update_command(kind.type, client, 0, change, at)
+        update = update_of(kind.type, client, 0, change, at)
         update.by = author_of(call.scope)
         if names_company(read.asked):
             update.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
-        if isinstance(counting, CountFound) and counting.search.words:
+        if isinstance(listing, RecordSearch) and listing.words:
             await index_all(parts.store, client.number)  # a change must not miss what is not indexed yet
-        count = await parts.store.read(counting)
+        count = await parts.store.read(count_matches(listing) if isinstance(listing, RecordSearch) else count_matching(listing))
         if count > most:
             raise _too_many(count, most)
         call.api.storing(client, count * (1 + len(update.custom)), at)
@@ -95,18 +95,16 @@ class BulkResource(Generic[A, C, R]):
             headers=[*ignored_header(read.ignored), *applied(*([f"{HANDLING}={STRICT}"] * read.strict), f"{PREFERENCE}={most}")],
         )
 
-    def _matching(self, asked: Parameters, client: Client, now: Micros) -> tuple[Any, Query[int]]:
-        """Return the records that match, and the query for their number. Raises `Invalid`."""
+    def _matching(self, asked: Parameters, client: Client, now: Micros) -> Matching:
+        """Return the records that match. Raises `Invalid`."""
         if asked.unknown or asked[Q] is not None:  # filters that only searches have
-            found = search_for(self._kind.type, client, asked, now, (Q, DRY_RUN), asked[Q])
-            return found, CountFound(client.number, found)
+            return search_for(self._kind.type, client, asked, now, (Q, DRY_RUN), asked[Q])
         filters = {name: value for name, value in asked.filters.items() if value is not None}
         if not filters and not asked.faults:
             names = ", ".join(each.name for each in self.filters)
             asked.faults.append(Fault("?", "required", f"must have a filter: {names}, q, or one with an operator as in lists"))
         asked.done()
-        listing = self._kind.listing(client.number, 0, None, **filters)
-        return listing, count_matching(client.number, listing)
+        return Listing(self._kind.type, client.number, 0, None, **filters)
 
 
 def _max_affected(call: Call, faults: list[Fault]) -> int:

@@ -17,7 +17,7 @@ from touchbase.http.schemas import example
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
 from touchbase.search.parse import LONGEST_VALUE
-from touchbase.search.queries import ESTIMATED, EXACT, SearchRecords
+from touchbase.search.queries import ESTIMATED, EXACT, RecordSearch
 from touchbase.search.service import SearchRequest, prepare
 
 R = TypeVar("R", Contact, Company)
@@ -83,10 +83,10 @@ def filters_of(given: Parameters, declared: Sequence[Parameter[Any]]) -> list[tu
 
 def search_for(
     kind: RecordType[R], client: Client, asked: Parameters, now: Micros, others: Sequence[Parameter[Any]], q: str | None = None
-) -> SearchRecords[Any]:
+) -> RecordSearch[Any]:
     """Return the search that a request's filters describe, in order of creation. Raises `Invalid`, with the faults of `asked` first.
 
     `others` are the declared parameters that are no filters.
     """
     request = SearchRequest(filters_of(asked, others), q=q, sort="created_time", also=[other.name for other in others])
-    return replace(prepare(kind, client, request, now, asked.faults).query, custom_fields=False)
+    return replace(prepare(kind, client, request, now, asked.faults).search, custom_fields=False)

@@ -23,6 +23,7 @@ from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, get_options
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.read_records import cursor_of as place_in_list
+from touchbase.records.sql.reads import Listing, list_records
 from touchbase.records.validation import raise_if_any
 from touchbase.search.api.all_clients import all_clients_route
 from touchbase.search.api.bulk import bulk_route
@@ -65,14 +66,14 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
 
 
 async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: Prepared, flat: bool) -> Response:
-    prepared.query.page_bytes = page_bytes = call.api.dependencies.limits.page_bytes
-    found, cursor = await search_records(call.api.dependencies.store, prepared.query)
+    prepared.search.page_bytes = page_bytes = call.api.dependencies.limits.page_bytes
+    found, cursor = await search_records(call.api.dependencies.store, prepared.search)
     data: Sequence[object] = [kind.out(record, flat, client.settings) for record in found.records]
     if prepared.shown is not None:
         data = [{name: value for name, value in msgspec.to_builtins(one).items() if name in prepared.shown} for one in data]
 
     def cursor_after(count: int) -> str | None:
-        sort = prepared.query.sort
+        sort = prepared.search.sort
         return cursor if count == len(data) else cursor_of(position_of(found.records[count - 1], sort), sort)
 
     response = Response(body=page_body(data, cursor_after, page_bytes))
@@ -100,15 +101,15 @@ class SearchResource:
         asked = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
         if asked.unknown or count_of(call.scope):
             return await filtered_list(call, self._kind, client)
-        listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
-        after = asked.cursor(listing, tuple[int, int])
+        order = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
+        after = asked.cursor(order, tuple[int, int])
         asked.done()
         parts = call.api.dependencies
-        query = self._kind.listing(client.number, asked[LIMIT] + 1, after, page_bytes=parts.limits.page_bytes, **asked.filters)
-        page, has_more = page_of(await parts.store.read(query), asked[LIMIT])
+        listing = Listing(self._kind.type, client.number, asked[LIMIT] + 1, after, page_bytes=parts.limits.page_bytes, **asked.filters)
+        page, has_more = page_of(await parts.store.read(list_records(listing)), asked[LIMIT])
 
         def cursor_after(count: int) -> str | None:
-            return cursor_text(listing, place_in_list(query, page[count - 1])) if has_more or count < len(page) else None
+            return cursor_text(order, place_in_list(listing, page[count - 1])) if has_more or count < len(page) else None
 
         data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
         return unless_known(call, tagged(page_body(data, cursor_after, parts.limits.page_bytes)))
