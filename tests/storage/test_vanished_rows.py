@@ -53,7 +53,20 @@ def test_creation__asks_for_a_retry_when_its_duplicate_was_just_removed(plan: An
 
 def test_ensure_client__is_retried_when_the_client_disappears_during_the_command() -> None:
     with pytest.raises(SerializationConflict):
-        finished(ensure_client.plan(ids(), "acme", 5))
+        finished(ensure_client.operation.one(ensure_client("acme", 5), ids(), None))
+
+
+def test_ensure_client__of_many_at_once_takes_as_many_statements_as_of_one() -> None:
+    calls = [ensure_client(client_id, 5, first_use=True) for client_id in ("b", "a", "b", "c")]
+    plan = ensure_client.operation.run(calls, ids(), None)
+
+    any_made, inserted, searched = next(plan), plan.send([]), plan.send([])
+
+    assert isinstance(any_made, Select)
+    assert isinstance(inserted, Execute)
+    assert isinstance(searched, Execute)
+    assert [row[1] for row in inserted.rows] == ["a", "b", "c"]  # one order in all processes, so that no two wait for each other
+    assert sorted(searched.rows) == [("a",), ("b",), ("c",)]
 
 
 def test_remove_client_rows__removes_the_body_of_a_delivery_that_arrived_late(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -96,29 +97,40 @@ FORMER_OWNER = Statement(
 )
 
 
-@command(ids="client", quick=True, scope=CLIENT_LIST)
-def ensure_client(ids: Ids, client_id: str, at: Micros, made_by: str = BY_CALL, first_use: bool = False) -> Plan[Client | NotFound]:
+def _ensure_clients(calls: Sequence[Any], ids: Ids) -> Plan[list[Client | NotFound]]:
+    """Create the missing clients of a batch, in the order of their ids: of two batches with the same ones neither waits for the other's."""
+    decisive = sorted(calls, key=lambda call: (call.made_by == BY_ADMINISTRATOR, not call.first_use))
+    by_id = {call.client_id: call for call in decisive}
+    first_uses = {client_id for client_id, call in by_id.items() if call.first_use}
+    refused = first_uses if first_uses and (yield Select(_ANY_MADE, ())) else set()
+    settings = settings_text(ClientSettings())
+    new = [by_id[client_id] for client_id in sorted(by_id.keys() - refused)]
+    if new:
+        yield Execute(INSERT_CLIENT, [(ids.take("client"), call.client_id, call.at, settings, call.made_by, new_handle()) for call in new])
+    clients = {row[1]: client_of(row) for row in (yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,) for client_id in by_id]))}
+    former = yield from former_owners(by_id)
+    if former.keys() & clients.keys():
+        raise SerializationConflict  # the id became a former id of its owner during this transaction
+    if by_id.keys() - refused - former.keys() - clients.keys():
+        raise SerializationConflict  # the client existed at the insert, and was deleted since
+    return [clients.get(call.client_id) or _former_owner(call, former) for call in calls]
+
+
+def _former_owner(call: Any, former: Mapping[str, tuple[Client, Micros]]) -> Client | NotFound:
+    if call.client_id not in former:
+        return NotFound(f"there is no client {call.client_id!r}")
+    client, until = former[call.client_id]
+    return client if until > call.at else NotFound(f"there is no client {call.client_id!r} any more: it has another id now")
+
+
+@command(ids="client", batch=_ensure_clients, quick=True, scope=CLIENT_LIST)
+def ensure_client(client_id: str, at: Micros, made_by: str = BY_CALL, first_use: bool = False) -> Plan[Client | NotFound]:
     """Return the client of this `client_id`; create it if there is none.
 
     A former id returns its client while it is valid, and is `NotFound` afterwards, because it stays that client's. With `first_use` a
     missing client is `NotFound` too if an administrator has created any: then an unknown id is a typing error.
     """
-    creates = not (first_use and (yield Select(_ANY_MADE, ())))
-    if creates:
-        settings = settings_text(ClientSettings())
-        yield Execute(INSERT_CLIENT, [(ids.take("client"), client_id, at, settings, made_by, new_handle())])
-    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
-    former = yield from former_owners([client_id])
-    if rows and former:
-        raise SerializationConflict  # the id became a former id of its owner during this transaction
-    if rows:
-        return client_of(rows[0])
-    if not former:
-        if creates:
-            raise SerializationConflict  # the client existed at the insert, and was deleted since
-        return NotFound(f"there is no client {client_id!r}")
-    client, until = former[client_id]
-    return client if until > at else NotFound(f"there is no client {client_id!r} any more: it has another id now")
+    raise NotImplementedError
 
 
 def former_owners(client_ids: Iterable[str]) -> Plan[dict[str, tuple[Client, Micros]]]:
