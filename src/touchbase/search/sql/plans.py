@@ -172,7 +172,7 @@ def _where(
         where += f" AND {LISTED[d].format('t.id')}"
     elif query.words:
         where += f" AND {finder.words_hold(query.words, d, sql.params)}"
-    for text, values in finder.exact(query.sort) if first else ():
+    for text, values in finder.exact(query.where, query.sort) if first else ():
         sql.params += values
         where += f" AND {text}"
     return f"{where} AND {sql.condition(query.where, d)}", sql.params
