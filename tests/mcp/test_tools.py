@@ -93,6 +93,20 @@ async def test_arguments__that_do_not_fit_are_refused_with_their_place(agent: Ag
     assert "match" in await agent.error("upsert", record={})
 
 
+async def test_arguments__of_a_wrong_choice_are_refused_with_the_right_ones(agent: Agent) -> None:
+    assert "Send one of these as `kind`: companies, contacts." in await agent.error("find", client_id="acme", kind="contact")
+    assert "as `state`: applied, failed" in await agent.error("list_deliveries", client_id="acme", state="broken")
+
+
+async def test_arguments__that_are_null_count_as_left_out(agent: Agent) -> None:
+    await agent.value("upsert", client_id="acme", match="email", record={"email": "ann@lee.example"}, dry_run=False)
+
+    nulls = dict.fromkeys(("id", "linkedin_url", "external_id", "domain", "include", "as_of"))
+    shown = await agent.value("get", client_id="acme", kind="contacts", email="ann@lee.example", **nulls)
+
+    assert shown["record"]["email"] == "ann@lee.example"
+
+
 async def test_result__that_is_too_long_is_an_error_that_says_to_ask_for_less(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchbase.mcp.conversation.RESULT_BYTES", 2_000)
     for number in range(9):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -345,7 +345,7 @@ calls = some.lists(
     some.builds(lambda one, when: Call([one], at(when)), some.one_of(campaign_events, crm_events), some.integers(1, 12)),
     max_size=5,
     unique_by=lambda call: msgspec.json.encode(call.events),
-)
+).map(lambda calls: [replace(call, received=call.received + place) for place, call in enumerate(calls)])
 posted = some.fixed_dictionaries(
     {},
     optional={

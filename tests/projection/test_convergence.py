@@ -103,7 +103,11 @@ def read(request: WebhookRequest) -> Translation:
     return Translation("test", [Event(**one) for one in msgspec.json.decode(request.body)])
 
 
-async def receive(store: Store, client: int, calls: list[list[dict[str, Any]]], batch: int) -> None:
+async def receive(
+    store: Store, client: int, calls: list[list[dict[str, Any]]], batch: int, sent: list[list[dict[str, Any]]] | None = None
+) -> None:
+    """Apply these calls in their order. Each has the time of receipt of its place in `sent`: of equal times the receipt decides."""
+    received = {id(call): NOON - 1_000 + place for place, call in enumerate(calls if sent is None else sent)}
     worker = InboxWorker(store, read, lambda: NOON, batch_size=batch)
     for first in range(0, len(calls), batch):
         for call in calls[first : first + batch]:
@@ -111,7 +115,7 @@ async def receive(store: Store, client: int, calls: list[list[dict[str, Any]]], 
             channel = "crm" if any("." in one["event"] for one in call) else "email_campaign"
             # A position in the key makes every repeat a delivery of its own, so that events are told apart by themselves.
             key = body_key(channel, str(next(CLIENTS)), "", body)
-            await store.write(store_delivery(client, channel, key, b"{}", "", body, NOON))
+            await store.write(store_delivery(client, channel, key, b"{}", "", body, received[id(call)]))
         await worker.drain()
 
 
@@ -167,7 +171,7 @@ def is_decided(calls: list[list[dict[str, Any]]]) -> bool:
     now = set[str]()
     for each in claimed.values():
         latest = {email for at, email in each if at == max(each)[0]}
-        now |= latest if len(latest) == 1 else set()  # of equal times the keys decide
+        now |= latest if len(latest) == 1 else set()  # of equal times the receipts decide
     had = [email for each in claimed.values() for email in {email for _, email in each}]
     open_ones = {email for email in had if had.count(email) > 1} - now
     return not any(one.get("email") in open_ones for one in events if "." not in one["event"])
@@ -189,7 +193,7 @@ async def test_any_order_repetition_and_split__gives_the_same_records(
     one, other = await seed(store, known), await seed(store, known)
 
     await receive(store, one, calls, batch=50)
-    await receive(store, other, shuffled, batch=data.draw(some.integers(1, 5)))
+    await receive(store, other, shuffled, batch=data.draw(some.integers(1, 5)), sent=calls)
 
     ours, theirs = await snapshot(store, one), await snapshot(store, other)
     assert len(theirs) == len(ours)

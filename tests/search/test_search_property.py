@@ -253,3 +253,31 @@ async def test_search__never_shows_records_of_another_client(store: Store) -> No
 
     assert await pages(store, 1, ours.client, where, sort, 9) == ours.contacts
     assert await pages(store, 1, theirs.client, where, sort, 9) == theirs.contacts
+
+
+status_trees = some.recursive(
+    some.one_of(
+        some.sampled_from(["new", "won"]).map(lambda status: {"contact_status": status}),
+        some.sampled_from(["Anna", "Müller"]).map(lambda name: {"first_name": name}),
+    ),
+    lambda inner: some.one_of(
+        *(some.lists(inner, min_size=1, max_size=3).map(lambda nodes, op=op: {op: nodes}) for op in ("all", "any")),
+        inner.map(lambda node: {"not": node}),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(tree=status_trees)
+async def test_search__in_the_order_of_creation_finds_any_tree_of_statuses(store: Store, tree: Any) -> None:
+    named = [("new", "Anna"), ("new", None), ("won", "Anna"), (None, "Anna"), (None, None), ("won", "Müller")]
+    world = await made(
+        store, [], [{**ANNA, "status": status, "first_name": name, "created_us": n} for n, (status, name) in enumerate(named)]
+    )
+    candidates.FEW = 1
+    where = Parser(SearchFields(CONTACT_TYPE, SETTINGS), NOW, []).json(tree)
+
+    found = await pages(store, 1, world.client, where, (SortKey(OWN_FIELDS[1]["created_time"]),), 2)
+
+    assert found == [contact for contact in world.contacts if holds(where, contact, {})]

@@ -132,6 +132,8 @@ class Event:
     custom: dict[str, str | None] = field(default_factory=dict)
     """CRM values for custom fields by name. None clears."""
     merged_into: str | None = None
+    absorbed: bool = False
+    """With `merged_into`: the values of the other object win, also older ones, and the CRM sends no change for them."""
     key: str | None = None
     source_event: str | None = None
     """The tool's own name for it."""
@@ -178,6 +180,8 @@ Detail = dict[str, Any]
 """The values of an event without a column of their own, only those present:
 `source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
 `identity` the address or domain of a CRM's record, `time_unsure` where the receipt replaces its time,
+`merged_into` the object that the event's was merged into, `absorbed` where that one's values win,
+`position` the place among its delivery's events with equal times,
 `carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
 of an API write also `cleared`, where it removed all custom fields, and `by`, the ids of its key and its request."""
 
@@ -208,7 +212,8 @@ class StoredEvent:
     @property
     def effective_time(self) -> EffectiveTime:
         """Its effective time: the order in which a record's entries are folded."""
-        return effective_time(self.occurred_us, self.received_us, self.key)
+        position = None if self.delivery_id is None else self.detail.get("position", 0)
+        return effective_time(self.occurred_us, self.received_us, self.key, position)
 
     @property
     def is_creation(self) -> bool:

@@ -1,13 +1,13 @@
 """Last writer wins: the stamp of a field's value orders its writes, whatever the order of arrival.
 
 A stamp is a priority and the effective time of the write. An event whose time is after its receipt takes effect at the
-receipt, so that a later API write wins.
+receipt, so that a later API write wins. Events with equal times count in the order of their receipt: CRMs often write twice in a second.
 
 There are two priorities. A *deliberate* write (API, CRM) beats the values that campaign tools carry along; among
 deliberate writes the latest wins. A *carried* value (the name inside a campaign event) only
 fills: among those the earliest wins, so a filled field does not change and the usual
 in-order event writes nothing. Both rules are a maximum over stamps, hence any order of
-arrival gives the same value. The key decides between equal times. A removed value has a stamp too.
+processing gives the same value. A removed value has a stamp too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CARRIED = 0
 DELIBERATE = 1
 
 EffectiveTime = tuple[Micros, str]
-"""Effective time of an entry: time, then key."""
+"""Effective time of an entry: time, then place among the entries with equal times (`effective_time`)."""
 Stamp = tuple[int, Micros, str]
 Stamps = dict[str, Stamp]
 API_KEY = "api:"
@@ -40,19 +40,17 @@ SEVERAL = "objects"
 It may stay without need, because a merge of the two objects does not remove it."""
 LEFT_OUT = "custom_fields_left_out"
 """Name of the stamp of a record that lacks custom fields of its history, because all of them would be too long."""
-_AHEAD = len("+") + 15 + len(":")
 
 
-def key_in(time: EffectiveTime) -> str:
-    """Return the event's own key of an effective time."""
-    return time[1][_AHEAD:] if time[1].startswith("+") else time[1]
+def effective_time(occurred_us: Micros, received_us: Micros, key: str, position: int | None = None) -> EffectiveTime:
+    """Return the effective time of an event: of events with equal times the one that was received last is later.
 
-
-def effective_time(occurred_us: Micros, received_us: Micros, key: str) -> EffectiveTime:
-    """Return the effective time of an event; events whose times are after one receipt stay in the order of their own times."""
-    if occurred_us <= received_us:
-        return occurred_us, key
-    return received_us, f"+{occurred_us - received_us:015d}:{key}"
+    `position`: of a webhook's event, its place among the events of its delivery with equal times; None for an API write, which is later
+    than events of webhooks with its time. Events whose times are after one receipt stay in the order of their own times.
+    """
+    if occurred_us > received_us:
+        occurred_us, key = received_us, f"+{occurred_us - received_us:015d}:{key}"
+    return occurred_us, key if position is None else f"{received_us:013x}.{position:04x}:{key}"
 
 
 def beats(new: Stamp, old: Stamp) -> bool:

@@ -65,11 +65,14 @@ LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id"
 INSERT_EVENT = insert("event", EVENT, "record_kind, record_id, occurred_us, key")
 REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
 EVENTS_OF = find("events_of", "event", EVENT, RECORD, RECORD_MATCH)
-# Those that may set a status, without their details: of a record with thousands of events these take most of the time.
+# Those that may set a status, without details that do not matter for it: of a record with thousands of events these take most of the time.
+_OF_OBJECT = "t.event IN ('contact.status_changed', 'company.status_changed', 'contact.deleted', 'company.deleted')"
+_DETAIL = f"CASE WHEN t.detail LIKE '%\"position\"%' OR {_OF_OBJECT} THEN t.detail ELSE '{{}}' END"
 STATUS_ENTRIES_OF = Statement(
     "status_entries_of",
     RECORD,
-    body=f"SELECT {names(EVENT[:DETAIL], 't.')}, '{{}}', t.campaign_id FROM p CROSS JOIN event t WHERE {RECORD_MATCH} AND t.effect <> ''",
+    body=f"SELECT {names(EVENT[:DETAIL], 't.')}, {_DETAIL}, t.campaign_id FROM p CROSS JOIN event t "
+    f"WHERE {RECORD_MATCH} AND (t.effect <> '' OR {_OF_OBJECT})",
 )
 EVENT_COUNTS = Statement(
     "event_counts", RECORD, body=f"SELECT t.record_id, count(*) FROM p CROSS JOIN event t WHERE {RECORD_MATCH} GROUP BY t.record_id"

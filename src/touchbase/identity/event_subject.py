@@ -8,7 +8,7 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Detail, Event
 from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, effective_time
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, EffectiveTime, Stamp, effective_time
 from touchbase.identity.object_claims import Claim
 
 
@@ -39,10 +39,15 @@ class EventSubject:
     _stamp: Stamp | None = field(default=None, compare=False)
 
     @property
+    def effective_time(self) -> EffectiveTime:
+        """The effective time of the event that is stored of it."""
+        return effective_time(self.at, self.received_us, self.key, self.detail.get("position", 0))
+
+    @property
     def stamp(self) -> Stamp:
         """The last-writer-wins stamp of the event's values: DELIBERATE from a CRM, CARRIED from a campaign tool."""
         if self._stamp is None:
-            self._stamp = (DELIBERATE if "." in self.event.event else CARRIED, *effective_time(self.at, self.received_us, self.key))
+            self._stamp = (DELIBERATE if "." in self.event.event else CARRIED, *self.effective_time)
         return self._stamp
 
     @property

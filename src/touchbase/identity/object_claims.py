@@ -16,8 +16,10 @@ from touchbase.common.normalize import find_company_domain, find_email_key, link
 from touchbase.history.events import COMPANY, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import EffectiveTime, Stamp, beats
-from touchbase.records.field_projection import MERGE, Objects, Written, named_address, object_of
+from touchbase.records.field_projection import MERGE, Objects, Written, named_address
+from touchbase.records.projection import object_of
 
+NO_TIME: EffectiveTime = (0, "")
 Claim = tuple[EffectiveTime, str]
 """The effective time at which an object got an address, and the address in normal form."""
 History = Sequence[StoredEvent]
@@ -57,28 +59,35 @@ class Claims:
     latest: defaultdict[int, RecordClaims] = field(default_factory=lambda: defaultdict(RecordClaims))
     merged_into: dict[Ref, Ref] = field(default_factory=dict)
     """Objects that were merged into another one in their CRM."""
+    absorbed: set[Ref] = field(default_factory=set)
+    """Those of them whose claims count only if the other one has none."""
 
     def add(self, record_id: int, ref: Ref, claim: Claim) -> None:
         """Add a claim of an object of this record."""
-        self.latest[record_id].raise_to(self._of(ref), claim)
+        self.latest[record_id].raise_to(self._of(ref), (NO_TIME, claim[1]) if ref in self.absorbed else claim)
 
     def add_history(self, record_id: int, kind: int, history: History) -> None:
         """Add all claims and merges in a record's history."""
         for event in history:
             if (ref := object_of(event)) is not None and (merged := event.detail.get("merged_into")) is not None:
-                self.merge(ref, (ref[0], ref[1], merged))
+                self.merge(ref, (ref[0], ref[1], merged), is_absorbed=event.detail.get("absorbed", False))
         for ref, claim in claims_in(kind, history):
             self.add(record_id, ref, claim)
 
-    def merge(self, first: Ref, second: Ref) -> None:
-        """Join two objects that were merged in their CRM."""
-        survivor, absorbed = sorted((self._of(first), self._of(second)))
-        if survivor == absorbed:
+    def merge(self, merged: Ref, survivor: Ref, *, is_absorbed: bool = False) -> None:
+        """Join an object with the one that it was merged into in its CRM."""
+        if is_absorbed:
+            self.absorbed.add(merged)
+            for claims in self.latest.values():
+                if merged not in self.merged_into and (claim := claims.remove(merged)) is not None:
+                    claims.raise_to(merged, (NO_TIME, claim[1]))
+        first, second = sorted((self._of(merged), self._of(survivor)))
+        if first == second:
             return
-        self.merged_into[absorbed] = survivor
+        self.merged_into[second] = first
         for claims in self.latest.values():
-            if (claim := claims.remove(absorbed)) is not None:
-                claims.raise_to(survivor, claim)
+            if (claim := claims.remove(second)) is not None:
+                claims.raise_to(first, claim)
 
     def join(self, absorbed: int, survivor: int) -> None:
         """Move all claims of a removed record to the survivor."""
@@ -219,12 +228,15 @@ class _Claimed:
         self._objects = Objects.of_history(events, merges=False)
         self._merges = _Merges(kind, events, self._objects)
         self._by_object: dict[Ref, list[Claim]] = {}
+        present: dict[Ref, tuple[int, EffectiveTime, str]] = {}
         self.api_is_last = False
         self.shares: dict[str, Share] = {}
         for ref, (at, address) in claims_in(kind, events):
             leader = self._objects.of(ref)
-            self._by_object.setdefault(leader, []).append((at, self._merges.address(address, leader)))
-        now = {ref: max(claims)[1] for ref, claims in self._by_object.items()}
+            claim = (-self._objects.absorbed.get(ref, 0), at, self._merges.address(address, leader))
+            self._by_object.setdefault(leader, []).append(claim[1:])
+            present[leader] = max(claim, present.get(leader, claim))
+        now = {ref: address for ref, (_, _, address) in present.items()}
         kinds: dict[tuple[str, str], set[str]] = {}
         for ref, address in now.items():
             kinds.setdefault(ref[:2], set()).add(address)

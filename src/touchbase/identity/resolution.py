@@ -71,7 +71,7 @@ class Resolver:
     def resolve(self, subject: EventSubject) -> Record | Link | None:
         """Return the record that the event is about, the link under which it waits, or None if no record may be created."""
         if subject.ref is not None and subject.merged is not None:
-            self._merge(subject.ref, subject.merged)
+            self._merge(subject.ref, subject.merged, is_absorbed=subject.event.absorbed)
         record = self._existing(subject)
         if record is None:
             may_create = self.create_unknown if subject.may_create is None else subject.may_create
@@ -109,6 +109,8 @@ class Resolver:
             if self.claims.has_several(record.id) and SEVERAL not in record.stamps:
                 record.stamps[SEVERAL], self.rekeyed[record.id] = NEVER, record
                 self.doubtful.append({record.id})  # earlier claims may not be loaded
+            if SEVERAL in record.stamps and (record.id in self.rekeyed or subject.primary != primary_key(record)):
+                self.doubtful.append({record.id})  # the address of an absorbed object does not count
         owner_by_address = self.by_primary.get(subject.primary or "")
         if owner_by_address is not None and SINCE in owner_by_address.stamps and subject.stamp[1:] < owner_by_address.stamps[SINCE][1:]:
             if claim is not None and owner_by_address is not record and self.claims.address(record.id, subject.ref) == claim[1]:
@@ -186,18 +188,21 @@ class Resolver:
         number = self.links.record_id(ref)
         return None if number is None else self.by_id.get(number)
 
-    def _merge(self, ref: Ref, merged_ref: Ref) -> None:
+    def _merge(self, ref: Ref, merged_ref: Ref, *, is_absorbed: bool) -> None:
         """Give two merged objects one record, or one link under which their events wait."""
         mine, theirs = self._linked(ref), self._linked(merged_ref)
-        self.claims.merge(ref, merged_ref)
+        self.claims.merge(ref, merged_ref, is_absorbed=is_absorbed)
         if mine is None and theirs is None:
             self.links.merge_parking(ref, merged_ref)
-        elif mine is None or theirs is None:
-            record = mine or theirs
-            assert record is not None
+            return
+        record = mine or theirs
+        assert record is not None
+        if mine is None or theirs is None:
             self.links.set_record(merged_ref if theirs is None else ref, record.id)
         elif mine is not theirs and not (mine.from_api and theirs.from_api):
-            self.unite(mine, theirs)
+            record = self.unite(mine, theirs)
+        if is_absorbed:
+            record.stamps[SEVERAL] = NEVER  # its addresses are those of the object that absorbed the other
 
     def _create(self, subject: EventSubject) -> Record:
         record: Record

@@ -133,10 +133,10 @@ class Conversation:
         if tool is WHOAMI:
             return _result_of(self._who())
         try:
-            read = msgspec.convert(arguments, tool.arguments)
+            read = msgspec.convert(_without_nulls(arguments), tool.arguments)
             return _result_of(await tool.call(self._ask, read))
         except msgspec.ValidationError as error:
-            return _error(str(error)[:500], "Correct the arguments as the tool's schema says.")
+            return _error(str(error)[:500], _correction(str(error), tool.described["inputSchema"]["properties"]))
         except Unclear as error:
             return _error(error.text, error.next_step)
         except RefusedRequest as refused:
@@ -184,6 +184,21 @@ def _version_of(message: Any) -> Any:
 
 def _is_stateless(message: Any) -> bool:
     return _version_of(message) is not None
+
+
+def _without_nulls(arguments: Any) -> Any:
+    """Return the arguments without those that are null: some agents name each argument of a tool."""
+    return {name: value for name, value in arguments.items() if value is not None} if isinstance(arguments, dict) else arguments
+
+
+def _correction(error: str, properties: Json) -> str:
+    """Return what to send instead of an argument that was refused."""
+    name = error.rpartition("`$.")[2].partition("`")[0]
+    described = properties.get(name, {})
+    choices = next((choice["enum"] for choice in [described, *described.get("anyOf", ())] if "enum" in choice), None)
+    if choices is None:
+        return "Correct the arguments as the tool's schema says."
+    return f"Send one of these as `{name}`: {', '.join(str(choice) for choice in choices if choice is not None)}."
 
 
 def _result_of(value: Any) -> Json:

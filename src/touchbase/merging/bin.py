@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from touchbase.common.timestamps import DAY, Micros
-from touchbase.history.events import CONTACT
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.last_writer_wins import effective_time
 from touchbase.records.models import Company, Contact
 from touchbase.sql.rows import encode
 
@@ -44,6 +46,19 @@ def gone_us(deleted_us: Micros, days: int) -> Micros:
 def gone_before(now: Micros, days: int) -> Micros:
     """Return the time before which records were deleted that are removed for good now."""
     return now - days * DAY
+
+
+def renew_stamps(record: Contact | Company, history: Iterable[StoredEvent]) -> None:
+    """Replace places of events in the stamps of a record that was stored before they had the order of receipt."""
+    present = {
+        effective_time(event.occurred_us, event.received_us, event.key): event.effective_time
+        for event in history
+        if event.delivery_id is not None
+    }
+    record.stamps = {name: (stamp[0], *present.get(stamp[1:], stamp[1:])) for name, stamp in record.stamps.items()}
+    for custom_field in record.custom_fields:
+        at = custom_field.stamped_us, custom_field.stamp_key
+        custom_field.stamped_us, custom_field.stamp_key = present.get(at, at)
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from touchbase.deliveries.work import WorkReport
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Link, Links, Ref
+from touchbase.history.last_writer_wins import NEVER, SEVERAL
 from touchbase.history.sql import REF, event_of, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
@@ -379,6 +380,10 @@ def _fold(batch: ApplyBatch, new: list[StoredEvent]) -> Plan[None]:
         if folded is None:
             folded = batch.folded[event.record_kind, event.record_id] = Folded()
         fold_event(record, event, folded, words[event.record_kind])
+        if "absorbed" in event.detail:
+            record.stamps[SEVERAL], folded.changed = NEVER, True
+        if SEVERAL in record.stamps and event.event.startswith(("contact.", "company.")):
+            folded.late = True  # a later status of an absorbed object does not count
         if (origin := origin_write(event)) is not None:
             folded.changed |= write_field(record, "origin", *origin)
     late = [target for target, folded in batch.folded.items() if folded.late]

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import Delivery
 from touchbase.history.events import EXTERNAL
-from touchbase.history.last_writer_wins import effective_time
+from touchbase.history.last_writer_wins import EffectiveTime, effective_time
 from touchbase.identity.event_subject import EventSubject
 from touchbase.messages.sql.statements import DELETE_OF_EVENT, RETIME_MESSAGE
 from touchbase.projection.batch import ApplyBatch
@@ -25,7 +27,7 @@ _KEY: Columns = (("client", "bigint"), ("key", "text"))
 _KEY_AND_TIME: Columns = (*_KEY, ("occurred_us", "bigint"))
 _FACT: Columns = (
     ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"), ("delivery_id", "bigint"),
-    ("received_us", "bigint"),
+    ("received_us", "bigint"), ("detail", "text"),
 )  # fmt: skip
 _SAME_KEY = "t.client = p.client AND t.key = p.key AND t.delivery_id IS NOT NULL"
 FACT_BY_ID = Statement("fact_by_id", _KEY, body=f"SELECT {names(_FACT, 't.')} FROM p CROSS JOIN event t WHERE {_SAME_KEY}")
@@ -53,6 +55,15 @@ RETIME_EVENT = Statement(
 REMOVE_EVENT = delete("take_event_out", "event", (*RECORD, *reversed(_KEY_AND_TIME[1:])))
 
 
+class _Position(msgspec.Struct):
+    """The position in an event's detail."""
+
+    position: int = 0
+
+
+_position = msgspec.json.Decoder(_Position).decode
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An event as it is stored in a history or under a link."""
@@ -63,6 +74,12 @@ class Fact:
     key: str
     delivery_id: int | None
     received_us: Micros
+    detail: str
+
+    @property
+    def effective_time(self) -> EffectiveTime:
+        """The effective time of the event."""
+        return effective_time(self.occurred_us, self.received_us, self.key, _position(self.detail).position)
 
 
 @dataclass(slots=True)
@@ -104,7 +121,7 @@ def drop_known_facts(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> 
                 else:
                     batch.waiting.add((subject.key, outcome.delivery.id))
                 remaining.append(subject)
-            elif _is_retimed(subject, outcome, fact) and fact not in retimed:
+            elif _is_earlier(outcome, fact) and fact not in retimed:
                 entry = (batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key)
                 retimed[fact] = (*entry[:3], fact.key, fact.occurred_us, subject.at, outcome.delivery.id, outcome.delivery.received_us)
                 batch.emptied.add(fact.delivery_id or 0)
@@ -118,12 +135,7 @@ def drop_known_facts(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> 
     if retimed:
         yield Execute(RETIME_EVENT, list(retimed.values()))
         yield Execute(RETIME_MESSAGE, [(row[0], *row[3:6]) for row in retimed.values()])
-    batch.retimed = [((fact.kind, fact.record_id), effective_time(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]
-
-
-def _is_retimed(subject: EventSubject, outcome: DeliveryOutcome, fact: Fact) -> bool:
-    """Whether an earlier receipt changes a fact's effective time: it has another time, or the stored time lies after it."""
-    return _is_earlier(outcome, fact) and (subject.own_id or fact.occurred_us > outcome.delivery.received_us)
+    batch.retimed = [((fact.kind, fact.record_id), fact.effective_time) for fact in retimed]
 
 
 def by_receipt(outcome: DeliveryOutcome) -> tuple[Micros, int]:
@@ -153,6 +165,6 @@ def find_known_facts(client: int, outcomes: Sequence[DeliveryOutcome]) -> Plan[K
     return facts
 
 
-def _facts(rows: Iterable[tuple[int, int, Micros, str, int | None, Micros]]) -> Iterator[Fact]:
+def _facts(rows: Iterable[tuple[int, int, Micros, str, int | None, Micros, str]]) -> Iterator[Fact]:
     # Of equal keys the last row wins: stored with a record rather than waiting, and the earliest.
     return (Fact(*row) for row in sorted(rows, key=lambda row: row[:4], reverse=True))

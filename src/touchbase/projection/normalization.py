@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -91,6 +92,8 @@ class NormalizedDelivery:
     """Number of events about a person or company without any identity."""
     own_ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """The identities of the first event with each of the tool's own ids."""
+    positions: Counter[tuple[object, ...]] = field(default_factory=Counter)
+    """The number of its events by their identities and time."""
     cost: int = 0
     """Of applying its subjects, in events of usual size (`cost_of`)."""
     html: int = 0
@@ -166,6 +169,7 @@ def _add_subject(normalized: NormalizedDelivery, event: Event, may_create: bool 
         normalized.unidentified += 1
     else:
         _make_key_unique(normalized, subject)
+        _set_position(normalized, subject)
         normalized.subjects.append(subject)
         if event.message is not None:
             _add_text(normalized, event, event.message)
@@ -236,6 +240,14 @@ def _make_key_unique(normalized: NormalizedDelivery, subject: EventSubject) -> N
     named = _named(subject)
     if normalized.own_ids.setdefault(subject.key, named) != named:
         subject.key = key_of_person(subject.key, "\0".join(str(part) for part in named))
+
+
+def _set_position(normalized: NormalizedDelivery, subject: EventSubject) -> None:
+    """Set the place of an event among those with equal identities and times: a later one in the body is later."""
+    place = (subject.at, *_named(subject))
+    if position := normalized.positions[place]:
+        subject.detail["position"] = min(position, 0xFFFF)
+    normalized.positions[place] += 1
 
 
 def _named(subject: EventSubject) -> tuple[object, ...]:
@@ -321,6 +333,8 @@ def _detail(event: Event) -> Detail:
         detail["kind"] = event.kind
     if event.merged_into is not None:
         detail["merged_into"] = storable(event.merged_into, NAME)
+        if event.absorbed:
+            detail["absorbed"] = True
     if "." not in event.event:
         _add_carried(event, detail)
     elif not event.event.endswith(".deleted"):

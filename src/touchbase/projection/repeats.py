@@ -125,7 +125,7 @@ def _base(subject: EventSubject, facts: dict[tuple[int, str], Row], numbers: Seq
 
 def _is_news(client: int, delivery: Delivery, subject: EventSubject, base: Row, earlier_id: int) -> Plan[bool]:
     """Whether another webhook about the record came after the fact, or one with unknown subjects."""
-    kind, record, _, _, first, since = base
+    kind, record, _, _, first, since, _ = base
     between = yield Execute(DELIVERIES_ABOUT, [(client, kind, record, subject.tool, since, delivery.received_us)])
     if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != earlier_id and _is_about(subject, row[2])):
         return True

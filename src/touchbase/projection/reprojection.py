@@ -23,13 +23,12 @@ from touchbase.records.field_projection import (
     has_several_objects,
     last_address,
     named_addresses,
-    object_of,
     projected_custom_fields,
     projected_fields,
 )
 from touchbase.records.models import Contact, CustomField, Record
 from touchbase.records.primary_keys import former_key_of
-from touchbase.records.projection import Folded
+from touchbase.records.projection import Folded, object_of
 from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import custom_field_of, custom_field_row

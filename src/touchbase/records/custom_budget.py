@@ -67,7 +67,7 @@ def _winning_writes(
     writes: dict[str, list[Written]] = {}
     for event in history:
         for name, value in event.detail.get("custom", {}).items():
-            writes.setdefault(name, []).append(Written(value, (DELIBERATE, *event.effective_time), objects.source(event)))
+            writes.setdefault(name, []).append(objects.written(value, event))
     for one in fields:
         stamp = (one.priority, one.stamped_us, one.stamp_key)
         entries = writes.setdefault(one.name, [])

@@ -10,17 +10,24 @@ A later API write replaces the values of all.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.records.models import CustomField, Record
-from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write
+from touchbase.records.projection import (
+    Object,
+    absorptions,
+    current_stamp,
+    field_writes,
+    is_history_complete,
+    least_absorbed,
+    object_of,
+    origin_write,
+)
 
-Object = tuple[str, str, str]
-"""Tool, object type and object id."""
 MERGE = "merge"
 """Member of the detail of a merge by request, while it stands."""
 API: Object = ("", "", "")
@@ -34,6 +41,8 @@ class Written:
     value: str | None
     stamp: Stamp
     source: Object = API
+    absorbed: int = 0
+    """How many times its object was absorbed by another one: of one source the object that absorbed the others wins."""
 
 
 @dataclass(slots=True)
@@ -41,6 +50,7 @@ class Objects:
     """The objects of CRMs in one history: merges, order, and deletions."""
 
     leader: dict[Object, Object] = field(default_factory=dict)
+    absorbed: dict[Object, int] = field(default_factory=dict)
     first: dict[Object, EffectiveTime] = field(default_factory=dict)
     last: dict[Object, tuple[Micros, str, bool]] = field(default_factory=dict)
 
@@ -57,12 +67,19 @@ class Objects:
                 pair = sorted((objects.of(one), objects.of((one[0], one[1], survivor))))
                 if pair[0] != pair[1]:
                     objects.leader[pair[1]] = pair[0]
+        objects.absorbed = absorptions(history)
         for one, event in named:
             leader, at = objects.of(one), event.effective_time
             objects.first[leader] = min(objects.first.get(leader, at), at)
             removed = event.event.endswith(".deleted") and "merged_into" not in event.detail
             objects.last[leader] = max(objects.last.get(leader, (*at, removed)), (*at, removed))
         return objects
+
+    def written(self, value: str | None, event: StoredEvent) -> Written:
+        """Return a value as a CRM's event or a request writes it."""
+        one = object_of(event)
+        absorbed = 0 if one is None else self.absorbed.get(one, 0)
+        return Written(value, (DELIBERATE, *event.effective_time), self.source(event), absorbed)
 
     def source(self, event: StoredEvent) -> Object:
         """Return the object that an event's values are from."""
@@ -86,12 +103,6 @@ class Objects:
         return (self.last[one][2], *self.first[one])
 
 
-def object_of(event: StoredEvent) -> Object | None:
-    """Return the object that a CRM's event is about."""
-    named = event.detail.get("object")
-    return None if named is None or event.via == VIA_API else (event.tool, named[0], named[1])
-
-
 def has_several_objects(history: Iterable[StoredEvent]) -> bool:
     """Return whether a record with this history has several objects."""
     return len({one for event in history if (one := object_of(event)) is not None}) > 1
@@ -107,7 +118,7 @@ class FieldWrites:
         self._present = present
         self._present_is_written = present is None or present.stamp == NEVER
         self._carried: Written | None = None
-        self._latest: dict[Object, Written] = {}
+        self._latest: dict[Object, dict[int, Written]] = {}
 
     def add(self, write: Written) -> None:
         """Add a write; writes come in any order."""
@@ -116,8 +127,10 @@ class FieldWrites:
         if write.stamp[0] != DELIBERATE:
             if self._carried is None or beats(write.stamp, self._carried.stamp):
                 self._carried = write
-        elif (last := self._latest.get(write.source)) is None or beats(write.stamp, last.stamp):
-            self._latest[write.source] = write
+        else:
+            latest = self._latest.setdefault(write.source, {})
+            if write.absorbed not in latest or beats(write.stamp, latest[write.absorbed].stamp):
+                latest[write.absorbed] = write
 
     def winner(self, objects: Objects, removed: Container[EffectiveTime] = ()) -> Written:
         """Return the winner of the writes, of which there is at least one; without the stored value if its stamp is `removed`."""
@@ -126,8 +139,8 @@ class FieldWrites:
         if not self._latest:
             assert self._carried is not None
             return self._carried
-        api = self._latest.get(API)
-        named = [write for source, write in self._latest.items() if source != API]
+        api = self._latest[API][0] if API in self._latest else None
+        named = [_least_absorbed(writes) for source, writes in self._latest.items() if source != API]
         standing = [write for write in named if write.value is not None and not (api is not None and beats(api.stamp, write.stamp))]
         if standing:
             return _last([_first_of_kind(writes, objects) for _, writes in _by_kind(standing)])
@@ -152,7 +165,7 @@ def projected_fields(
 
     for event in history:
         for name, value, stamp in field_writes(event):
-            add(name, Written(value, stamp, objects.source(event)))
+            add(name, objects.written(value, event) if stamp[0] == DELIBERATE else Written(value, stamp))
         if has_origins and (origin := origin_write(event)) is not None:
             add("origin", Written(*origin))
     for name, of_field in writes.items():
@@ -168,13 +181,17 @@ def named_address(event: StoredEvent, name: str) -> Written | None:
 
 
 def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, removed: Container[EffectiveTime] = ()) -> list[Written]:
-    """Return all addresses that were set in this field of a record."""
-    writes = [one for event in history if (one := named_address(event, name)) is not None]
+    """Return all addresses that were set in this field of a record, without those of an object that another one absorbed."""
+    events = list(history)
+    writes = [(event, one) for event in events if (one := named_address(event, name)) is not None]
     present = Written(getattr(record, name), current_stamp(record, name))
-    is_in_history = present.stamp == NEVER or present.stamp[1:] in removed or any(write.stamp == present.stamp for write in writes)
+    is_in_history = present.stamp == NEVER or present.stamp[1:] in removed or any(one.stamp == present.stamp for _, one in writes)
+    ours = least_absorbed([event for event, one in writes if one.value is not None], absorptions(events))
+    counting = {id(event) for event in ours}
+    addresses = [one for event, one in writes if one.value is None or id(event) in counting]
     if not is_in_history and (record.from_api or name in record.stamps):
-        writes.append(present)
-    return writes
+        addresses.append(present)
+    return addresses
 
 
 def last_address(writes: Sequence[Written]) -> Written:
@@ -195,10 +212,16 @@ def projected_custom_fields(
         for name in custom.keys() & present.keys():
             if name not in writes:
                 writes[name] = FieldWrites(present[name])
-            writes[name].add(Written(custom[name], (DELIBERATE, *event.effective_time), objects.source(event)))
+            writes[name].add(objects.written(custom[name], event))
     for name, value in present.items():
         if name in writes:
             yield name, value, writes[name].winner(objects, removed)
+
+
+def _least_absorbed(writes: Mapping[int, Written]) -> Written:
+    """Return the write of the object that absorbed the others; of one that it absorbed, if it has no value."""
+    in_order = [writes[absorbed] for absorbed in sorted(writes)]
+    return next((write for write in in_order if write.value is not None), in_order[0])
 
 
 def _first_of_kind(writes: Sequence[Written], objects: Objects) -> Written:

@@ -7,11 +7,11 @@ The order is that of effective times (`history/last_writer_wins.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from touchbase.history.events import CONTACT, CRM_STATUS_EVENTS, IMPORT, VIA_API, StoredEvent
-from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, beats, stamp_of
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, EffectiveTime, Stamp, beats, stamp_of
 from touchbase.history.status import (
     CRM_STATUS,
     INITIAL,
@@ -28,6 +28,9 @@ from touchbase.history.status import (
 from touchbase.history.status_words import PLAIN, StatusWords, WordsWalk
 from touchbase.records.models import Contact, Record
 from touchbase.records.record_type import RESOLVED_FIELDS
+
+Object = tuple[str, str, str]
+"""Tool, object type and object id."""
 
 
 @dataclass(slots=True)
@@ -54,7 +57,7 @@ def refold_status(record: Record, history: Iterable[StoredEvent], words: StatusW
     """Fold the whole history, given in any order, and replace the status; events that set none may be left out."""
     restart_status(record)
     walk, names = StatusWalk(), WordsWalk(words)
-    entries = [(*e.effective_time, walked_effect(e), e.status) for e in history if sets_status(e)]
+    entries = [(*e.effective_time, walked_effect(e), e.status) for e in status_entries(history)]
     if record.initial_status is not None:
         entries.append((record.created_us, "", INITIAL, record.initial_status))
     for at, key, effect, status in sorted(entries, key=lambda entry: entry[:2]):
@@ -62,6 +65,47 @@ def refold_status(record: Record, history: Iterable[StoredEvent], words: StatusW
         advance_status(record, effect, status, at, key, walk, names.present)
     names.move(record)
     record.status_path = walk.status_path
+
+
+def object_of(event: StoredEvent) -> Object | None:
+    """Return the object that a CRM's event is about."""
+    named = event.detail.get("object")
+    return None if named is None or event.via == VIA_API else (event.tool, named[0], named[1])
+
+
+def absorptions(history: Iterable[StoredEvent]) -> dict[Object, int]:
+    """Return how many times each object was absorbed by another one, directly or by way of others; without those that never were."""
+    into: dict[Object, tuple[EffectiveTime, Object, int]] = {}
+    for event in history:
+        if (survivor := event.detail.get("merged_into")) is not None and (absorbed := object_of(event)) is not None:
+            merge = (event.effective_time, (*absorbed[:2], survivor), int(event.detail.get("absorbed", False)))
+            into[absorbed] = max(merge, into.get(absorbed, merge))
+    counts: dict[Object, int] = {}
+    for start in into:
+        one, passed = start, set[Object]()
+        while one in into and one not in passed:
+            passed.add(one)
+            _, one, count = into[one]
+            counts[start] = counts.get(start, 0) + count
+    return {one: count for one, count in counts.items() if count}
+
+
+def status_entries(history: Iterable[StoredEvent]) -> list[StoredEvent]:
+    """Return the entries of the status history: of objects that a CRM merged, those of the object that absorbed the others."""
+    events = list(history)
+    return least_absorbed([event for event in events if sets_status(event)], absorptions(events))
+
+
+def least_absorbed(events: list[StoredEvent], absorbed: Mapping[Object, int]) -> list[StoredEvent]:
+    """Return these events without those of an object that another object of this kind with such events absorbed."""
+    if not absorbed:
+        return events
+    objects = [object_of(event) for event in events]
+    least: dict[tuple[str, str], int] = {}
+    for named in filter(None, objects):
+        count = absorbed.get(named, 0)
+        least[named[:2]] = min(count, least.get(named[:2], count))
+    return [event for event, named in zip(events, objects, strict=True) if named is None or absorbed.get(named, 0) == least[named[:2]]]
 
 
 def sets_status(event: StoredEvent) -> bool:

@@ -17,7 +17,7 @@ from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime,
 from touchbase.history.sql import get_history
 from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status
 from touchbase.history.status_words import PLAIN, RENAMED, StatusWords, WordsWalk
-from touchbase.records.field_projection import API, FieldWrites, Objects, Written, has_several_objects
+from touchbase.records.field_projection import FieldWrites, Objects, Written, has_several_objects
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import (
     current_stamp,
@@ -25,7 +25,7 @@ from touchbase.records.projection import (
     fold_dates,
     is_history_complete,
     origin_write,
-    sets_status,
+    status_entries,
     walked_effect,
 )
 from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields, type_of
@@ -151,6 +151,7 @@ class HistoryWalk:
         self.walk = StatusWalk()
         self.initial = record.initial_status
         self.objects = Objects.of_history(history) if has_several_objects(history) else None
+        self.status_entries = {id(event) for event in status_entries(history)}
         self.fields, self.custom = _Values(self.objects), _Values(self.objects)
         self.company = _company_object(record, history)
         self.is_complete = is_history_complete(record, history)
@@ -180,10 +181,10 @@ class HistoryWalk:
         if event.via == VIA_API:  # an entry of an earlier version
             for name, _, previous in event.detail.get("changed", []):
                 self.fields.show_earlier(name, previous)
-        source = API if self.objects is None else self.objects.source(event)
+        objects = self.objects or Objects()
         for name, (value, stamp) in self.writes(event).items():
             written_names.add(name)
-            write = Written(_text(value), stamp, source)
+            write = objects.written(_text(value), event) if stamp[0] == DELIBERATE else Written(_text(value), stamp)
             if name not in RESOLVED_FIELDS:
                 changes += self.fields.write(name, write)
             elif stamp == current_stamp(self.record, name):  # set by identity resolution: as the record has it
@@ -192,7 +193,7 @@ class HistoryWalk:
                 changes += self.fields.show(name, write.value)
         for name, value in self.custom_writes(event).items():
             written_names.add(name)
-            changes += self.custom.write(name, Written(value, (DELIBERATE, *event.effective_time), source))
+            changes += self.custom.write(name, objects.written(value, event))
         return [*changes, *self._as_named(event, written_names)]
 
     def value(self, name: str) -> str | None:
@@ -212,7 +213,7 @@ class HistoryWalk:
         self.words.move(self.folded, event.effective_time[0])
         if isinstance(self.folded, Contact):
             fold_dates(self.folded, event)
-        if sets_status(event):
+        if id(event) in self.status_entries:
             advance_status(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk, self.words.present)
         after = derived_values(self.folded)
         return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]

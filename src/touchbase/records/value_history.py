@@ -19,7 +19,7 @@ from touchbase.history.problems import STATUS_REFUSED, described
 from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status, why_ignored
 from touchbase.history.status_words import StatusWords, WordsWalk
 from touchbase.records.models import Company, Contact, Record
-from touchbase.records.projection import sets_status, walked_effect
+from touchbase.records.projection import status_entries, walked_effect
 from touchbase.records.record_type import stamped_fields, type_of
 from touchbase.records.timelines import MAX_HISTORY, HistoryWalk, derived_values, in_order, is_rename, read_history
 from touchbase.sql.store import Store
@@ -209,6 +209,7 @@ def _status_others(record: Record, history: Sequence[StoredEvent], set_by: Store
     restart_status(folded)
     initial = record.initial_status
     last: StoredEvent | None = None
+    entries = {id(event) for event in status_entries(history)}
     for event in history:
         if initial is not None and event.effective_time[0] >= record.created_us:
             names.move(folded, record.created_us)
@@ -221,7 +222,7 @@ def _status_others(record: Record, history: Sequence[StoredEvent], set_by: Store
         refused = event.detail.get("problems", {}).get(STATUS_REFUSED)
         if refused is not None:
             yield OtherEvent(event, refused, next(text for code, text in described(event.detail["problems"]) if code == STATUS_REFUSED))
-        if not sets_status(event):
+        if id(event) not in entries:
             continue
         effect, before = walked_effect(event), folded.status
         ignored = why_ignored(folded, effect, event.status, walk, names.present)

@@ -13,9 +13,8 @@ from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, CARRIED, DELIBERATE, DERIVED, Stamp, beats
-from touchbase.records.field_projection import object_of
 from touchbase.records.models import Record
-from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write
+from touchbase.records.projection import current_stamp, field_writes, is_history_complete, object_of, origin_write
 from touchbase.records.record_type import IDENTITY_FIELDS, RESOLVED_FIELDS, stamped_fields, type_of
 
 UNSET = "unset, because no event and no write has set it"

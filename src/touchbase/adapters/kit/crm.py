@@ -123,7 +123,7 @@ class CrmItem:
         return self._changes(head, self.changed)
 
     def merged(self, *losers: str | None) -> list[Event]:
-        """Return the events of a merge: the surviving record, and each merged record as deleted and merged into it."""
+        """Return the events of a merge: the surviving record, whose values win, and each merged record as deleted and merged into it."""
         events = self.events()
         for loser in dict.fromkeys(losers):
             if loser is not None and self.object_id is not None and loser != self.object_id:
@@ -215,6 +215,7 @@ class CrmItem:
             domain=domain,
             name=name,
             merged_into=self.merged_into,
+            absorbed=self.merged_into is not None,
             key=self.key,
             source_event=self.source_event,
             company_object=self._employer(),

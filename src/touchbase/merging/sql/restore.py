@@ -15,7 +15,7 @@ from touchbase.history.events import COMPANY, NO_AUTHOR, VIA_API, Author, Stored
 from touchbase.history.identity_links import Link
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import event_of, event_row
-from touchbase.merging.bin import DeletedRecord, content_text, deleted_of
+from touchbase.merging.bin import DeletedRecord, content_text, deleted_of, renew_stamps
 from touchbase.merging.sql.bin import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.merging.sql.delete import entry
 from touchbase.projection.apply import insert_events, move_parked, new_batch, project_events
@@ -64,6 +64,7 @@ def restore_record(
     batch.cause = by_request(by)
     written = entry(kind, id, "restored", current_at, key, by)
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, written)])
+    renew_stamps(deleted.record, [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [place]))])
     yield from _load(batch, kind, deleted)
     yield from _restore_links(batch, kind, (yield Execute(DELETED_LINKS_OF, [place])))
     yield Execute(TAKE_DELETED, [place])

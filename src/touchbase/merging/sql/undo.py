@@ -17,6 +17,7 @@ from touchbase.history.last_writer_wins import CLEARED, DELIBERATE
 from touchbase.history.sql import event_of
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
+from touchbase.merging.bin import renew_stamps
 from touchbase.merging.models import Part, Undone, parts_of
 from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGED_FROM, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
@@ -27,10 +28,10 @@ from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
 from touchbase.projection.suppression_guard import DELETE_LINK
-from touchbase.records.field_projection import MERGE, object_of
+from touchbase.records.field_projection import MERGE
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, keys_of, primary_key
-from touchbase.records.projection import Folded, current_stamp
+from touchbase.records.projection import Folded, current_stamp, object_of
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.custom_values import is_renaming
@@ -75,6 +76,7 @@ def undo_merge(
     add_records(kind, batch.resolvers[kind], stored)
     history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, id)]))]
     for part in parts:
+        renew_stamps(part.record, history)
         yield from _put_back(batch, kind, part, id)
     yield from _divide(batch, (kind, id), parts, history, merge, rows[0][4])
     yield from _project(batch, kind, before, parts, id, ids)

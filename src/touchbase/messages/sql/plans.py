@@ -36,6 +36,7 @@ from touchbase.messages.sql.statements import (
     message_of,
     message_row,
 )
+from touchbase.records.sql import statements as records_sql
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
@@ -88,7 +89,8 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
     `message`: Its `id` is set when it is stored.
     """
     one = message
-    if not (yield Select("SELECT 1 FROM contact WHERE client = ? AND id = ?", (client, one.contact_id))):
+    # The lock blocks merges, deletions and erasures of the contact until the message is stored: they move or remove all its messages.
+    if not (yield Execute(records_sql.CONTACT_BY_ID, [(client, one.contact_id)])):
         return NotFound(f"there is no contact with id {one.contact_id}")
     copies = (yield Execute(COPIES_OF, [(client, *_group(one))])) if one.copy_key is not None else []
     if any(row[-1] for row in copies):

@@ -75,11 +75,12 @@ class Candidates:
         found = yield from self._of_all(nodes, best)
         return found
 
-    def exact(self, sort: Sequence[SortKey]) -> Iterator[tuple[str, Row]]:
+    def exact(self, where: Node, sort: Sequence[SortKey]) -> Iterator[tuple[str, Row]]:
         """Yield conditions that let an index with the order of the page read matching records only."""
         if sort[0].field.column not in ("created_us", "updated_us"):
             return
-        for statuses in self._statuses.values():
+        for node in conjuncts(where):  # a status within `any` need not hold
+            statuses = self._statuses.get(node, []) if isinstance(node, Condition) else []
             if len(statuses) == 1:
                 yield "t.status = ?", (statuses[0],)
                 return

@@ -141,7 +141,7 @@ def _where(
         where += f" AND {LISTED[d].format('t.id')}"
     elif search.words:
         where += f" AND {finder.words_hold(search.words, d, sql.params)}"
-    for text, values in finder.exact(search.sort) if first else ():
+    for text, values in finder.exact(search.where, search.sort) if first else ():
         sql.params += values
         where += f" AND {text}"
     return f"{where} AND {sql.condition(search.where, d)}", sql.params

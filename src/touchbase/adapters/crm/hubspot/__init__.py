@@ -163,10 +163,13 @@ def _association(item: CrmItem, body: Body) -> list[Event]:
 
 
 def _merge(item: CrmItem, body: Body) -> list[Event]:
-    """Return the surviving record, which may be a new one, and every record merged into it."""
+    """Return the surviving record, and every record merged into it: a new one that survives is the primary one with another id."""
     primary = text(body.get("primaryObjectId"))
     item.object_id, item.changed, item.thin = text(body.get("newObjectId")) or primary or item.object_id, {}, True
-    return item.merged(*map(text, as_list(body.get("mergedObjectIds"))), primary)
+    events = item.merged(*map(text, as_list(body.get("mergedObjectIds"))), primary)
+    for event in events:
+        event.absorbed &= event.object_id != primary
+    return events
 
 
 ADAPTER = HubSpot()
