@@ -185,6 +185,18 @@ async def test_concurrent_repeats__run_once_and_all_get_its_response(call: ApiCl
     assert await count(call) == 1
 
 
+async def test_equal_merges_at_once__get_one_answer(call: ApiClient, engine_url: str, make_client: MakeClient) -> None:
+    # A merge that waits for another one finds the merged record gone.
+    ids = [(await call.post(CONTACTS, {"first_name": f"n{n}"})).json()["id"] for n in range(2)]
+
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
+        asked = [(call, other)[n % 2].post(f"{CONTACTS}/{ids[0]}/merge", {"with": ids[1:]}, **KEY) for n in range(8)]
+        replies = await asyncio.gather(*asked)
+
+    assert {(reply.status, reply.body) for reply in replies} == {(200, replies[0].body)}
+    assert await count(call) == 1
+
+
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     batches=some.lists(some.lists(some.tuples(some.integers(0, 3), some.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from tests.asgi_client import ApiClient
+from tests.asgi_client import ApiClient, MakeClient
 from tests.conftest import ExecuteSql
+from tests.idempotency.test_idempotency import beside
 
 from touchbase.search.bulk_change import MAX_AFFECTED, change_page
 from touchbase.sql.store import Store
@@ -37,6 +39,22 @@ async def test_bulk__changes_all_that_match_and_no_other(call: ApiClient, monkey
     assert await statuses(call) == ["lost"] * 10 + ["won"]
     assert (await call.get(f"{CONTACTS}/1")).json()["previous_status"] == "new"
     assert (await call.get(f"{CONTACTS}?contact_status=new", x_client_id="other")).json()["data"] != []
+
+
+async def test_bulk__changes_records_of_which_others_change_another_field(
+    call: ApiClient, engine_url: str, make_client: MakeClient
+) -> None:
+    await some(call, 20, contact_status="new")
+
+    async with beside(call, engine_url, make_client) as other:
+        bulk, *single = await asyncio.gather(
+            call.patch(f"{CONTACTS}?contact_status=new", {"contact_status": "lost"}),
+            *(other.patch(f"{CONTACTS}/{number}", {"first_name": "Jo"}) for number in range(1, 21)),
+        )
+
+    assert bulk.json() == {"matched": 20, "changed": 20, "failed": 0, "failures": []}
+    assert {reply.status for reply in single} == {200}
+    assert {(each["contact_status"], each["first_name"]) for each in (await call.get(CONTACTS)).json()["data"]} == {("lost", "Jo")}
 
 
 async def test_bulk__is_refused_when_more_would_be_hit(call: ApiClient, execute_sql: ExecuteSql) -> None:

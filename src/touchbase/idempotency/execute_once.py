@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from touchbase.common.cipher import Cipher
-from touchbase.errors import TouchbaseError
+from touchbase.errors import KeyReused, TouchbaseError
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
 from touchbase.sql.batches import needs_of, plan_of, weight_of
@@ -67,9 +67,16 @@ def _execute_new(commands: Sequence[Any], ids: Ids, cipher: Cipher) -> Plan[list
     inner: list[Command[Any]] = [command.command for command in commands if command.command is not None]
     outcomes = iter((yield from plan_of(inner, ids, cipher)))
     results = [None if command.command is None else next(outcomes) for command in commands]
+    failed = [index for index, result in enumerate(results) if isinstance(result, TouchbaseError)]
+    if failed:  # an equal request of another process may have made the change for which a command waited
+        known = yield from known_responses([commands[index].request for index in failed])
+        for index in failed:
+            request = commands[index].request
+            if (response := known.get((request.client, request.key))) is not None:
+                results[index] = response.to(request)
     rows: list[Row] = []
     for call, result in zip(commands, results, strict=True):
-        response = call.make_response(result)
+        response = None if isinstance(result, StoredResponse | KeyReused) else call.make_response(result)
         if response is not None:
             rows.append(response_row(call.request, response))
     # In the order of keys, so that two batches that share keys wait for each other instead of deadlocking.

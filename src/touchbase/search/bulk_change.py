@@ -8,7 +8,7 @@ from typing import Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
-from touchbase.errors import TouchbaseError
+from touchbase.errors import PreconditionFailed, TouchbaseError
 from touchbase.records.operations import WRITES
 from touchbase.records.sql.reads import Listing, matching
 from touchbase.records.writes import RecordUpdate, new_write_key, record_of
@@ -68,10 +68,17 @@ def change_page(ids: Ids, cipher: Cipher, client: int, listing: Matching, update
     found = yield from _matching(listing)
     if not found:
         return Step()
-    write = WRITES[listing.kind.model].update
-    updates = [write(replace(update, id=number, key=new_write_key(), if_updated_us=updated)) for number, _, updated in found]
-    step = Step(len(found))
-    for (number, _, updated), outcome in zip(found, (yield from plan_of(updates, ids, cipher)), strict=True):
+    updated_by_id = {number: updated for number, _, updated in found}
+    outcomes = yield from _change(updated_by_id, listing, update, ids, cipher)
+    if stale := {number for number, outcome in outcomes.items() if isinstance(outcome, PreconditionFailed)}:
+        # Other requests changed these since they were read. They are locked now: those that still match are changed, others do not count.
+        now = yield from _matching(replace(listing, limit=2 * listing.limit))
+        still = {number: updated for number, _, updated in now if number in stale}
+        updated_by_id = {number: updated for number, updated in updated_by_id.items() if number not in stale} | still
+        outcomes |= yield from _change(still, listing, update, ids, cipher)
+    step = Step(len(updated_by_id))
+    for number, updated in updated_by_id.items():
+        outcome = outcomes[number]
         record = record_of(outcome)
         if record is not None:
             step.changed += record.updated_us != updated
@@ -80,6 +87,15 @@ def change_page(ids: Ids, cipher: Cipher, client: int, listing: Matching, update
     if len(found) == listing.limit:
         step.last = (found[-1][1], found[-1][0])
     return step
+
+
+def _change(
+    updated_by_id: Mapping[int, Micros], listing: Matching, update: RecordUpdate[Any], ids: Ids, cipher: Cipher
+) -> Plan[dict[int, object]]:
+    """Change these records, as they were when they were read; return the results by id."""
+    write = WRITES[listing.kind.model].update
+    updates = [write(replace(update, id=number, key=new_write_key(), if_updated_us=at)) for number, at in updated_by_id.items()]
+    return dict(zip(updated_by_id, (yield from plan_of(updates, ids, cipher)), strict=True))
 
 
 async def change_matching(store: Store, listing: Matching, update: RecordUpdate[Any], most: int) -> Step:
