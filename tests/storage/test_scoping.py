@@ -71,7 +71,7 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
-from touchbase.custom_fields.changes import FieldChange
+from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
@@ -306,7 +306,7 @@ USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
     "record_id": 1, "contact": 1, "contact_id": 1, "id": 1, "block": "surname", "before": "replied",
     "listing": Listing(CONTACT_TYPE, 1, 5), "time_zone": "UTC", "few": -1,
-    "what": FieldChange("merge", "Industry", "Sector"),
+    "what": FieldJob("merge", "Industry", "Sector"),
 }  # fmt: skip
 
 

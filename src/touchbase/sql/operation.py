@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from touchbase.errors import TouchbaseError
-from touchbase.sql.cell_answers import Division, Merge
+from touchbase.sql.cell_answers import AnswerMerge, Division
 from touchbase.sql.ids import Ids
 from touchbase.sql.scope import NO_CLIENT, Scope, scope_for
 from touchbase.sql.statement import Plan
@@ -91,7 +91,7 @@ class Options(TypedDict, total=False):
     """The scope of calls whose client is None."""
     clients: Callable[[Any], Iterable[int | None]]
     """Returns the clients of a call that may have several."""
-    merge: Merge
+    merge: AnswerMerge
     """How the answers of all cells to a call that names no client become one."""
     divide: Division
     """How a call that names several clients is divided among their cells."""
@@ -135,7 +135,7 @@ class Operation:
     solo: bool | Callable[[Any], bool] = False
     scope: Scope | None = None
     unnamed: Scope = NO_CLIENT
-    merge: Merge | None = None
+    merge: AnswerMerge | None = None
     divide: Division | None = None
     hidden: Container[str] = ()
     background: bool = False
@@ -306,7 +306,7 @@ def plan_of_query(query: Query[T], cipher: Cipher) -> Plan[T]:
 
 
 @dataclass(slots=True)
-class Preview:
+class CommandPreview:
     """What a command of a dry run would do: the record before it, None for a new one, and its result or error."""
 
     before: Any

@@ -21,7 +21,7 @@ from touchbase.records.api.schemas import OTHER_NAMES, CompanyRequest, ContactRe
 from touchbase.records.create import creation_of
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import lookup as sql_lookup
-from touchbase.records.update import Change, update_of
+from touchbase.records.update import RecordChange, update_of
 from touchbase.sql.store import Store
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
@@ -71,11 +71,11 @@ class RecordBodies(Generic[A, C, R]):
         read = self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict, thorough=thorough)
         return Read(*read, strict)
 
-    def change_of(self, asked: Any, if_updated_us: Micros | None = None) -> Change:
+    def change_of(self, asked: Any, if_updated_us: Micros | None = None) -> RecordChange:
         """Return the change that a body asks for."""
         fields = given(asked)
         custom = fields.pop(self._kind.type.custom_fields, ())
-        return Change(fields, custom, if_updated_us, asked.custom_pointer, asked.body_faults)
+        return RecordChange(fields, custom, if_updated_us, asked.custom_pointer, asked.body_faults)
 
 
 def _members(kind: ResourceType[Any, Any, Any]) -> Members:

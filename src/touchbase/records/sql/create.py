@@ -31,7 +31,7 @@ KeyOwners = dict[tuple[int, str, str | None], int]
 
 
 @dataclass(slots=True)
-class _Batch(Generic[R]):
+class _CreationBatch(Generic[R]):
     """What became of a batch of creations."""
 
     table: RecordTable[R]
@@ -92,8 +92,8 @@ def create_companies(creations: Sequence[Creation[Company]], ids: Ids) -> Plan[l
     return [batch.result(creation) for creation in creations]
 
 
-def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Creation[R]], ids: Ids) -> Plan[_Batch[R]]:
-    batch = _Batch(table, set())
+def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Creation[R]], ids: Ids) -> Plan[_CreationBatch[R]]:
+    batch = _CreationBatch(table, set())
     # A creation that says what to do with an existing record often meets one: those are found without an attempt to insert them.
     batch.owners = yield from _owners(table, [creation for creation in creations if creation.on_duplicate != "error"])
     rows: list[Row] = []
@@ -123,7 +123,7 @@ def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Cre
 def find_existing(creations: Sequence[Creation[R]], kind: type[R]) -> Plan[tuple[KeyOwners, Mapping[int, R]]]:
     """Return the owners of all keys of these creations, and the records that they are, with their custom fields. It locks nothing."""
     table: RecordTable[Any] = CONTACTS if kind is Contact else COMPANIES
-    batch = _Batch(table, set())
+    batch = _CreationBatch(table, set())
     batch.owners = yield from _owners(table, creations)
     if not batch.owners:
         return {}, {}
@@ -176,7 +176,7 @@ def _owners(table: RecordTable[R], creations: Sequence[Creation[R]]) -> Plan[Key
     return owners
 
 
-def _existing(batch: _Batch[R], creations: Sequence[Creation[R]]) -> Plan[Mapping[int, R]]:
+def _existing(batch: _CreationBatch[R], creations: Sequence[Creation[R]]) -> Plan[Mapping[int, R]]:
     """Return the existing records of these creations, with their custom fields."""
     table = batch.table
     found = {(creation.record.client, owner) for creation in creations if (owner := batch.owner(creation)) is not None}

@@ -9,7 +9,7 @@ from typing import Any
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.match import MAX_LOOKUPS, Key, Match
 from touchbase.sql.builders import ONE, find, key_columns
-from touchbase.sql.cell_answers import FIRST, Answers, Merge
+from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import Columns, names
@@ -97,7 +97,7 @@ def _joined(query: Any, answers: Answers) -> Mapping[Key, list[Match]] | None:
     return joined
 
 
-@query(unnamed=ALL_CLIENTS, merge=Merge(_joined))
+@query(unnamed=ALL_CLIENTS, merge=AnswerMerge(_joined))
 def match_everywhere(client: int | None, kind: int, keys: list[Key]) -> Plan[Mapping[Key, list[Match]] | None]:
     """The records of all clients, or of one, that have these keys, by key; None if there are too many clients for so many keys."""
     where = Where("state <> 'deleting'")

@@ -38,7 +38,7 @@ from touchbase.storage.postgres.ids import SharedIds
 LOG = logging.getLogger("touchbase.storage")
 
 
-class Writer:
+class PostgresWriter:
     """The queue, and the tasks that write its commands."""
 
     def __init__(

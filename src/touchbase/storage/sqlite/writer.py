@@ -43,7 +43,7 @@ from touchbase.storage.sqlite.threads import LoopThreads
 from touchbase.storage.sqlite.wal import MAX_LOG_PAGES, CheckpointState, WriteAheadLog
 
 T = TypeVar("T")
-Job = Callable[["Writer"], object]
+Job = Callable[["SqliteWriter"], object]
 Work = Callable[[], Sequence[object]]
 
 LOG = logging.getLogger("touchbase.storage")
@@ -59,7 +59,7 @@ FLUSH_WEIGHT = 0.1
 """Weight of the latest flush in the moving average."""
 
 
-class Writer:
+class SqliteWriter:
     """Owns the connection that writes. Only the event loop uses it, except during work that a thread does."""
 
     def __init__(self, connection: apsw.Connection, copying: apsw.Connection, cipher: Cipher, queue_limit: int, around: Around) -> None:

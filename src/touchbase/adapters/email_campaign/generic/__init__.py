@@ -40,7 +40,7 @@ _OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "em
 _FATES = (_OUTGOING - {"manual_email_sent"}) | {"email_bounced", "email_send_failed", "email_unsubscribed", "email_spam_complaint"}
 
 
-class Generic:
+class GenericCampaigns:
     """Reads any JSON or form body, with a lower confidence than any tool's own adapter."""
 
     tool = "generic"
@@ -243,4 +243,4 @@ def _name(value: object) -> str | None:
     return None if string is None or string.upper() in _NO_NAMES else string
 
 
-ADAPTER = Generic()
+ADAPTER = GenericCampaigns()
