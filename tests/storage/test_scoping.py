@@ -130,10 +130,9 @@ from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import count_matches, find_position, matches_filter, search_page
-from touchbase.sql.batches import needs_of, plan_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
-from touchbase.sql.operation import Command, no_client, plan_of_query, scope_of
+from touchbase.sql.operation import Command, needs_of, no_client, plan_of, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.sql.refused import apply_refused

@@ -36,12 +36,10 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
-from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.writes import Creation, RecordUpdate, new_write_key
-from touchbase.sql.batches import NEEDS_TRANSACTION
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
 
@@ -56,7 +54,6 @@ REMOVE_MAPPING = delete("remove_mapping", "import_mapping", _MAPPING[:3], "name"
 _KEYS = {each.name: {field.name: field.key for field in each.keys} for each in (CONTACT_TYPE, COMPANY_TYPE)}
 """By type of record, the column of each field by which records are found."""
 _EVENTS = {SENT: "email_sent", REPLY: "email_replied"}
-_create_guarded, _update_guarded = guarded(create_contacts), guarded(update_contacts)
 _Record = Contact | Company
 
 
@@ -210,7 +207,7 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
     for each in creations:
         each.on_duplicate, each.by = "error", batch.by
         each.record.created_us = each.record.updated_us = batch.at
-    run: Callable[..., Plan[list[object]]] = _create_guarded if batch.record == "contact" else create_companies
+    run: Callable[..., Plan[list[object]]] = create_contacts if batch.record == "contact" else create_companies
     results = yield from run(creations, ids)
     for index, creation, result in zip(indexes, creations, results, strict=True):
         if result is NEEDS_TRANSACTION or isinstance(result, Conflict):
@@ -233,7 +230,7 @@ def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
             batch.outcomes[index] = RowOutcome(UPDATED)
     if not updates or batch.dry_run:
         return
-    run: Callable[..., Plan[list[object]]] = _update_guarded if batch.record == "contact" else update_companies
+    run: Callable[..., Plan[list[object]]] = update_contacts if batch.record == "contact" else update_companies
     results = yield from run(list(updates.values()), ids)
     for index, result in zip(updates, results, strict=True):
         if result is NEEDS_TRANSACTION:

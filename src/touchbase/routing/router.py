@@ -18,7 +18,7 @@ from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, Touch
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
-from touchbase.routing.placement import Placement
+from touchbase.routing.names import Placement
 from touchbase.sql.cell_answers import AnswerMerge, Division
 from touchbase.sql.operation import Command, Query, is_of_all_clients
 from touchbase.sql.outage import Outage

@@ -25,9 +25,8 @@ from touchbase.records.operations import create_company, create_contact, upsert_
 from touchbase.records.sql.reads import get_records
 from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed
 from touchbase.records.writes import Created, record_of
-from touchbase.sql.batches import Commands, needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import CommandPreview, command
+from touchbase.sql.operation import CommandPreview, Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
 
 IDS_PER_KIND = 2**40

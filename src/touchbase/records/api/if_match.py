@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from touchbase.common.timestamps import Micros
 from touchbase.errors import PreconditionFailed
 from touchbase.http.endpoint import Call
-from touchbase.records.api.serializers import states_named
+from touchbase.records.api.resource_type import states_named
 from touchbase.records.models import Record
 from touchbase.records.writes import CHANGED
 

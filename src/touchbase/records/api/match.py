@@ -39,8 +39,7 @@ from touchbase.records.api.match_schemas import (
     ContactMatchRequest,
     MatchError,
 )
-from touchbase.records.api.resource_type import ResourceType
-from touchbase.records.api.serializers import to_text
+from touchbase.records.api.resource_type import ResourceType, to_text
 from touchbase.records.api.upsert import match_fields
 from touchbase.records.fields import Field
 from touchbase.records.match import Key, Match

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from touchbase.event_log.sql.statements import CREATION as CREATION_LOG
-from touchbase.event_log.sql.statements import creation_log
+from touchbase.event_log.sql.log import CREATION as CREATION_LOG
+from touchbase.event_log.sql.log import creation_log
 from touchbase.history.events import COMPANY as COMPANY_KIND
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import VIA_API

@@ -23,7 +23,7 @@ from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
 from touchbase.records.record_type import KEY_FIELDS, RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.create import no_such_company
+from touchbase.records.sql.create import guarded, no_such_company
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
@@ -64,6 +64,7 @@ class _KeyOwners:
     companies: set[Key] = field(default_factory=set)
 
 
+@guarded
 def update_contacts(commands: Sequence[RecordUpdate[Contact]], ids: Ids) -> Plan[list[object]]:
     """Change contacts; each command sees the changes of the commands before it."""
     return _update(CONTACTS, commands, ids)

@@ -14,7 +14,6 @@ from touchbase.errors import Conflict
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.create import create_companies, create_contacts
-from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.writes import Created, RecordUpdate, RecordUpsert
 from touchbase.sql.builders import ONE, find, key_columns
@@ -65,8 +64,8 @@ _CONTACTS = _UpsertTable(
         "linkedin_key": CONTACT_TO_UPSERT_BY_LINKEDIN,
         "external_id": CONTACT_TO_UPSERT_BY_EXTERNAL_ID,
     },
-    guarded(create_contacts),
-    guarded(update_contacts),
+    create_contacts,
+    update_contacts,
 )
 _COMPANIES = _UpsertTable(
     COMPANY_TYPE,

@@ -16,9 +16,8 @@ from touchbase.http.query_parameters import record_id
 from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
-from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.resource_type import ResourceType, custom_fields_out
 from touchbase.records.api.schemas import CustomFieldChange, CustomFieldInput
-from touchbase.records.api.serializers import custom_fields_out
 from touchbase.records.models import CustomField, Record
 from touchbase.records.operations import WRITES
 from touchbase.records.read_records import get_record
