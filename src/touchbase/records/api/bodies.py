@@ -99,18 +99,18 @@ class MemberCheck:
         If all unknown members are faults, only the first one is one unless the body is read `thorough`ly.
         """
         try:
-            found = _decode(body)
+            members = _decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return NONE
-        if not strict and found.keys() <= self._known:
+        if not strict and members.keys() <= self._known:
             return NONE
-        names = [name for name in found if name not in self._known]
+        names = [name for name in members if name not in self._known]
         examined = names[: MOST_EXAMINED if thorough or not strict else 1]
         # A longer name is none misspelt, and would stay in the cache.
         right = {name: near for name in examined if len(name) <= LONGEST_COMPARED and (near := self._near(name)) is not None}
         faults = [Fault(f"/{escaped(name)}", "unknown", self._detail(name, right.get(name))) for name in (examined if strict else right)]
         if strict and (thorough or not faults):
-            faults += self._in_lists(found)
+            faults += self._in_lists(members)
         return Unknown(tuple(name for name in names if name not in right), tuple(faults))
 
     def read(
@@ -138,10 +138,10 @@ class MemberCheck:
         return f"is no member of a {self._members.record}; handling=strict allows {', '.join(sorted(self._members.writable))}"
 
     def _search(self, name: str) -> str | None:
-        given = squashed(name)
-        if given in self._silent:
+        name_squashed = squashed(name)
+        if name_squashed in self._silent:
             return None  # it would be ignored under its right name too
-        return nearest(given, self._forms)
+        return nearest(name_squashed, self._forms)
 
     def _in_lists(self, found: Mapping[str, msgspec.Raw]) -> Iterable[Fault]:
         for member, known in self._members.lists.items():
@@ -173,9 +173,9 @@ def _forms(name: str, record: str) -> Iterable[str]:
     """Yield other names that callers use for a member: without the record's name or a suffix, or with the record's name in front."""
     prefix = f"{record}_"
     short = [name] + [name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)]
-    for each in short:
-        yield each
-        yield each.removeprefix(prefix) if each.startswith(prefix) else prefix + each
+    for form in short:
+        yield form
+        yield form.removeprefix(prefix) if form.startswith(prefix) else prefix + form
 
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
@@ -225,11 +225,11 @@ class RecordBodies(Generic[A, C, R]):
         read = self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict, thorough=thorough)
         return Read(*read, strict)
 
-    def change_of(self, asked: Any, if_updated_us: Micros | None = None) -> RecordChange:
+    def change_of(self, body: Any, if_updated_us: Micros | None = None) -> RecordChange:
         """Return the change that a body asks for."""
-        fields = given(asked)
+        fields = given(body)
         custom = fields.pop(self._kind.type.custom_fields, ())
-        return RecordChange(fields, custom, if_updated_us, asked.custom_pointer, asked.body_faults)
+        return RecordChange(fields, custom, if_updated_us, body.custom_pointer, body.body_faults)
 
 
 def _members(kind: ResourceType[Any, Any, Any]) -> Members:
@@ -244,18 +244,18 @@ async def find_companies(store: Store, client: int, bodies: Iterable[msgspec.Str
     """Return the ids of the companies that these bodies name by a domain, by the text of the body; unknown ones are left out."""
     texts = {text for body in bodies if isinstance(text := getattr(body, COMPANY, None), str) and text.strip()}
     domains = {text: normalize.company_domain(text) async for text in in_slices(texts)}
-    found = await store.read(sql_lookup.find_companies(client, sorted({*domains.values()}))) if domains else {}
-    return {text: found[domain] for text, domain in domains.items() if domain in found}
+    numbers = await store.read(sql_lookup.find_companies(client, sorted({*domains.values()}))) if domains else {}
+    return {text: numbers[domain] for text, domain in domains.items() if domain in numbers}
 
 
-def company_of(body: msgspec.Struct, found: Mapping[str, int]) -> int | None:
+def company_of(body: msgspec.Struct, companies: Mapping[str, int]) -> int | None:
     """Return the id of the company that a body names by a domain; None for a blank one. Raises `NotFound` for an unknown one."""
     text = str(getattr(body, COMPANY))
     if not text.strip():
         return None
-    if text not in found:
+    if text not in companies:
         raise NotFound(f"there is no company with the domain {normalize.company_domain(text)}; create it first, or leave company_id out")
-    return found[text]
+    return companies[text]
 
 
 def names_company(body: msgspec.Struct) -> bool:

@@ -75,8 +75,8 @@ def _serializer(kind: RecordType[R], response: type[T]) -> Callable[[R, bool, Cl
     members = ", ".join(values[name] for name in response.__struct_fields__)
     names: dict[str, object] = {"response": response, "text": to_text, "custom_fields_out": custom_fields_out}
     names |= {"types": kind.field_types, "blank": "", "UNSET": UNSET}
-    made: Callable[[R, bool, ClientSettings], T] = compiled("record, flat, settings", f"response({members})", **names)
-    return made
+    serializer: Callable[[R, bool, ClientSettings], T] = compiled("record, flat, settings", f"response({members})", **names)
+    return serializer
 
 
 contact_out = _serializer(CONTACT_TYPE, ContactResponse)

@@ -55,9 +55,9 @@ class _CreationBatch(Generic[R]):
     def owner(self, creation: Creation[R]) -> int | None:
         """Return the id of the record that has the creation's identity."""
         for _, column, _, _ in self.table.keys:
-            found = self.owners.get((creation.record.client, column, getattr(creation.record, column)))
-            if found is not None:
-                return found
+            number = self.owners.get((creation.record.client, column, getattr(creation.record, column)))
+            if number is not None:
+                return number
         return None
 
     def result(self, creation: Creation[R]) -> Created[R] | TouchbaseError:
@@ -186,9 +186,9 @@ def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Cre
         if creation.custom:
             customs += _custom_rows(table.kind.kind, creation, ids)
         logs.append(creation_event(record, by_request(creation.by), record.created_us))
-    made = yield Execute(statement, rows, customs, entries, logs)
-    batch.new = {row[0] for row in made}
-    if len(made) < len(creations):
+    inserted_rows = yield Execute(statement, rows, customs, entries, logs)
+    batch.new = {row[0] for row in inserted_rows}
+    if len(inserted_rows) < len(creations):
         batch.owners |= yield from _owners(table, [creation for creation in inserted if creation.record.id not in batch.new])
         batch.existing = yield from _existing(batch, [creation for creation in creations if creation.on_duplicate == "return"])
     return batch
@@ -253,10 +253,10 @@ def _owners(table: RecordTable[R], creations: Sequence[Creation[R]]) -> Plan[Key
 def _existing(batch: _CreationBatch[R], creations: Sequence[Creation[R]]) -> Plan[Mapping[int, R]]:
     """Return the existing records of these creations, with their custom fields."""
     table = batch.table
-    found = {(creation.record.client, owner) for creation in creations if (owner := batch.owner(creation)) is not None}
-    if not found:
+    keys = {(creation.record.client, owner) for creation in creations if (owner := batch.owner(creation)) is not None}
+    if not keys:
         return {}
-    rows = yield Execute(table.to_show, list(found))
+    rows = yield Execute(table.to_show, list(keys))
     records = yield from with_custom_fields(table.kind.kind, [table.record_of(row) for row in rows])
     return {record.id: record for record in records}
 

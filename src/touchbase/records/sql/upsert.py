@@ -101,21 +101,21 @@ def _upsert(table: _UpsertTable[R], upserts: Sequence[RecordUpsert[R]], ids: Ids
     waiting = list(range(len(upserts)))
     while waiting:
         owners = yield from _owners(table, [upserts[index] for index in waiting])
-        found = {index: owner for index in waiting if (owner := _owner(table, upserts[index], owners)) is not None}
-        for index in conflicts.keys() - found.keys():
+        owned = {index: owner for index in waiting if (owner := _owner(table, upserts[index], owners)) is not None}
+        for index in conflicts.keys() - owned.keys():
             results[index] = _taken(table, conflicts[index])
         new: dict[object, int] = {}
         for index in waiting:
-            if index not in found and index not in conflicts:
+            if index not in owned and index not in conflicts:
                 new.setdefault(_identity(table, upserts[index]) or index, index)
         conflicts.clear()
-        if found:
-            changed = yield from table.update([_change(upserts[index], owner) for index, owner in found.items()], ids)
-            for index, outcome in zip(found, changed, strict=True):
+        if owned:
+            changed = yield from table.update([_change(upserts[index], owner) for index, owner in owned.items()], ids)
+            for index, outcome in zip(owned, changed, strict=True):
                 results[index] = Created(outcome, is_new=False) if isinstance(outcome, Contact | Company) else outcome
         if new:
-            made = yield from table.create([upserts[index].create for index in new.values()], ids)
-            for index, outcome in zip(new.values(), made, strict=True):
+            created = yield from table.create([upserts[index].create for index in new.values()], ids)
+            for index, outcome in zip(new.values(), created, strict=True):
                 if isinstance(outcome, Conflict):
                     conflicts[index] = outcome  # the owner of the key is searched again
                 else:
