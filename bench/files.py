@@ -17,7 +17,7 @@ from bench.plan import Plan
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import clock
-from touchbase.exports.job import ExportSettings, Position, pages
+from touchbase.exports.job import ExportPosition, ExportSettings, pages
 from touchbase.exports.writer import ExportFormat
 from touchbase.imports.file_tasks import RowSource, preview_file
 from touchbase.imports.job import KINDS, ImportSettings
@@ -104,7 +104,7 @@ async def _plain(store: Store, client: Client, data: bytes, settings: ImportSett
 async def _files(store: Store, client: Client, data: bytes, settings: ImportSettings) -> tuple[Rate, Rate, Rate]:
     first, again = await _import(store, client, data, settings), await _import(store, client, data, settings)
     began, used, rows = time.perf_counter(), time.process_time(), 0
-    async for page, _ in pages(store, "contact", client, ExportSettings(ExportFormat("ndjson")), Position()):
+    async for page, _ in pages(store, "contact", client, ExportSettings(ExportFormat("ndjson")), ExportPosition()):
         rows += page.rows
     return first, again, Rate(rows, time.perf_counter() - began, time.process_time() - used)
 

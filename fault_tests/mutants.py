@@ -39,7 +39,7 @@ from fault_tests.spool_mutants import SPOOL_MUTANTS
 from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
 from touchbase import fleet
 from touchbase.errors import Overloaded
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.inbox import fair_scheduler, translation
 from touchbase.inbox import receive as inbox_receive
 from touchbase.inbox import worker as events_worker
@@ -71,7 +71,7 @@ def no_flush() -> None:
     """Respond before the commit of each group, which follows a moment later."""
     replace(writer, "SLOW_FLUSH", 0.0)  # so that a thread does it, where it can be late
     replace(writer, "write", _write_without_commit)
-    replace(writer.Writer, "_send", _send_before_commit)
+    replace(writer.SqliteWriter, "_send", _send_before_commit)
     setattr(postgres_writer, "write_alone", _write_alone_without_commit)  # noqa: B010
     setattr(postgres_writer, "write", _write_after_commit)  # noqa: B010
 
@@ -143,7 +143,7 @@ def no_polling() -> None:
 def no_deadline() -> None:
     """Ignore all deadlines of the server and the application."""
     setattr(server_server.Server, "sweep", lambda self: None)  # noqa: B010
-    setattr(fleet, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
+    setattr(fleet, "Limits", lambda **_: RequestLimits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
 
 
 def no_limit() -> None:

@@ -26,7 +26,7 @@ from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, count_fetch
 from touchbase.erasure.service import Eraser
 from touchbase.event_log.feed import Feed
-from touchbase.http.dependencies import AuthMode, Limits, new_sandbox
+from touchbase.http.dependencies import AuthMode, RequestLimits, new_sandbox
 from touchbase.idempotency.service import ResponseCleanup
 from touchbase.imports.preview import Previews, new_file_sandbox
 from touchbase.inbox.cleanup import DedupeCleanup
@@ -295,9 +295,9 @@ def web_parts(shared: Shared, fleet: Fleet, *, auth: AuthMode, uses: KeyUsage, r
     )
 
 
-def body_limits(settings: Settings) -> Limits:
+def body_limits(settings: Settings) -> RequestLimits:
     """Return the limits of request bodies."""
-    return Limits(
+    return RequestLimits(
         api_body_bytes=settings.max_api_body_bytes,
         batch_body_bytes=settings.max_batch_body_bytes,
         page_bytes=settings.page_bytes,

@@ -26,7 +26,7 @@ from touchbase.connections.models import CAMPAIGN_FIELDS, MAPPABLE_FIELDS, Conne
 from touchbase.history import status
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
 from touchbase.history.problems import SENTENCES
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.http.problems import STATUS
 from touchbase.inbox.refused import CAUSES
 from touchbase.routes import TAGS, description
@@ -166,17 +166,17 @@ def test_limits_page__has_the_numbers_of_the_code(subtests: pytest.Subtests) -> 
 def test_limits_page__documents_every_limit() -> None:
     written = {cells[-1].strip("`") for cells in limits()}
     of_text = {f"common.field_limits.{name}" for name, value in vars(field_limits).items() if name.isupper() and isinstance(value, int)}
-    of_bodies = {f"http.dependencies.Limits.{each.name}" for each in fields(Limits)} - {
-        "http.dependencies.Limits.body_seconds",
-        "http.dependencies.Limits.body_idle_seconds",
-        "http.dependencies.Limits.api_body_bytes",
-        "http.dependencies.Limits.page_bytes",
-        "http.dependencies.Limits.webhook_body_bytes",
-        "http.dependencies.Limits.batch_body_bytes",
-        "http.dependencies.Limits.file_bytes",
-        "http.dependencies.Limits.file_seconds",
-        "http.dependencies.Limits.import_previews",
-        "http.dependencies.Limits.stored_bytes",
+    of_bodies = {f"http.dependencies.RequestLimits.{each.name}" for each in fields(RequestLimits)} - {
+        "http.dependencies.RequestLimits.body_seconds",
+        "http.dependencies.RequestLimits.body_idle_seconds",
+        "http.dependencies.RequestLimits.api_body_bytes",
+        "http.dependencies.RequestLimits.page_bytes",
+        "http.dependencies.RequestLimits.webhook_body_bytes",
+        "http.dependencies.RequestLimits.batch_body_bytes",
+        "http.dependencies.RequestLimits.file_bytes",
+        "http.dependencies.RequestLimits.file_seconds",
+        "http.dependencies.RequestLimits.import_previews",
+        "http.dependencies.RequestLimits.stored_bytes",
     }
     of_server = {
         f"config.Settings.{each.name}"

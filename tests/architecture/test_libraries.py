@@ -101,7 +101,7 @@ def test_html_parser__is_not_used_at_all() -> None:
     assert named == [], "it takes quadratic time: use common.html_text"
 
 
-@pytest.mark.parametrize("module", ["identity.resolution", "projection.messages", "projection.apply", "projection.suppression_guard"])
+@pytest.mark.parametrize("module", ["identity.resolution", "projection.apply", "projection.suppression_guard"])
 def test_plans__import_no_conversion_of_html(module: str) -> None:
     assert "touchbase.common.html_text" not in imports()[module]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from touchbase.cli.store import without_password
 from touchbase.config import BadSettings, Settings
 from touchbase.fleet import body_limits
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 
 
 def test_settings__default_to_open_mode_on_loopback() -> None:
@@ -172,7 +172,7 @@ def test_body_limits__come_from_the_settings() -> None:
     told = body_limits(Settings.read({"TOUCHBASE_MAX_API_BODY_BYTES": "10"}, max_webhook_body_bytes=20))
 
     assert (told.api_body_bytes, told.webhook_body_bytes) == (10, 20)
-    assert body_limits(Settings()) == Limits()
+    assert body_limits(Settings()) == RequestLimits()
 
 
 @given(st.text(min_size=1).map(lambda text: quote(text, safe="")))

@@ -11,7 +11,7 @@ from touchbase.clients.storage_counter import StorageCounter
 from touchbase.clients.stored_bytes import COUNT_INTERVAL, LOOK_INTERVAL
 from touchbase.common.timestamps import SECOND
 from touchbase.doctor import diagnose
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.inbox.sql.refused import list_refusals
 from touchbase.maintenance import Maintenance
@@ -88,7 +88,7 @@ async def test_limit__refuses_no_opt_out_erasure_deletion_or_setting(call: ApiCl
 
 
 async def test_own_limit__of_zero_lifts_the_default(store: Store, make_client: MakeClient) -> None:
-    call = make_client(store, limits=Limits(stored_bytes=LIMIT))
+    call = make_client(store, limits=RequestLimits(stored_bytes=LIMIT))
     await call.post("/public/v2/contacts", EMAIL)
     await stored(call, LIMIT + 1)
     refused = await call.post("/public/v2/contacts", {"email": "joe@example.com"})

@@ -14,7 +14,7 @@ from touchbase.common.content_encoding import MOST_PIECES, decoded, decoded_size
 from touchbase.common.timestamps import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key, event_key, event_time
-from touchbase.history.events import Change, Event
+from touchbase.history.events import Event, PropertyChange
 
 
 @given(some.integers(EARLIEST, LATEST))
@@ -63,9 +63,9 @@ def test_event_key__with_a_tools_event_id_ignores_other_values() -> None:
 
 
 def test_event_key__without_an_event_id_depends_on_the_values() -> None:
-    one = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "won")])
-    same = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "won")])
-    other = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "lost")])
+    one = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "won")])
+    same = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "won")])
+    other = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "lost")])
 
     assert event_key("tool", one, "1") == event_key("tool", same, "2")
     assert event_key("tool", one, "1") != event_key("tool", other, "1")

@@ -27,7 +27,7 @@ from tests.conftest import with_postgres_tools
 
 from touchbase.config import Settings, environment_name
 from touchbase.encryption.keys import EncryptionKeys
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.stores import open_store
 
 __all__ = ["serve"]
@@ -38,7 +38,7 @@ MIB = 1_048_576
 KNOWN = {environment_name(each.name) for each in fields(Settings)} | {
     f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]
 }
-LARGEST_BODY = max(value for each in fields(Limits) if isinstance(value := each.default, int) and each.name.endswith("_bytes"))
+LARGEST_BODY = max(value for each in fields(RequestLimits) if isinstance(value := each.default, int) and each.name.endswith("_bytes"))
 
 
 def text(name: str) -> str:

@@ -26,7 +26,7 @@ from tests.cli.test_serve import Serve, Server, serve
 from tests.deploy.test_files import LARGEST_BODY, MIB
 
 from touchbase.config import Settings
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 
 pytestmark = pytest.mark.slow
 
@@ -175,9 +175,9 @@ def test_nginx__passes_on_bodies_that_touchbase_itself_rejects(front: Front, beh
     found = re.search(r"client_max_body_size (\d+)m;", CONF)
     assert found is not None
 
-    largest = nginx.called("POST", "/public/crm-webhook/default", b"x" * Limits().webhook_body_bytes)
-    longer = nginx.called("POST", "/public/crm-webhook/default", b"x" * (Limits().webhook_body_bytes + 1))
-    longest = nginx.called("POST", "/public/v2/contacts", b"x" * Limits().drained_bytes, **key_of(behind))
+    largest = nginx.called("POST", "/public/crm-webhook/default", b"x" * RequestLimits().webhook_body_bytes)
+    longer = nginx.called("POST", "/public/crm-webhook/default", b"x" * (RequestLimits().webhook_body_bytes + 1))
+    longest = nginx.called("POST", "/public/v2/contacts", b"x" * RequestLimits().drained_bytes, **key_of(behind))
     too_long = nginx.called("POST", "/public/v2/contacts", b"x" * (int(found[1]) * MIB + 1), **key_of(behind))
 
     assert int(found[1]) * MIB > LARGEST_BODY

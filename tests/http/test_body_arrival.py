@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.sql.store import Store
 
 TARGETS = ["/public/v2/contacts", "/public/crm-webhook/abc"]
@@ -60,14 +60,14 @@ async def test_slow_body__whose_first_piece_is_late_is_accepted(sqlite_call: Api
 @pytest.mark.parametrize(
     ("limits", "pieces", "pause"),
     [
-        (Limits(body_idle_seconds=0.02), [], 0),
-        (Limits(body_idle_seconds=0.02), [b"{"], 0),
-        (Limits(body_seconds=0.05), [b" "] * 1000, 0.001),
+        (RequestLimits(body_idle_seconds=0.02), [], 0),
+        (RequestLimits(body_idle_seconds=0.02), [b"{"], 0),
+        (RequestLimits(body_seconds=0.05), [b" "] * 1000, 0.001),
     ],
     ids=["never begins", "pauses for too long", "drips for too long"],
 )
 async def test_slow_body__ends_with_408(
-    memory: Store, make_client: MakeClient, target: str, limits: Limits, pieces: list[bytes], pause: float
+    memory: Store, make_client: MakeClient, target: str, limits: RequestLimits, pieces: list[bytes], pause: float
 ) -> None:
     call = make_client(memory, limits=limits)
 
@@ -87,7 +87,7 @@ async def test_expect_100_continue__with_a_too_large_content_length_gets_413_unr
 
 
 async def test_drained_bytes__limits_reading_of_a_too_large_body(memory: Store, make_client: MakeClient) -> None:
-    call = make_client(memory, limits=Limits(api_body_bytes=10, drained_bytes=100))
+    call = make_client(memory, limits=RequestLimits(api_body_bytes=10, drained_bytes=100))
     caller = Dripping(*[b" " * 20] * 1000, pause=0, ends=True)
 
     reply = await call.with_receive(scope_of("POST", TARGETS[0], {}), caller)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 from tests.examples import examples
 
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.store import Store
 
@@ -62,7 +62,7 @@ async def pages(call: ApiClient, client: str, path: str, cursor: str = "cursor")
 async def test_pages__have_each_record_once_and_whole(
     store: Store, make_client: MakeClient, sizes: list[int], limit: int, page_bytes: int
 ) -> None:
-    call = make_client(store, limits=Limits(page_bytes=page_bytes))
+    call = make_client(store, limits=RequestLimits(page_bytes=page_bytes))
     client = await fill(call, sizes)
 
     for path in (
@@ -85,7 +85,7 @@ async def test_pages__have_each_record_once_and_whole(
 
 @pytest.mark.parametrize("page_bytes", [1, 25_000, 8_388_608])
 async def test_export__has_each_record_once(store: Store, make_client: MakeClient, page_bytes: int) -> None:
-    call = make_client(store, limits=Limits(page_bytes=page_bytes))
+    call = make_client(store, limits=RequestLimits(page_bytes=page_bytes))
     client = await fill(call, [10, 30_000, 0, 5_000, 30_000])
 
     for query in ("", "&email[is_set]=true"):
@@ -96,7 +96,7 @@ async def test_export__has_each_record_once(store: Store, make_client: MakeClien
 
 
 async def test_messages__end_with_a_cursor(store: Store, make_client: MakeClient) -> None:
-    call = make_client(store, limits=Limits(page_bytes=40_000))
+    call = make_client(store, limits=RequestLimits(page_bytes=40_000))
     client = await fill(call, [0])
     texts = [f"{number} " + "x" * size for number, size in enumerate([5, 30_000, 90_000, 5, 5, 39_000])]
     for number, text in enumerate(texts):
@@ -112,7 +112,7 @@ async def test_messages__end_with_a_cursor(store: Store, make_client: MakeClient
 
 
 async def test_timeline_and_values__end_with_a_cursor(store: Store, make_client: MakeClient) -> None:
-    call = make_client(store, limits=Limits(page_bytes=15_000))
+    call = make_client(store, limits=RequestLimits(page_bytes=15_000))
     client = await fill(call, [5])
     number = (await call.get("/public/v2/contacts", x_client_id=client)).json()["data"][0]["id"]
     for letter in "abcd":
@@ -128,7 +128,7 @@ async def test_timeline_and_values__end_with_a_cursor(store: Store, make_client:
 
 
 async def test_numbered_page__is_refused_with_the_size_that_fits(store: Store, make_client: MakeClient) -> None:
-    call = make_client(store, limits=Limits(page_bytes=25_000))
+    call = make_client(store, limits=RequestLimits(page_bytes=25_000))
     client = await fill(call, [5_000] * 4)
 
     refused = await call.get("/public/v2/contacts?page=1&page_size=4", x_client_id=client)
@@ -150,7 +150,7 @@ async def test_store__stops_reading_when_the_bytes_are_spent(
         read.append(sum(len(row[5] or "") for row in rows))
         return spend(budget, rows)
 
-    call = make_client(store, limits=Limits(page_bytes=20_000))
+    call = make_client(store, limits=RequestLimits(page_bytes=20_000))
     client = await fill(call, [30_000] * 9)
     monkeypatch.setattr("touchbase.records.sql.statements.FIRST_CUSTOM_FIELDS", 1)
     monkeypatch.setattr(ByteBudget, "spend", counted)

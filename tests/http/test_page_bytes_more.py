@@ -10,7 +10,7 @@ from tests.asgi_client import ApiClient, MakeClient, Response
 from tests.house import House, read
 
 from touchbase.common.timestamps import to_text
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.inbox.api import deliveries as shown_deliveries
 from touchbase.inbox.refused import UNKNOWN_CLIENT, RefusedWebhooks
 from touchbase.inbox.service import get_delivery
@@ -20,7 +20,7 @@ from touchbase.records import timelines
 from touchbase.sql.store import Store
 
 JANE = "jane@example.com"
-NARROW = Limits(page_bytes=1_500)
+NARROW = RequestLimits(page_bytes=1_500)
 
 
 async def all_pages(call: ApiClient, path: str, *lists: str, **headers: str) -> list[dict[str, Any]]:
@@ -124,7 +124,7 @@ async def test_export_of_a_person__has_each_item_once_in_the_same_order(
     [jane] = await narrow.listed(query=f"email={JANE}")
     path = f"/public/v2/contacts/{jane['id']}/export?limit=200"
     parts = narrow.call.parts
-    wide = (await make_client(store, read=read, limits=Limits(), clock=parts.clock).get(path)).json()
+    wide = (await make_client(store, read=read, limits=RequestLimits(), clock=parts.clock).get(path)).json()
     call = make_client(store, read=read, limits=replace(NARROW, page_bytes=page_bytes), clock=parts.clock)
 
     pages = await all_pages(call, path, "timeline", "messages", "deliveries")
@@ -139,7 +139,7 @@ async def test_export_of_a_person__has_each_item_once_in_the_same_order(
 
 
 async def test_explain__leaves_out_other_events_and_is_then_refused(store: Store, make_client: MakeClient) -> None:
-    call = make_client(store, limits=Limits(page_bytes=12_000))
+    call = make_client(store, limits=RequestLimits(page_bytes=12_000))
     for value in ("a", "b", "c"):
         fields = [{"field_name": f"f{number}", "field_value": value * 600} for number in range(6)]
         body = {"email": JANE, "contact_custom_fields_input": fields}
@@ -150,7 +150,7 @@ async def test_explain__leaves_out_other_events_and_is_then_refused(store: Store
         return {one["field"]: (one["value"][:1], len(one["others"]), one["others_total"]) for one in reply.json()["data"] if one["value"]}
 
     whole, one = await call.get(path), await call.get(f"{path}?field=cf.f3")
-    tight = make_client(store, limits=Limits(page_bytes=3_000), clock=call.clock)
+    tight = make_client(store, limits=RequestLimits(page_bytes=3_000), clock=call.clock)
     refused, still_one = await tight.get(path), await tight.get(f"{path}?field=cf.f3")
 
     assert len(whole.body) <= 12_000

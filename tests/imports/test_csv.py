@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from touchbase.imports.reading import read_table
-from touchbase.imports.table import Limits, Row, UnreadableFile
+from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
 WORDS = some.text("abcdefghijklmnopqrstuvwxyzäöüß ", min_size=1, max_size=12).filter(lambda name: name == " ".join(name.split()) != "")
 CELLS = some.text(some.characters(codec="utf-8", exclude_characters="\0\x1f"), max_size=12)
@@ -223,7 +223,7 @@ def test_read_csv__needs_no_more_memory_for_more_rows() -> None:
 
 
 def test_read_csv__respects_other_limits() -> None:
-    limits = Limits(columns=2, row_characters=20)
+    limits = TableLimits(columns=2, row_characters=20)
 
     with pytest.raises(UnreadableFile, match="at most 2"):
         read_table(file("a,b,c\n"), limits)

@@ -22,7 +22,7 @@ from touchbase.imports.file_tasks import RowSource
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import Previews
 from touchbase.imports.reading import read_table
-from touchbase.imports.table import Limits, UnreadableFile
+from touchbase.imports.table import TableLimits, UnreadableFile
 from touchbase.jobs.runner import JobRun
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import TaskStopped
@@ -31,20 +31,20 @@ from touchbase.sql.store import Store
 KEYED = ImportSettings(Mapping("contact", {"email": "email"}))
 
 
-def source_of(data: bytes, limits: Limits | None = None) -> RowSource:
+def source_of(data: bytes, limits: TableLimits | None = None) -> RowSource:
     return RowSource(io.BytesIO(data), KEYED, Client(1, "c", 0, ClientSettings()), 0, limits)
 
 
 def test_row_source__refuses_a_file_that_unfolds_to_too_many_characters() -> None:
     data = one_text_in_each_row(100, 1_000)
-    source = source_of(data, Limits(characters=30_000, unfolding=1))
+    source = source_of(data, TableLimits(characters=30_000, unfolding=1))
 
     with pytest.raises(UnreadableFile, match=r"^row \d+: the rows up to this one have \d+ characters, in a file of \d+ bytes"):
         [source.next(10) for _ in range(10)]
 
 
 def test_row_source__refuses_more_rows_than_the_limit() -> None:
-    source = source_of(b"email\n" + b"a\n" * 50, Limits(rows=40))
+    source = source_of(b"email\n" + b"a\n" * 50, TableLimits(rows=40))
 
     assert source.next(40).rows == 40
     with pytest.raises(UnreadableFile, match="the file has more than 40 rows; import it in parts"):
@@ -76,27 +76,27 @@ def test_row_source__ends_a_batch_by_characters_and_cells(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("data", "limits", "message"),
     [
-        (of_parts(60), Limits(workbook_parts=50), "the workbook has more than 50 parts"),
-        (of_parts(60), Limits(workbook_directory=500), "the workbook has more than 10000 parts"),
-        (workbook({"One": of_sheet(""), "Two": of_sheet("")}).getvalue(), Limits(workbook_sheets=1), "the workbook has 2 sheets"),
-        (one_text_in_each_cell(200, 100), Limits(row_characters=5_000), "row 2: is too long: a row may have 5000 characters"),
-        (b'{"%b":1}\n' % (b"a" * 50), Limits(name_characters=40), "row 1: has a column whose name has 50 characters; it may have 40"),
-        (b"email,%b\n" % (b"a" * 50), Limits(name_characters=40), "row 1: has a column whose name has 50 characters; it may have 40"),
-        (b"email\n" + b"\r" * 11, Limits(blank_rows=9), "more than 9 blank lines one after the other; remove them"),
+        (of_parts(60), TableLimits(workbook_parts=50), "the workbook has more than 50 parts"),
+        (of_parts(60), TableLimits(workbook_directory=500), "the workbook has more than 10000 parts"),
+        (workbook({"One": of_sheet(""), "Two": of_sheet("")}).getvalue(), TableLimits(workbook_sheets=1), "the workbook has 2 sheets"),
+        (one_text_in_each_cell(200, 100), TableLimits(row_characters=5_000), "row 2: is too long: a row may have 5000 characters"),
+        (b'{"%b":1}\n' % (b"a" * 50), TableLimits(name_characters=40), "row 1: has a column whose name has 50 characters; it may have 40"),
+        (b"email,%b\n" % (b"a" * 50), TableLimits(name_characters=40), "row 1: has a column whose name has 50 characters; it may have 40"),
+        (b"email\n" + b"\r" * 11, TableLimits(blank_rows=9), "more than 9 blank lines one after the other; remove them"),
         (
             b"email,name\na,b\n" + b"\n" * 11 + b"c,d\n",
-            Limits(blank_rows=9),
+            TableLimits(blank_rows=9),
             "more than 9 blank lines one after the other; remove them",
         ),
-        (b" \n" * 11 + b"email\n", Limits(blank_rows=9), "more than 9 blank lines one after the other; remove them"),
+        (b" \n" * 11 + b"email\n", TableLimits(blank_rows=9), "more than 9 blank lines one after the other; remove them"),
         (
             b'{"email":"a@example.com"}\n' + b"\n" * 11,
-            Limits(blank_rows=9),
+            TableLimits(blank_rows=9),
             "more than 9 blank lines one after the other; remove them",
         ),
     ],
 )
-def test_read_table__refuses_a_file_over_a_limit(data: bytes, limits: Limits, message: str) -> None:
+def test_read_table__refuses_a_file_over_a_limit(data: bytes, limits: TableLimits, message: str) -> None:
     with pytest.raises(UnreadableFile, match=message):
         list(read_table(io.BytesIO(data), limits).rows)
 

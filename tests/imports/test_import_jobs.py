@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.asgi_client import ApiClient, MakeClient
 from tests.imports.jobs import bad_rows, contacts, counts, finished, imported, upload
 
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.sql.store import Store
 
 PEOPLE = b"""E-mail,First name,Surname,Segment
@@ -145,7 +145,7 @@ async def test_companies__are_imported_by_their_domain(call: ApiClient) -> None:
 
 
 async def test_previews__are_limited_for_each_client_until_they_are_started_or_cancelled(store: Store, make_client: MakeClient) -> None:
-    call = make_client(store, limits=Limits(import_previews=2))
+    call = make_client(store, limits=RequestLimits(import_previews=2))
     first, _ = [await upload(call, b"email\nann@example.com\n") for _ in range(2)]
 
     refused = await call.in_pieces("POST", "/public/v2/contacts/imports", [b"email\nann@example.com\n"])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from touchbase.imports.reading import read_table
-from touchbase.imports.table import Limits, Row, UnreadableFile
+from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
 TEXT = some.text(some.characters(codec="utf-8"))
 
@@ -81,7 +81,7 @@ def test_read_ndjson__needs_no_more_memory_for_more_rows() -> None:
     def peak(rows: int) -> int:
         made = io.BytesIO(b'{"email": "jane@example.com"}\n' * rows)
         tracemalloc.start()
-        assert sum(1 for _ in read_table(made, Limits()).rows) == rows
+        assert sum(1 for _ in read_table(made, TableLimits()).rows) == rows
         top = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return top

@@ -24,7 +24,7 @@ from touchbase.imports.columns import Mapping
 from touchbase.imports.file_tasks import RowSource
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.reading import read_table
-from touchbase.imports.table import Limits, Row, UnreadableFile
+from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
 NOON = datetime(2026, 11, 26, 12, 0, 0, 500_000)
 LEADS = {
@@ -101,7 +101,7 @@ def test_read_parquet__has_unique_names_of_columns() -> None:
 def test_read_parquet__bounds_columns_rows_and_their_characters() -> None:
     wide, long = written({str(number): [1] for number in range(6)}), written({"a": ["x" * 90, "y" * 300, "z"] + ["z"] * 1_000})
     same = written({"a": ["x" * 200] * 5_000})
-    limits = Limits(columns=5, row_characters=100, rows=4_000)
+    limits = TableLimits(columns=5, row_characters=100, rows=4_000)
 
     for file, message in (
         (wide, "has 6 columns; a table may have at most 5"),

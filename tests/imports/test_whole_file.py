@@ -15,7 +15,7 @@ from touchbase.imports.guessing import guess
 from touchbase.imports.reading import read_table
 from touchbase.imports.report import BadRows, Report
 from touchbase.imports.rows import InvalidRow, RowChecker, ValidRow
-from touchbase.records.api.serializers import contact_out
+from touchbase.records.api.resource_type import contact_out
 from touchbase.records.models import Contact, CustomField
 
 AT = from_text("2026-11-25T14:00:00Z")

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from tests.imports.workbooks import DATE, DATE_TIME, MAIN, Value, sheet, workbook
 
 from touchbase.imports.reading import read_table
-from touchbase.imports.table import Limits, Row, UnreadableFile, column_letters
+from touchbase.imports.table import Row, TableLimits, UnreadableFile, column_letters
 from touchbase.imports.workbook import _ANY, _Extent
 
 TEXT = some.text(some.characters(codec="utf-8", min_codepoint=32, exclude_characters="\ufffe\uffff\x7f"), max_size=12).map(
@@ -112,7 +112,7 @@ def test_read_workbook__reads_a_wide_sheet_and_one_with_formats_far_outside() ->
 
 
 def test_read_workbook__refuses_more_bytes_than_the_limit_whatever_the_directory_says() -> None:
-    small = Limits(workbook_bytes=100_000)
+    small = TableLimits(workbook_bytes=100_000)
     data = bytearray(workbook({"S": sheet([["a"], *[["b" * 1_000]] * 1_000])}).getvalue())
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = archive.getinfo("xl/worksheets/sheet1.xml").file_size
@@ -153,4 +153,4 @@ def test_read_workbook__returns_rows_or_one_error_for_any_damage(damage: list[tu
 
 def test_read_workbook__refuses_too_many_columns() -> None:
     with pytest.raises(UnreadableFile, match="row 1: has 3 columns; a table may have at most 2"):
-        read_table(workbook({"S": sheet([["a", "b", "c"]])}), Limits(columns=2))
+        read_table(workbook({"S": sheet([["a", "b", "c"]])}), TableLimits(columns=2))

@@ -8,7 +8,7 @@ import pytest
 
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import ReadResult
-from touchbase.history.events import CONTACT, EMAIL_CAMPAIGN, Change, Event
+from touchbase.history.events import CONTACT, EMAIL_CAMPAIGN, Event, PropertyChange
 from touchbase.identity.event_subject import EventSubject
 from touchbase.projection.normalization import NormalizedDelivery
 
@@ -16,7 +16,7 @@ NOON = 1_790_000_000_000_000
 DELIVERY = Delivery(
     1, "acme", 7, EMAIL_CAMPAIGN, "received", NOON, headers={"a": "b"}, body=b"{}", guarded=True, addresses={("", "email", "a@b.co")}
 )
-EVENT = Event("email_sent", NOON, "a@b.co", step="2", changed=[Change("stage", "won")], fields={"name": None}, thin=True)
+EVENT = Event("email_sent", NOON, "a@b.co", step="2", changed=[PropertyChange("stage", "won")], fields={"name": None}, thin=True)
 SIGHTING = EventSubject(EVENT, CONTACT, "test", "a@b.co", None, ("test", "person", "5"), NOON, "key", NOON, None, {}, own_id=True)
 SIGHTED = NormalizedDelivery(DELIVERY, "test", subjects=[SIGHTING], own_ids={"key": (CONTACT, "a@b.co")}, may_ask=True)
 

@@ -11,7 +11,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.app import record_foreign_webhook
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.sql.clients import ensure_client
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, RefusedWebhooks
 from touchbase.inbox.sql.refused import list_refusals
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
@@ -114,7 +114,7 @@ async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, ma
 
 
 async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: Store, make_client: MakeClient, clock: Any) -> None:
-    limited = {"limits": Limits(webhook_body_bytes=40), "limiter": RateLimiter(Rates(webhooks=3))}
+    limited = {"limits": RequestLimits(webhook_body_bytes=40), "limiter": RateLimiter(Rates(webhooks=3))}
     call = make_client(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock), **limited)
     key = await add_key(memory, (await memory.write(ensure_client("acme", 1))).number, [ADMIN], "", 1)
     everyone = await add_key(memory, None, [ADMIN], "", 1)

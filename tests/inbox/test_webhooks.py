@@ -19,7 +19,7 @@ from tests.examples import examples
 from touchbase.adapters.interface import ProtocolResponse
 from touchbase.common.timestamps import DAY
 from touchbase.errors import Overloaded
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.sql.store import Store
 
@@ -169,7 +169,7 @@ async def test_webhook_address__accepts_a_trailing_slash(call: ApiClient) -> Non
 
 
 async def test_webhook_body_bytes__refuses_a_larger_body_and_stores_nothing(memory: Store, make_client: MakeClient) -> None:
-    call = make_client(memory, limits=Limits(webhook_body_bytes=100))
+    call = make_client(memory, limits=RequestLimits(webhook_body_bytes=100))
 
     replies = [
         await call("POST", "/public/crm-webhook/abc", raw=b"x" * 101),
@@ -182,7 +182,7 @@ async def test_webhook_body_bytes__refuses_a_larger_body_and_stores_nothing(memo
 
 
 async def test_webhook_body_bytes__accepts_a_body_of_exactly_the_limit(memory: Store, make_client: MakeClient) -> None:
-    call = make_client(memory, limits=Limits(webhook_body_bytes=100))
+    call = make_client(memory, limits=RequestLimits(webhook_body_bytes=100))
 
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=b"x" * 100))
     assert is_empty_ok(await call.in_pieces("POST", "/public/crm-webhook/abc", [b"y" * 60, b"y" * 40]))

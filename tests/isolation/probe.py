@@ -23,7 +23,7 @@ from touchbase.clients.models import Removal
 from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number, list_client_page
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.stored_bytes import measure_page
-from touchbase.custom_fields.changes import FieldChange
+from touchbase.custom_fields.changes import FieldJob
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
 from touchbase.erasure.sql.persons import get_erasure
 from touchbase.erasure.sql.texts import TEXT_TABLES
@@ -135,7 +135,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
         "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS], "sort": [default_sort(CONTACT)],
         "absorbed": [known.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
-        "what": [FieldChange("merge", w.FIELD, w.OWN_FIELD)],
+        "what": [FieldJob("merge", w.FIELD, w.OWN_FIELD)],
         "suppressions": [known.ids], "deliveries": [known.ids], "ids": [known.ids], "after_sequence": [0], "types": [None],
         "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
         "table": sorted(TEXT_TABLES),

@@ -83,7 +83,7 @@ GROWING = (
     "list_latest_events(",
     "FindNewEvents(",
     "list_newest_events(",
-    "event_log.sql.statements.NEWEST_OF:",
+    "event_log.sql.log.NEWEST_OF:",
 )
 """Questions about how much B has, and its log, which the probes themselves add to."""
 _LINKS = "the worker of links reads it, which the walk does not run; tests/company_links/test_life.py tries it with two clients"

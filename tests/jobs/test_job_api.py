@@ -44,9 +44,9 @@ async def test_a_file_that_is_no_table__is_refused_and_its_job_says_why(call: Ap
 
 
 async def test_a_file_that_is_too_long__is_refused(store, make_client) -> None:
-    from touchbase.http.dependencies import Limits
+    from touchbase.http.dependencies import RequestLimits
 
-    call = make_client(store, limits=Limits(file_bytes=1_000))
+    call = make_client(store, limits=RequestLimits(file_bytes=1_000))
 
     reply = await call.in_pieces("POST", "/public/v2/contacts/imports", [b"email\n", b"x" * 1_000])
     announced = await call("POST", "/public/v2/contacts/imports", raw=b"x" * 1_001)

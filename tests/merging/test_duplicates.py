@@ -11,7 +11,7 @@ from tests.house import House
 
 from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.http.query_parameters import cursor_text
 from touchbase.merging.duplicates import NEIGHBOURS, SCANNED
 from touchbase.merging.sql.duplicates import BLOCKS, read_block
@@ -153,7 +153,7 @@ async def test_page__is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) 
 async def test_page__ends_before_the_pair_that_would_exceed_its_bytes(
     store: Store, make_client: MakeClient, page_bytes: int, most: int
 ) -> None:
-    call = make_client(store, limits=Limits(page_bytes=page_bytes))
+    call = make_client(store, limits=RequestLimits(page_bytes=page_bytes))
     fields = [{"field_name": "notes", "field_value": "x" * 1_000}]
     for number in range(4):
         person = {"email": f"kim{number}@a.example", "first_name": "Kim", "last_name": "Lee", "contact_custom_fields_input": fields}

@@ -12,7 +12,7 @@ from tests.messages.conftest import JANE, PATH, Messages, mail
 from touchbase.clients.models import ClientSettings
 from touchbase.history.events import CONTACT, Event, MessageContent
 from touchbase.projection import normalization as event_normalization
-from touchbase.projection.messages import store_messages
+from touchbase.projection.apply import store_messages
 from touchbase.sql.statement import Execute, Plan
 
 

@@ -14,8 +14,7 @@ import asyncpg
 import pytest
 
 from touchbase.encryption.cipher import NO_CIPHER
-from touchbase.messages.sql.plans import list_messages
-from touchbase.messages.sql.statements import COPIES_BY_ID, NEW_MESSAGES
+from touchbase.messages.sql.plans import COPIES_BY_ID, NEW_MESSAGES, list_messages
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select, for_postgres

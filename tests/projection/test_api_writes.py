@@ -23,8 +23,8 @@ from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.inbox.worker import InboxWorker
+from touchbase.records.api.resource_type import company_out, contact_out
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.api.serializers import company_out, contact_out
 from touchbase.records.create import create_record, creation_of
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import update_contact

@@ -13,7 +13,7 @@ from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.conftest import ExecuteSql
 from tests.examples import examples
 
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.records.write_batch import MAX_COMMANDS
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
@@ -249,7 +249,7 @@ async def test_batch__lists_one_fault_of_each_command_after_many_invalid_ones(
 
 
 async def test_batch__leaves_out_records_after_the_bytes_of_a_page(memory: Store, make_client: MakeClient) -> None:
-    call = make_client(memory, limits=Limits(page_bytes=1_000))
+    call = make_client(memory, limits=RequestLimits(page_bytes=1_000))
 
     reply = (await batch(call, *(create(origin="x" * 190) for _ in range(9)), create(email="x"), prefer="return=representation")).json()
 
@@ -315,7 +315,7 @@ async def test_batch__names_what_is_wrong_with_a_command(sqlite_call: ApiClient,
 
 
 async def test_batch__may_be_longer_than_other_bodies(memory: Store, make_client: MakeClient) -> None:
-    call = make_client(memory, limits=Limits(api_body_bytes=200, batch_body_bytes=2_000))
+    call = make_client(memory, limits=RequestLimits(api_body_bytes=200, batch_body_bytes=2_000))
     commands = [create(first_name="x" * 100) for _ in range(4)]
 
     replies = [

@@ -10,7 +10,7 @@ from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, beats
 from touchbase.history.status import REPLY, SENT, STATUS
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
-from touchbase.records.timelines import FieldChange, explain
+from touchbase.records.timelines import TimelineChange, explain
 
 NOON = 1_790_000_000_000_000
 
@@ -86,14 +86,14 @@ async def test_explain__lists_the_changes_of_each_event_newest_first() -> None:
     told = await explain(fold(contact, sent, patched, renamed), [renamed, sent, patched])
 
     assert told == [
-        (renamed, [FieldChange("last_name", "Lee", None)]),
-        (patched, [FieldChange("contact_status", "Customer", "contacted"), FieldChange("plan", "pro", None)]),
+        (renamed, [TimelineChange("last_name", "Lee", None)]),
+        (patched, [TimelineChange("contact_status", "Customer", "contacted"), TimelineChange("plan", "pro", None)]),
         (
             sent,
             [
-                FieldChange("contact_status", "contacted", "New"),
-                FieldChange("first_campaign_email_sent", "2026-09-21T14:13:20.000001Z", None),
-                FieldChange("last_campaign_email_sent", "2026-09-21T14:13:20.000001Z", None),
+                TimelineChange("contact_status", "contacted", "New"),
+                TimelineChange("first_campaign_email_sent", "2026-09-21T14:13:20.000001Z", None),
+                TimelineChange("last_campaign_email_sent", "2026-09-21T14:13:20.000001Z", None),
             ],
         ),
     ]

@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
 
-from touchbase.records.api.bodies import _members
-from touchbase.records.api.members import MOST_EXAMINED, MemberCheck
+from touchbase.records.api.bodies import MOST_EXAMINED, MemberCheck, _members
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS
 
 CONTACTS_PATH, COMPANIES_PATH = "/public/v2/contacts", "/public/v2/companies"

@@ -13,7 +13,7 @@ from touchbase.common.timestamps import SECOND
 from touchbase.jobs.models import JobLost
 from touchbase.jobs.runner import LEASE, JobRun
 from touchbase.records.record_type import CONTACT_TYPE
-from touchbase.records.update import Change, update_of
+from touchbase.records.update import RecordChange, update_of
 from touchbase.statuses import job as status_job
 from touchbase.statuses.job import RenameKind
 
@@ -112,7 +112,7 @@ async def test_job__catches_a_request_from_before_the_rename(house: House) -> No
     waiting = await job_of(house, job["id"])
 
     at(house, 2)
-    await store.write(update_of(CONTACT_TYPE, client, ann, Change({"contact_status": "replied"}), house.call.clock()))
+    await store.write(update_of(CONTACT_TYPE, client, ann, RecordChange({"contact_status": "replied"}), house.call.clock()))
     late = (await house.get(ann))["contact_status"]
     await finish(house)
 

@@ -12,7 +12,7 @@ from touchbase.errors import Overloaded
 from touchbase.records.models import Company
 from touchbase.records.operations import create_company
 from touchbase.records.writes import Creation
-from touchbase.sql.batches import MAX_COMMANDS
+from touchbase.sql.operation import MAX_COMMANDS
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
 from touchbase.storage.postgres.engine import WRITERS

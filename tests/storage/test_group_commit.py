@@ -20,9 +20,8 @@ from touchbase.records.operations import create_contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.writes import Creation
-from touchbase.sql.batches import MAX_COMMANDS, weight_of, weight_of_all
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import MAX_COMMANDS, Command, weight_of, weight_of_all
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
 from touchbase.storage.batch import MAX_FIELDS, FairQueue, client_of, settle
 from touchbase.storage.postgres.engine import WRITERS

@@ -121,8 +121,8 @@ MAY_WALK = {
     "inbox.sql.refused.TRIM_REFUSALS",
     "inbox.sql.refused_bodies.TRIM_BODIES",  # the newest bodies of one client, a bounded number
     "search.sql.index.TAKE_PENDING",
-    "event_log.sql.statements.LOG_EVENTS",  # one counter for each client
-    "event_log.sql.statements.NEWEST_OF",
+    "event_log.sql.log.LOG_EVENTS",  # one counter for each client
+    "event_log.sql.log.NEWEST_OF",
     "company_links.plans.STATE_OF",  # one row for each client
     "company_links.plans.DELETE_STATE",
     "clients.sql.clients.COUNT_AGAIN",

@@ -71,7 +71,7 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
-from touchbase.custom_fields.changes import FieldChange
+from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
@@ -130,10 +130,9 @@ from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import count_matches, find_position, matches_filter, search_page
-from touchbase.sql.batches import needs_of, plan_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
-from touchbase.sql.operation import Command, no_client, plan_of_query, scope_of
+from touchbase.sql.operation import Command, needs_of, no_client, plan_of, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses.sql.refused import apply_refused
@@ -306,7 +305,7 @@ USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
     "record_id": 1, "contact": 1, "contact_id": 1, "id": 1, "block": "surname", "before": "replied",
     "listing": Listing(CONTACT_TYPE, 1, 5), "time_zone": "UTC", "few": -1,
-    "what": FieldChange("merge", "Industry", "Sector"),
+    "what": FieldJob("merge", "Industry", "Sector"),
 }  # fmt: skip
 
 

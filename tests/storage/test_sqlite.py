@@ -33,7 +33,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store, Vacuumed
-from touchbase.storage.sqlite import engine, wal, writer
+from touchbase.storage.sqlite import engine, writer
 from touchbase.storage.sqlite.connection import path_of, refuse_old_sqlite
 from touchbase.stores import open_store
 
@@ -159,8 +159,8 @@ async def test_unreadable_disk__makes_reads_unavailable_until_it_works(sqlite_ur
 async def test_write_ahead_log__is_checkpointed_while_writes_continue(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "MAX_LOG_PAGES", 4_000)
     pages: list[int] = []
-    commit = wal.WriteAheadLog._committed
-    monkeypatch.setattr(wal.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
+    commit = writer.WriteAheadLog._committed
+    monkeypatch.setattr(writer.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
     store = await open_with(sqlite_url, SMALL_DISK)
 
     for n in range(600):  # how soon the thread that copies gets its turn is up to the machine
@@ -177,8 +177,8 @@ async def test_failed_checkpoint__is_logged_and_leaves_the_store_usable(sqlite_u
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no such descriptor")
 
-    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", 50)
-    monkeypatch.setattr(wal.WriteAheadLog, "flush_copied", fails)
+    monkeypatch.setattr(writer, "PAGES_BETWEEN_CHECKPOINTS", 50)
+    monkeypatch.setattr(writer.WriteAheadLog, "flush_copied", fails)
     store = await open_with(sqlite_url, SMALL_DISK)
 
     for n in range(5):

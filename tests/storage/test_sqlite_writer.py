@@ -17,7 +17,7 @@ from touchbase.clients.sql.clients import ensure_client, find_client, list_clien
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
 from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
-from touchbase.storage.sqlite import wal, writer
+from touchbase.storage.sqlite import writer
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.stores import open_store
 
@@ -109,12 +109,12 @@ async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url,
 
 
 async def test_wal__is_reset_while_writes_go_on_without_a_pause(sqlite_url, open_with, monkeypatch) -> None:
-    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(writer, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
     monkeypatch.setattr(writer, "MAX_LOG_PAGES", 3 * FEW_PAGES)
-    monkeypatch.setattr(wal, "PAUSE", 0)  # the pauses are made for a log of thousands of pages
+    monkeypatch.setattr(writer, "PAUSE", 0)  # the pauses are made for a log of thousands of pages
     pages: list[int] = []
-    commit = wal.WriteAheadLog._committed
-    monkeypatch.setattr(wal.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
+    commit = writer.WriteAheadLog._committed
+    monkeypatch.setattr(writer.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
     store = await open_with(sqlite_url, {})
     client = await store.write(ensure_client("someone", 1))
 
@@ -146,8 +146,8 @@ async def test_checkpoint__flushes_only_the_database_file_through_a_read_only_de
     def fsync(number: int) -> None:
         flushed.append((os.readlink(f"/proc/self/fd/{number}"), fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE))
 
-    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
-    monkeypatch.setattr(wal.os, "fsync", fsync)
+    monkeypatch.setattr(writer, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(writer.os, "fsync", fsync)
     store = await open_with(sqlite_url, {})
     for number in range(FEW_PAGES):
         await store.write(ensure_client(f"client-{number}", 1))
@@ -160,8 +160,8 @@ async def test_failed_checkpoint_flush__leaves_writes_and_reads_working(sqlite_u
     def fsync(number: int) -> None:
         raise OSError(errno.EIO, "the disk is broken")
 
-    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
-    monkeypatch.setattr(wal.os, "fsync", fsync)
+    monkeypatch.setattr(writer, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(writer.os, "fsync", fsync)
     store = await open_with(sqlite_url, {})
     for number in range(FEW_PAGES):
         await store.write(ensure_client(f"client-{number}", 1))

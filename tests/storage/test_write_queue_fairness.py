@@ -14,8 +14,7 @@ from touchbase.inbox.sql.queries import count_deliveries
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact
 from touchbase.records.writes import Creation
-from touchbase.sql.batches import MAX_COMMANDS
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import MAX_COMMANDS, Command
 from touchbase.storage.batch import client_of
 
 LOUD, QUIET = 1, 2

@@ -11,8 +11,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from touchbase.storage.sqlite import wal as module
-from touchbase.storage.sqlite.wal import PARTS, SMALLEST_PART, WriteAheadLog, start_writeback
+from touchbase.storage.sqlite import writer as module
+from touchbase.storage.sqlite.writer import PARTS, SMALLEST_PART, WriteAheadLog, start_writeback
 
 Asked = list[tuple[int, int]]
 

@@ -7,11 +7,17 @@ Optional attributes besides those of `adapters/interface.Adapter`: `signature_sc
 that requests contain; `protocol_bodies`, by a body's first byte, functions that return the response body that the protocol
 requires; `fetcher`, which fetches records that webhooks leave out (`kit/fetch.py`); and `max_confidence`, the adapter's
 highest confidence (default 100).
+
+Amazon SNS around other tools' webhooks: its own messages about the subscription to this address.
+
+Until a subscription is confirmed, SNS sends nothing else: the webhook of the confirmation says what a person has to do.
+Source: https://docs.aws.amazon.com/sns/latest/dg/SendMessageToHttp.prepare.html
 """
 
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,11 +26,10 @@ from pathlib import Path
 
 from touchbase.adapters.interface import Adapter, ParsedWebhook, ProtocolResponse, WebhookRequest
 from touchbase.adapters.kit.client_overrides import apply_settings
-from touchbase.adapters.kit.extract import objects
+from touchbase.adapters.kit.extract import objects, text
 from touchbase.adapters.kit.ignored_names import is_ping
 from touchbase.adapters.kit.parse import layers, parse, unflattened
 from touchbase.adapters.kit.signature_schemes import GENERIC, HIGH_CONFIDENCE, MIN_CONFIDENCE, SignatureSchemes
-from touchbase.adapters.kit.sns import is_set_up
 from touchbase.adapters.kit.times import Unzoned, in_zone
 from touchbase.connections.fetch_state import FETCHED
 from touchbase.connections.models import NO_SETTINGS, ConnectionSettings
@@ -291,3 +296,28 @@ def _unrecognised_message(webhook: ParsedWebhook) -> str:
     if webhook.data is None:
         return "The body is neither JSON nor form fields, and no tool's adapter recognises it."
     return "No adapter understands this body, not even the generic one."
+
+
+_AMAZON = re.compile(r"https://sns\.[a-z0-9-]{1,40}\.amazonaws\.com(?:\.cn)?/[!-~]{0,2000}")
+"""A URL of SNS in any region, with printable characters only."""
+_VALIDATED = "Successfully validated SNS topic"
+_REQUESTS = {
+    "SubscriptionConfirmation": "Amazon SNS sends nothing from {topic} until this subscription is confirmed: if it is yours, open {url}",
+    "UnsubscribeConfirmation": "Amazon SNS has ended the subscription of {topic}: if that was not meant, open {url}",
+}
+
+
+def is_set_up(data: object) -> bool:
+    """Return whether a webhook is a message of SNS about its subscription, which needs no action.
+
+    Raises `UnrecognisedPayload`, which says what to do, for a subscription that is to be confirmed. One with a URL elsewhere is not of SNS.
+    """
+    if not isinstance(data, dict) or "TopicArn" not in data:
+        return False
+    request = _REQUESTS.get(text(data.get("Type")) or "")
+    if request is None:
+        return (text(data.get("Message")) or "").startswith(_VALIDATED)
+    url = text(data.get("SubscribeURL")) or ""
+    if _AMAZON.fullmatch(url):
+        raise UnrecognisedPayload(request.format(topic=(text(data["TopicArn"]) or "a topic")[:256], url=url))
+    return True

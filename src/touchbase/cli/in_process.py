@@ -162,7 +162,7 @@ class InProcess:
             future.cancel()
             raise
 
-    def _message(self, response: _Response) -> Message:
+    def _message(self, response: _InProcessResponse) -> Message:
         """Return the next message of a response; raise what has failed in the application."""
         message = self._run(response.next())
         self._failures.raise_first()
@@ -204,7 +204,7 @@ class _LazyAdapters:
         return self._loaded.protocol_answer(body)
 
 
-class _Response:
+class _InProcessResponse:
     """The messages of one response, as the application sends them."""
 
     def __init__(self, app: App, scope: Scope, body: bytes | os.PathLike[str] | None) -> None:
@@ -238,8 +238,8 @@ class _Response:
         raise AssertionError
 
 
-async def _begin(app: App, scope: Scope, content: bytes | os.PathLike[str] | None) -> _Response:
-    return _Response(app, scope, content)
+async def _begin(app: App, scope: Scope, content: bytes | os.PathLike[str] | None) -> _InProcessResponse:
+    return _InProcessResponse(app, scope, content)
 
 
 def _scope(wire: Wire) -> Scope:

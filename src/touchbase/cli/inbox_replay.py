@@ -72,7 +72,7 @@ def _parse_cursor(context: click.Context, parameter: click.Parameter, text: str 
 
 
 @dataclass(slots=True)
-class _Progress:
+class _ReplayProgress:
     """How far a replay has come, and its results."""
 
     cursor: Cursor | None = None
@@ -139,7 +139,7 @@ def replay(
         return
     if delivery_ids and cursor is not None:
         raise click.UsageError("--from goes with filters, not with ids")
-    progress = _Progress(cursor, [] if as_json else None)
+    progress = _ReplayProgress(cursor, [] if as_json else None)
     try:
         chosen_filters = {**filters, "received_since_us": received_since_us}
         application.on_store(lambda store: _replay(store, delivery_ids, chosen_filters, dry_run, progress))
@@ -164,7 +164,7 @@ async def _delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> D
     return DeliveryFilter(*chosen, filters.get("problems", False), filters.get("received_until_us"))
 
 
-async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
+async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _ReplayProgress) -> None:
     from touchbase.common.timestamps import clock
     from touchbase.deliveries.work import DryRunResult
     from touchbase.inbox.replay import DryRunner, add_result, count, pages, replay_page
@@ -205,7 +205,7 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
         yield Page(clients[delivery.client], [delivery], None)
 
 
-def _record_dry_run(result: DryRunResult, progress: _Progress) -> None:
+def _record_dry_run(result: DryRunResult, progress: _ReplayProgress) -> None:
     """Count the outcome of each delivery, and print or collect it."""
     for delivery in result.deliveries:
         progress.outcomes[delivery.was, delivery.state] += 1
@@ -218,7 +218,7 @@ def _record_dry_run(result: DryRunResult, progress: _Progress) -> None:
         click.echo(f"{delivery.id}  {delivery.was} -> {delivery.state}, {delivery.events} events{why}")
 
 
-def _as_values(progress: _Progress) -> dict[str, object]:
+def _as_values(progress: _ReplayProgress) -> dict[str, object]:
     """Return the result with the member names of the admin API."""
     result = progress.dry_run
     if result is None:
@@ -231,7 +231,7 @@ def _as_values(progress: _Progress) -> dict[str, object]:
     return {"count": count, "bodies_removed": progress.without_body, "would": would, "deliveries": progress.each}
 
 
-def _print_dry_run(progress: _Progress) -> None:
+def _print_dry_run(progress: _ReplayProgress) -> None:
     outcomes = ", ".join(f"{count} {was} -> {state}" for (was, state), count in progress.outcomes.most_common()) or "none"
     click.echo(f"{_deliveries(progress.done - progress.without_body)} would be applied again: {outcomes}{progress.without_body_note}")
     if (result := progress.dry_run) is not None:

@@ -91,7 +91,7 @@ def erase(
             _confirm()
         _print_counts("removed", tb.contacts.erase(_contact(tb, email, linkedin_url, contact_id))["removed"], as_json)
         return
-    progress = _Progress()
+    progress = _SearchProgress()
     try:
         if dry_run or not yes:
             _print_counts("would remove", application.on_store(lambda store: _count(store, client_id, contact_id, refs)), as_json)
@@ -145,7 +145,7 @@ def _confirm() -> None:
 
 
 @dataclass
-class _Progress:
+class _SearchProgress:
     """How far an erasure is, as the message that is printed if it is stopped now."""
 
     stopped: str = "stopped; nothing was erased"
@@ -164,7 +164,9 @@ async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs
     return found
 
 
-async def _erase(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> Mapping[str, int]:
+async def _erase(
+    store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref], progress: _SearchProgress
+) -> Mapping[str, int]:
     from touchbase.erasure.sql.persons import find_person
 
     client = await find_client(store, client_id)

@@ -16,7 +16,7 @@ from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
     from touchbase.imports.job import ImportSettings
-    from touchbase.imports.preview import Preview
+    from touchbase.imports.preview import FilePreview
     from touchbase_client import Touchbase
 
 Record = Literal["contact", "company"]
@@ -111,7 +111,7 @@ def _chosen(name: str, stored: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
     return stored[name]
 
 
-def _settings(record: Record, seen: Preview, options: Mapping[str, Any], stored: Mapping[str, Any] | None) -> ImportSettings:
+def _settings(record: Record, seen: FilePreview, options: Mapping[str, Any], stored: Mapping[str, Any] | None) -> ImportSettings:
     """Return the settings of the import, by the stored mapping or the guessed one; fail with all faults of its mapping."""
     import msgspec
 
@@ -134,7 +134,7 @@ def _settings(record: Record, seen: Preview, options: Mapping[str, Any], stored:
     return ImportSettings(mapping, options["mode"], options["match"] or "", options["dry_run"])
 
 
-def _print_preview(seen: Preview, settings: ImportSettings, as_json: bool) -> None:
+def _print_preview(seen: FilePreview, settings: ImportSettings, as_json: bool) -> None:
     if as_json:
         print_json({"preview": seen, "mapping": settings.mapping})
         return

@@ -17,8 +17,7 @@ from touchbase.clients.sql.clients import locked
 from touchbase.common.timestamps import Micros
 from touchbase.company_links.domains import business_domain
 from touchbase.event_log.models import DOMAIN, EventType, LoggedEvent
-from touchbase.event_log.sql.log import log_events, with_cause
-from touchbase.event_log.sql.statements import NEWEST_OF
+from touchbase.event_log.sql.log import NEWEST_OF, log_events, with_cause
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.identity_links import Ref

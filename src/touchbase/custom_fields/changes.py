@@ -15,7 +15,7 @@ Values = Mapping[str, str | None]
 """A record's custom fields by name; None for a removed one."""
 
 
-class FieldChange(msgspec.Struct, frozen=True):
+class FieldJob(msgspec.Struct, frozen=True):
     """One change of a custom field; the settings of its job."""
 
     action: Literal["rename", "merge", "merge_values", "remove"]
@@ -35,26 +35,26 @@ class FieldChange(msgspec.Struct, frozen=True):
         return _CHANGES[self.action](self, values)
 
 
-def _rename(what: FieldChange, values: Values) -> Values:
+def _rename(what: FieldJob, values: Values) -> Values:
     return {what.field: None, what.into: values[what.field]} if what.field in values else {}
 
 
-def _merge(what: FieldChange, values: Values) -> Values:
+def _merge(what: FieldJob, values: Values) -> Values:
     value = values.get(what.field)
     if value is None:
         return {}
     return {what.field: None} if values.get(what.into) or not value else {what.field: None, what.into: value}
 
 
-def _merge_values(what: FieldChange, values: Values) -> Values:
+def _merge_values(what: FieldJob, values: Values) -> Values:
     return {what.field: what.into} if values.get(what.field) in what.values else {}
 
 
-def _remove(what: FieldChange, values: Values) -> Values:
+def _remove(what: FieldJob, values: Values) -> Values:
     return {what.field: None} if values.get(what.field) is not None else {}
 
 
-_CHANGES: Mapping[str, Callable[[FieldChange, Values], Values]] = {
+_CHANGES: Mapping[str, Callable[[FieldJob, Values], Values]] = {
     RENAME: _rename,
     MERGE: _merge,
     MERGE_VALUES: _merge_values,

@@ -11,7 +11,7 @@ import asyncio
 import msgspec
 
 from touchbase.clients.sql.clients import find_client_by_number
-from touchbase.custom_fields.changes import MERGE, RENAME, FieldChange
+from touchbase.custom_fields.changes import MERGE, RENAME, FieldJob
 from touchbase.custom_fields.sql import change_page, count_values, job_kind, read_values
 from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.jobs.models import RUNNING, Checkpoint
@@ -25,7 +25,7 @@ SETTLING_SECONDS = 2.0
 """How long after a renaming another process may still use the old name: twice the age of its copy of the settings."""
 
 
-class Position(msgspec.Struct):
+class FieldJobPosition(msgspec.Struct):
     """How far a change is: the last record of the present pass, whether that has changed any, and whether writers have been waited for."""
 
     after: int = 0
@@ -45,7 +45,7 @@ class FieldChangeKind:
     async def run(self, run: JobRun) -> None:
         """Continue the pass, and begin others until one changes nothing."""
         what = await self._change(run)
-        at = msgspec.convert(run.job.position, Position)
+        at = msgspec.convert(run.job.position, FieldJobPosition)
         if not at.total:
             at.total = await run.store.read(count_values(run.job.client, self._kind, what))
         while True:
@@ -60,21 +60,21 @@ class FieldChangeKind:
             else:
                 return
 
-    async def _change(self, run: JobRun) -> FieldChange:
+    async def _change(self, run: JobRun) -> FieldJob:
         """Return the change; a field that was renamed since has its present name in it."""
-        what = msgspec.convert(run.job.settings, FieldChange)
+        what = msgspec.convert(run.job.settings, FieldJob)
         found = await run.store.read(find_client_by_number(run.job.client))
         names = RECORD_TYPES[self._kind].field_names(run.client.settings if found is None else found.settings)
         if what.action not in (RENAME, MERGE):
             return msgspec.structs.replace(what, field=names.get(what.field, what.field))
         return msgspec.structs.replace(what, into=names.get(what.field, what.into))
 
-    async def _next(self, run: JobRun, what: FieldChange, after: int) -> list[int]:
+    async def _next(self, run: JobRun, what: FieldJob, after: int) -> list[int]:
         run.check()
         query = read_values(run.job.client, self._kind, what, PAGE, after, with_removed=what.action == RENAME)
         return [each.record_id for each in await run.store.read(query)]
 
-    async def _write(self, run: JobRun, what: FieldChange, at: Position, numbers: list[int]) -> Position:
+    async def _write(self, run: JobRun, what: FieldJob, at: FieldJobPosition, numbers: list[int]) -> FieldJobPosition:
         job = run.job
         command = change_page(job.client, self._kind, what, numbers, f"{job.id:x}", run.clock(), Author(job.made_by, f"job:{job.id}"))
         reached = msgspec.structs.replace(at, after=numbers[-1], found=True)
@@ -86,7 +86,7 @@ class FieldChangeKind:
         await run.step([command], checkpoint)
         return reached
 
-    async def _reached(self, run: JobRun, at: Position) -> Position:
+    async def _reached(self, run: JobRun, at: FieldJobPosition) -> FieldJobPosition:
         await run.step([], lambda _: _checkpoint(at))
         return at
 
@@ -101,7 +101,7 @@ class FieldChangeKind:
                 return
 
 
-def _checkpoint(at: Position) -> Checkpoint:
+def _checkpoint(at: FieldJobPosition) -> Checkpoint:
     percent = 99 if at.total <= at.changed else at.changed * 100 // at.total
     return Checkpoint(msgspec.to_builtins(at), {"records": at.changed, "total": at.total, "percent": percent})
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import REMOVE, FieldChange, FieldUse, Values
+from touchbase.custom_fields.changes import REMOVE, FieldJob, FieldUse, Values
 from touchbase.custom_fields.sql import Fields, count_values, find_uses, prepare_change, read_values
 from touchbase.errors import WrongState
 from touchbase.records.record_type import RECORD_TYPES
@@ -20,7 +20,7 @@ TEXT = FieldType("text")
 
 
 @dataclass(frozen=True, slots=True)
-class CustomField:
+class ClientField:
     """One custom field: its type, its use, and the names that lead to it."""
 
     name: str
@@ -33,7 +33,7 @@ class CustomField:
 
 
 @dataclass(slots=True)
-class Preview:
+class ChangePreview:
     """What a change would do: how many records have a value that it concerns, and some of them before and after."""
 
     records: int
@@ -50,7 +50,7 @@ class TypeCheck:
 
 async def list_fields(
     store: Store, client: Client, kind: int, name: str | None = None, *, after: str = "", limit: int = 0
-) -> list[CustomField]:
+) -> list[ClientField]:
     """Return the client's custom fields by name: defined ones, and all that records have; or the one of this name.
 
     With `limit` so many of the ones behind the name `after`.
@@ -65,13 +65,13 @@ async def list_fields(
         use = uses.get(each, none)
         former = sorted(old for old, now in names.items() if now == each)
         first, last = (use.first_us, use.last_us) if use.records else (None, None)
-        made.append(CustomField(each, types.get(each, TEXT), each in types, use.records, first, last, former))
+        made.append(ClientField(each, types.get(each, TEXT), each in types, use.records, first, last, former))
     return made
 
 
-async def preview_change(store: Store, client: Client, kind: int, what: FieldChange) -> Preview:
+async def preview_change(store: Store, client: Client, kind: int, what: FieldJob) -> ChangePreview:
     """Return what a change would do; raise the error that it would have."""
-    found, fields = Preview(await store.read(count_values(client.number, kind, what))), Fields(client, kind)
+    found, fields = ChangePreview(await store.read(count_values(client.number, kind, what))), Fields(client, kind)
     if what.action == REMOVE and what.field in fields.names and not found.records:
         return found
     used = {name for name in {what.field, what.into} - {""} if await store.read(find_uses(client.number, kind, name))}
@@ -87,7 +87,7 @@ async def preview_change(store: Store, client: Client, kind: int, what: FieldCha
 
 async def check_type(store: Store, client: int, kind: int, name: str, declared: FieldType) -> TypeCheck:
     """Return the values of a field that are not of a type; all of its values are read."""
-    found, what, after = TypeCheck(), FieldChange("remove", name), 0
+    found, what, after = TypeCheck(), FieldJob("remove", name), 0
     while True:
         page = await store.read(read_values(client, kind, what, PAGE, after))
         for each in page:

@@ -12,7 +12,7 @@ from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange, FieldUse, FieldValue
+from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldUse, FieldValue
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
 from touchbase.history.events import Author
 from touchbase.jobs.models import QUEUED, Job
@@ -79,7 +79,7 @@ def _values_of(client: int, kind: int) -> Where:
     return where
 
 
-def _concerned(client: int, kind: int, what: FieldChange, *, with_removed: bool = False) -> tuple[str, Row]:
+def _concerned(client: int, kind: int, what: FieldJob, *, with_removed: bool = False) -> tuple[str, Row]:
     """Return the condition of the rows `f` that a change concerns, and its parameters."""
     text, params = "f.client = ? AND f.record_kind = ? AND f.name = ?", [client, kind, what.field]
     if with_removed:
@@ -93,9 +93,7 @@ def _concerned(client: int, kind: int, what: FieldChange, *, with_removed: bool 
 
 
 @query
-def read_values(
-    client: int, kind: int, what: FieldChange, limit: int, after: int = 0, with_removed: bool = False
-) -> Plan[list[FieldValue]]:
+def read_values(client: int, kind: int, what: FieldJob, limit: int, after: int = 0, with_removed: bool = False) -> Plan[list[FieldValue]]:
     """Values that a change concerns, in the order of the records' ids, from the one after `after`.
 
     `with_removed` adds fields that a write removed: a renaming takes the removal along, so that no older write undoes it.
@@ -111,7 +109,7 @@ def read_values(
 
 
 @query
-def count_values(client: int, kind: int, what: FieldChange) -> Plan[int]:
+def count_values(client: int, kind: int, what: FieldJob) -> Plan[int]:
     """How many records have a value that a change concerns."""
     where, params = _concerned(client, kind, what)
     [(count,)] = yield Select(f"SELECT count(*) FROM custom_field f WHERE {where}", params)
@@ -189,7 +187,7 @@ def _drop(fields: Fields, name: str) -> None:
 
 
 @command(ids="job")
-def start_change(ids: Ids, client: int, kind: int, what: FieldChange, at: Micros, made_by: str | None = None) -> Plan[Job | TouchbaseError]:
+def start_change(ids: Ids, client: int, kind: int, what: FieldJob, at: Micros, made_by: str | None = None) -> Plan[Job | TouchbaseError]:
     """Change the client's settings, so that later writes follow, and store the job that changes the records.
 
     `NotFound` if there is no such field, `Conflict` if the new name is taken, `Invalid` for a value that the field cannot have.
@@ -208,7 +206,7 @@ def start_change(ids: Ids, client: int, kind: int, what: FieldChange, at: Micros
     return (yield from insert_job(job, ids))
 
 
-def prepare_change(fields: Fields, what: FieldChange, used: Container[str]) -> TouchbaseError | None:
+def prepare_change(fields: Fields, what: FieldJob, used: Container[str]) -> TouchbaseError | None:
     """Change the settings, or return why that is not possible; `used` are the fields of the change that records have values of."""
     if what.action in (RENAME, MERGE) and fields.names.get(what.field) == what.into:
         return None  # it continues a change that was cancelled
@@ -217,12 +215,12 @@ def prepare_change(fields: Fields, what: FieldChange, used: Container[str]) -> T
     return _change_settings(fields, what, is_used=what.into in used)
 
 
-def _settings(what: FieldChange) -> dict[str, Any]:
+def _settings(what: FieldJob) -> dict[str, Any]:
     made: dict[str, Any] = msgspec.to_builtins(what)
     return {name: value for name, value in made.items() if value}
 
 
-def _change_settings(fields: Fields, what: FieldChange, *, is_used: bool) -> TouchbaseError | None:
+def _change_settings(fields: Fields, what: FieldJob, *, is_used: bool) -> TouchbaseError | None:
     """Change the settings, or return why that is not possible; `is_used` says whether records have values of the field `into`."""
     if what.action == RENAME:
         if fields.names.get(what.into) != what.field and (taken := _taken(fields, what.into, is_used=is_used)) is not None:
@@ -243,7 +241,7 @@ def _change_settings(fields: Fields, what: FieldChange, *, is_used: bool) -> Tou
     return None
 
 
-def _respell(fields: Fields, what: FieldChange) -> Invalid | None:
+def _respell(fields: Fields, what: FieldJob) -> Invalid | None:
     """Replace values among the choices of a field, or return why it cannot have the new value."""
     declared = fields.types.get(what.field)
     if declared is None:
@@ -257,7 +255,7 @@ def _respell(fields: Fields, what: FieldChange) -> Invalid | None:
 
 
 @command(ids=lambda calls: {"custom_field": sum(len(call.numbers) for call in calls)})
-def change_page(ids: Ids, client: int, kind: int, what: FieldChange, numbers: list[int], key: str, at: Micros, by: Author) -> Plan[int]:
+def change_page(ids: Ids, client: int, kind: int, what: FieldJob, numbers: list[int], key: str, at: Micros, by: Author) -> Plan[int]:
     """Carry out a change on these records; return how many show other values than before."""
     change = ChangeOfValues(what.of, what.fields, at, key, by, is_newer=what.action == REMOVE)
     return len((yield from change_values(client, kind, numbers, change, ids)))

@@ -34,8 +34,8 @@ from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import messages_of_contact
 from touchbase.records.api.if_match import if_updated_us
 from touchbase.records.api.resource import CONTACT_TAG
+from touchbase.records.api.resource_type import contact_out
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
-from touchbase.records.api.serializers import contact_out
 from touchbase.records.models import Contact
 from touchbase.records.timelines import MAX_HISTORY, TimelineEntry, timeline
 from touchbase.sql.page_budget import Cut

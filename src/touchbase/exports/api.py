@@ -14,7 +14,7 @@ from touchbase.common.parquet import check_installed
 from touchbase.common.timestamps import to_text
 from touchbase.errors import COUNTED, MOST_FAULTS
 from touchbase.exports.encoders import SUPPRESSED
-from touchbase.exports.job import ExportSettings, Position, pages
+from touchbase.exports.job import ExportPosition, ExportSettings, pages
 from touchbase.exports.parquet_file import not_installed
 from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, PARQUET, ExportFormat, members
 from touchbase.http import query_parameters as query
@@ -105,7 +105,7 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
 
 
 async def _bodies(store: Store, record: str, client: Client, settings: ExportSettings, page_bytes: int) -> AsyncIterator[bytes]:
-    async for page, _ in pages(store, record, client, settings, Position(), page_bytes):
+    async for page, _ in pages(store, record, client, settings, ExportPosition(), page_bytes):
         if page.body:
             yield page.body
 

@@ -59,7 +59,7 @@ class ExportSettings(msgspec.Struct):
         return self.at_us if self.suppressed is not None or SUPPRESSED in self.format.fields else None
 
 
-class Position(msgspec.Struct):
+class ExportPosition(msgspec.Struct):
     """How far an export is: where the next page begins, and the names of the custom fields that are columns."""
 
     after: tuple[Micros, int] | None = None
@@ -79,8 +79,8 @@ def search_of(record: str, client: Client, settings: ExportSettings) -> RecordSe
 
 
 async def pages(
-    store: Store, record: str, client: Client, settings: ExportSettings, position: Position, page_bytes: int
-) -> AsyncIterator[tuple[EncodedPage, Position]]:
+    store: Store, record: str, client: Client, settings: ExportSettings, position: ExportPosition, page_bytes: int
+) -> AsyncIterator[tuple[EncodedPage, ExportPosition]]:
     """Yield the pages from a position on, each with the position behind it; at least one.
 
     A page ends after `page_bytes` of custom fields.
@@ -109,7 +109,7 @@ async def pages(
             page.after = page.after or found.next  # type: ignore[assignment]
         if file is not None:
             page.body = await on_thread("exports", file.add, page.body, is_last=page.after is None)
-        position = Position(page.after, position.rows + page.rows, position.custom_fields, position.begun)
+        position = ExportPosition(page.after, position.rows + page.rows, position.custom_fields, position.begun)
         yield page, position
         if page.after is None:
             return
@@ -130,7 +130,7 @@ class ExportKind:
     async def run(self, run: JobRun) -> None:
         """Write the pages behind the last checkpoint."""
         settings = msgspec.convert(run.job.settings, ExportSettings)
-        position = msgspec.convert(run.job.position, Position)
+        position = msgspec.convert(run.job.position, ExportPosition)
         if position.rows and position.after is None:
             return  # it stopped after its last page
         if settings.format.format == PARQUET:
@@ -143,12 +143,12 @@ class ExportKind:
             await run.step([], lambda results, at=at: at)  # type: ignore[misc]
 
 
-async def _begin(run: JobRun, position: Position) -> Position:
+async def _begin(run: JobRun, position: ExportPosition) -> ExportPosition:
     """Remove what an interrupted run has written of a Parquet file; return the position before the first page."""
     if position.begun >= BEGINNINGS:
         detail = f"was interrupted {position.begun} times, and a Parquet file cannot be continued; start it again, or export CSV or NDJSON"
         raise WrongState(f"the export {detail}")
-    start = Position(begun=position.begun + 1)
+    start = ExportPosition(begun=position.begun + 1)
     await run.step([], lambda _: Checkpoint(msgspec.to_builtins(start), {"rows": 0}, removed=(RESULT,)))
     return start
 

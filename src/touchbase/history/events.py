@@ -57,7 +57,7 @@ EXTERNAL = 3
 
 
 @dataclass(slots=True)
-class Change:
+class PropertyChange:
     """One changed property of a CRM object; `previous` is None where the CRM does not send it."""
 
     property: str
@@ -126,7 +126,7 @@ class Event:
     domain: str | None = None
     name: str | None = None
     """A company's name."""
-    changed: list[Change] = field(default_factory=list)
+    changed: list[PropertyChange] = field(default_factory=list)
     fields: dict[str, str | None] = field(default_factory=dict)
     """CRM values for our own fields: first_name, last_name, name, linkedin_url. None clears."""
     custom: dict[str, str | None] = field(default_factory=dict)

@@ -36,7 +36,7 @@ AuthMode = Literal["none", "api-key", "operator"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """Limits of a request. Defaults of settings are in `config.py`. `common/field_limits.py` has the limits of single fields."""
 
     api_body_bytes: int = _DEFAULTS.max_api_body_bytes
@@ -83,7 +83,7 @@ class HttpDependencies:
     store: Store
     clock: Clock
     auth: AuthMode = "none"
-    limits: Limits = field(default_factory=Limits)
+    limits: RequestLimits = field(default_factory=RequestLimits)
     version: str = "0"
     on_stored: Callable[[int], None] = no_worker
     """Called with the client's number after a new delivery is stored, to wake the inbox worker."""

@@ -315,7 +315,7 @@ def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Method:
     """One method of a resource: its handler, its name in logs, and what the route table says of it."""
 
     handler: Handler
@@ -337,11 +337,11 @@ class Resource:
         self._template = template
         self.parameters = tuple(re.findall(r"\{(\w+)\}", template))
         """Names of the parameters in the path."""
-        self._operations: dict[str, Operation] = {}
+        self._operations: dict[str, Method] = {}
         self._allowed: list[str] = []
-        self._refusal = Operation(self._method_not_allowed)
+        self._refusal = Method(self._method_not_allowed)
 
-    def add(self, method: str, operation: Operation | None) -> None:
+    def add(self, method: str, operation: Method | None) -> None:
         """Add an operation; None: the method is handled before routing."""
         methods = [method, "HEAD"] if method == "GET" else [method]
         self._allowed = sorted([*self._allowed, *methods])
@@ -361,7 +361,7 @@ class Resource:
         raise MethodNotAllowed(call.scope["method"], self._allowed)
 
 
-async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, operation: Operation) -> None:
+async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, operation: Method) -> None:
     """Run an operation's handler and send its response, or the problem that it raised."""
     headers: Headers = dict(scope["headers"])
     request_id = request_id_of(headers)

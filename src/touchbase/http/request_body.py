@@ -16,7 +16,7 @@ import msgspec
 from touchbase.common.asgi import STREAMED, Headers, Message, Receive, Scope
 from touchbase.errors import Fault, Invalid, MalformedBody
 from touchbase.http.body_errors import THOROUGH_BYTES, decode_leniently, first_fault, parse_json, with_rules
-from touchbase.http.dependencies import Limits
+from touchbase.http.dependencies import RequestLimits
 from touchbase.http.problems import BodyTooSlow, TooLarge, UnsupportedMediaType
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -42,7 +42,7 @@ class ClientDisconnected(Exception):
     """The HTTP client disconnected before its body was complete; no response is possible."""
 
 
-async def read_body(receive: Receive, headers: Headers, limit: int, limits: Limits) -> bytes:
+async def read_body(receive: Receive, headers: Headers, limit: int, limits: RequestLimits) -> bytes:
     """Read the whole body, without decompressing it.
 
     Raises `TooLarge`, `BodyTooSlow` and `ClientDisconnected`. A body that is too long is read and discarded up to
@@ -86,7 +86,7 @@ def _resumed(step: Coroutine[Any, Any, Message], waiting_for: Any) -> Generator[
         return message
 
 
-async def _read_in_pieces(step: Awaitable[Message], message: Message | None, receive: Receive, limit: int, limits: Limits) -> bytes:
+async def _read_in_pieces(step: Awaitable[Message], message: Message | None, receive: Receive, limit: int, limits: RequestLimits) -> bytes:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + limits.body_seconds
     pieces: list[bytes] = []
@@ -116,7 +116,7 @@ async def _read_in_pieces(step: Awaitable[Message], message: Message | None, rec
     return b"".join(pieces)
 
 
-async def stream_body(scope: Scope, receive: Receive, headers: Headers, limit: int, limits: Limits) -> AsyncIterator[bytes]:
+async def stream_body(scope: Scope, receive: Receive, headers: Headers, limit: int, limits: RequestLimits) -> AsyncIterator[bytes]:
     """Yield a body as it arrives; raises as `read_body` does. The pieces before are the caller's, and count no longer as memory."""
     announced = headers.get(b"content-length", b"")
     if announced.isdigit() and int(announced) > limit:
@@ -180,11 +180,11 @@ def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"the body may have at most {limit} bytes")
 
 
-def _slow(limits: Limits) -> str:
+def _slow(limits: RequestLimits) -> str:
     return f"the body must arrive within {limits.body_seconds:g} seconds, and no pause in it may last {limits.body_idle_seconds:g}"
 
 
-async def read_json(receive: Receive, headers: Headers, limits: Limits, most: int | None = None) -> bytes:
+async def read_json(receive: Receive, headers: Headers, limits: RequestLimits, most: int | None = None) -> bytes:
     """Read a JSON body of at most `most` bytes: decompressed, valid UTF-8 and not nested beyond the limit."""
     most = limits.api_body_bytes if most is None else most
     kind = headers.get(b"content-type")

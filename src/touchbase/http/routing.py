@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from touchbase.common.asgi import App, Receive, Scope, Send
-from touchbase.http.endpoint import Api, Handler, Operation, Resource, naming_unanswered, run_handler
+from touchbase.http.endpoint import Api, Handler, Method, Resource, naming_unanswered, run_handler
 from touchbase.http.idempotency import buffer_body, idempotent, of_administrator, of_client
 from touchbase.http.query_parameters import Parameter
 
@@ -126,7 +126,7 @@ class Route:
             statuses |= {400, 408, 413, 415, 422}
         return sorted(statuses)
 
-    def operation(self) -> Operation | None:
+    def operation(self) -> Method | None:
         """Return the operation with what the table says: its body arrives before it runs, and a `POST` honours idempotency keys."""
         if self.handler is None:
             return None
@@ -136,7 +136,7 @@ class Route:
         if self.buffered and isinstance(self.body, type):
             handler = buffer_body(handler, owner)
         with_key = idempotent(handler, owner) if self.takes_key else None
-        return Operation(handler, self.operation_id, self.scope, self.query, self.large, with_key)
+        return Method(handler, self.operation_id, self.scope, self.query, self.large, with_key)
 
 
 class _Node:
@@ -174,7 +174,7 @@ class Router:
 
     def __init__(self, api: Api, routes: Sequence[Route], default: Handler) -> None:
         self._api = api
-        self._default = Operation(default)
+        self._default = Method(default)
         self._exact: dict[str, Resource] = {}
         self._root = _Node()
         resources: dict[str, Resource] = {}

@@ -14,9 +14,8 @@ from touchbase.common.cipher import Cipher
 from touchbase.errors import KeyReused, TouchbaseError
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
-from touchbase.sql.batches import needs_of, plan_of, weight_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import LIGHT, Command, Weight, command
+from touchbase.sql.operation import LIGHT, Command, Weight, command, needs_of, plan_of, weight_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict
 

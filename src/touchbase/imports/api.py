@@ -26,7 +26,7 @@ from touchbase.http.schemas import encode, example, named_enum
 from touchbase.imports import sql as imports_sql
 from touchbase.imports.columns import MATCHES, Mapping, resolve
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.preview import Preview, Previews
+from touchbase.imports.preview import FilePreview, Previews
 from touchbase.imports.report import MODES, Mode, StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
@@ -163,7 +163,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
     return handle
 
 
-async def _read_upload(call: Call, client: Client, job: Job, record: RecordName, settings: ImportSettings) -> Preview:
+async def _read_upload(call: Call, client: Client, job: Job, record: RecordName, settings: ImportSettings) -> FilePreview:
     """Store the body as the job's file, and return its preview."""
     try:
         with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
@@ -190,7 +190,7 @@ async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> No
         await store.write(append_to_file(job.client, job.id, INPUT, bytes(waiting), call.api.dependencies.clock()))
 
 
-async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: Preview, *, starts: bool) -> Response:
+async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: FilePreview, *, starts: bool) -> Response:
     parts = call.api.dependencies
     at = parts.clock()
     progress = {} if starts else {"preview": _shown(seen)}
@@ -204,7 +204,7 @@ async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: Previe
     return job_response(call, job, {}, 201)
 
 
-def _shown(seen: Preview) -> dict[str, Any]:
+def _shown(seen: FilePreview) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(seen)
     del shown["mapping"]["record"]
     return shown

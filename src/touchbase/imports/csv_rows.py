@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from touchbase.common.formulas import restored
 from touchbase.imports.encodings import check_encoding, detect_encoding
-from touchbase.imports.table import Limits, Row, Table, TooManyBlankRows, UnreadableFile, check_columns, header_names, is_encodable
+from touchbase.imports.table import Row, Table, TableLimits, TooManyBlankRows, UnreadableFile, check_columns, header_names, is_encodable
 
 DELIMITERS = ",;\t|"
 """Delimiters that are detected; any other one has to be stated."""
@@ -28,7 +28,7 @@ _SAMPLE_ROWS = 50
 _SAMPLE_BLANK_ROWS = 10_000
 
 
-def read_csv(file: BinaryIO, limits: Limits, delimiter: str = "", encoding: str = "") -> Table:
+def read_csv(file: BinaryIO, limits: TableLimits, delimiter: str = "", encoding: str = "") -> Table:
     """Read a CSV file; delimiter and encoding are detected if they are not stated."""
     if len(delimiter) > 1 or (delimiter and delimiter in '\r\n"\0 '):
         raise UnreadableFile(f"{delimiter[:10]!r} cannot be a delimiter; state one character, such as a comma or a semicolon")
@@ -79,7 +79,7 @@ def _separator_line(file: BinaryIO, encoding: str) -> str | None:
     return None if found is None else found[1]
 
 
-def _detect_delimiter(file: BinaryIO, encoding: str, limits: Limits) -> str:
+def _detect_delimiter(file: BinaryIO, encoding: str, limits: TableLimits) -> str:
     """Return the delimiter that is in the header; of several, the one that divides the first rows most evenly.
 
     A header without any is one column.
@@ -106,7 +106,7 @@ def _detect_delimiter(file: BinaryIO, encoding: str, limits: Limits) -> str:
 class _Lines:
     """The lines of a text, with those of the present row: it has several if a cell has line breaks."""
 
-    def __init__(self, text: io.TextIOWrapper, limits: Limits) -> None:
+    def __init__(self, text: io.TextIOWrapper, limits: TableLimits) -> None:
         self._next = iter(partial(text.readline, limits.row_characters + 1), "")
         self._most = limits.row_characters
         self._size = 0
@@ -137,7 +137,7 @@ class _TooLong(Exception):
     pass
 
 
-def _rows(text: io.TextIOWrapper, delimiter: str, limits: Limits) -> Iterator[Row]:
+def _rows(text: io.TextIOWrapper, delimiter: str, limits: TableLimits) -> Iterator[Row]:
     """Return the rows; a line without any character has a number, and is left out."""
     lines = _Lines(text, limits)
     reader, row, number, last = csv.reader(lines, delimiter=delimiter), lines.row, 0, 0
@@ -164,7 +164,7 @@ def _rows(text: io.TextIOWrapper, delimiter: str, limits: Limits) -> Iterator[Ro
         raise _undecodable(error, text.encoding, number + 1) from None
 
 
-def _too_long(lines: _Lines, limits: Limits) -> str:
+def _too_long(lines: _Lines, limits: TableLimits) -> str:
     quoted = "; perhaps a quotation mark in it is not closed" if len(lines.row) > 1 else ""
     return f"is too long: a row may have {limits.row_characters} characters, and a cell {csv.field_size_limit()}{quoted}"
 

@@ -15,10 +15,10 @@ from touchbase.common.timestamps import Micros
 from touchbase.imports.duplicates import SeenKeys, keys_of
 from touchbase.imports.guessing import guess
 from touchbase.imports.job import BATCH, Batch, ImportSettings
-from touchbase.imports.preview import Preview
+from touchbase.imports.preview import FilePreview
 from touchbase.imports.reading import read_table
 from touchbase.imports.rows import InvalidRow, RowChecker
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile
+from touchbase.imports.table import Row, Table, TableLimits, UnreadableFile
 
 SAMPLE = 50
 """Rows by which columns are guessed."""
@@ -46,21 +46,25 @@ def preload() -> None:
     gc.set_threshold(GARBAGE)
 
 
-def preview_steps(file: BinaryIO, record: Literal["contact", "company"], delimiter: str, encoding: str, sheet: str) -> Iterator[Preview]:
+def preview_steps(
+    file: BinaryIO, record: Literal["contact", "company"], delimiter: str, encoding: str, sheet: str
+) -> Iterator[FilePreview]:
     """Yield the preview of a file."""
     yield preview_file(file, record, delimiter=delimiter, encoding=encoding, sheet=sheet)
 
 
 def preview_file(
     file: BinaryIO, record: Literal["contact", "company"], *, delimiter: str = "", encoding: str = "", sheet: str = ""
-) -> Preview:
+) -> FilePreview:
     """Read the beginning of a file; raise `UnreadableFile` if it is no table."""
     table = read_table(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
     sample = [row.cells for row in islice(table.rows, SAMPLE)]
     guessed = guess(table.header, record, sample)
     rows = [[_shown(cell) for cell in cells] for cells in sample[:SHOWN]]
     sheets = table.sheets[:SHEETS]
-    return Preview(table.format, table.header, rows, guessed.mapping, guessed.source, table.encoding, table.delimiter, table.sheet, sheets)
+    return FilePreview(
+        table.format, table.header, rows, guessed.mapping, guessed.source, table.encoding, table.delimiter, table.sheet, sheets
+    )
 
 
 def _shown(cell: str) -> str:
@@ -81,9 +85,9 @@ def read_batches(file: BinaryIO, settings: ImportSettings, client: Client, at: M
 class RowSource:
     """Reads the rows of a file in batches, checks them and finds duplicates; used by one thread at a time."""
 
-    def __init__(self, file: BinaryIO, settings: ImportSettings, client: Client, at: Micros, limits: Limits | None = None) -> None:
+    def __init__(self, file: BinaryIO, settings: ImportSettings, client: Client, at: Micros, limits: TableLimits | None = None) -> None:
         self._file, self._at = file, at
-        self._limits = limits or Limits()
+        self._limits = limits or TableLimits()
         file.seek(0, io.SEEK_END)
         self._size = max(1, file.tell())
         self._most_characters = max(self._limits.characters, self._size * self._limits.unfolding)

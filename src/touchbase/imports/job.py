@@ -17,7 +17,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import Author
 from touchbase.imports.columns import Mapping
 from touchbase.imports.preview import READING_SECONDS, too_costly
-from touchbase.imports.report import DUPLICATE, INVALID, BadRows, Mode, Outcome, Report
+from touchbase.imports.report import DUPLICATE, INVALID, BadRows, Mode, Report, RowOutcome
 from touchbase.imports.rows import InvalidRow, ValidRow
 from touchbase.imports.sql import import_rows
 from touchbase.imports.table import Row, UnreadableFile
@@ -42,7 +42,7 @@ class ImportSettings(msgspec.Struct):
     sheet: str = ""
 
 
-class Position(msgspec.Struct):
+class ImportPosition(msgspec.Struct):
     """How far an import is: rows of the file, and whether the file of bad rows has its header."""
 
     rows: int = 0
@@ -83,7 +83,7 @@ class ImportKind:
     async def run(self, run: JobRun) -> None:
         """Import the rows behind the last checkpoint."""
         settings = msgspec.convert(run.job.settings, ImportSettings)
-        at, written = run.job.started_us or run.clock(), msgspec.convert(run.job.position, Position).rows
+        at, written = run.job.started_us or run.clock(), msgspec.convert(run.job.position, ImportPosition).rows
         file = await run.copy(INPUT)
         try:
             # The rows before the checkpoint are read again: later ones may be duplicates of them.
@@ -92,7 +92,7 @@ class ImportKind:
         except TaskStopped as stopped:
             if not stopped.for_good:
                 raise
-            rows = msgspec.convert(run.job.position, Position).rows
+            rows = msgspec.convert(run.job.position, ImportPosition).rows
             raise UnreadableFile(f"the import ended after {rows} rows: {too_costly(stopped)}") from stopped
         finally:
             file.close()
@@ -118,7 +118,7 @@ class ImportKind:
             job.client, self._record, batch.valid, settings.mode, settings.match, run.clock(), client.settings,
             Author(job.made_by, f"job:{job.id}"), settings.dry_run,
         )  # fmt: skip
-        at, progress = msgspec.convert(job.position, Position), job.progress
+        at, progress = msgspec.convert(job.position, ImportPosition), job.progress
 
         def checkpoint(results: list[Any]) -> Checkpoint:
             return _reached(at, progress, batch, header, results[0])
@@ -130,7 +130,9 @@ async def _next(session: SandboxSession[Batch]) -> Batch | None:
     return await anext(session, None)
 
 
-def _reached(at: Position, progress: dict[str, Any], batch: Batch, header: Sequence[str], outcomes: Sequence[Outcome]) -> Checkpoint:
+def _reached(
+    at: ImportPosition, progress: dict[str, Any], batch: Batch, header: Sequence[str], outcomes: Sequence[RowOutcome]
+) -> Checkpoint:
     """Return the checkpoint after a batch: counts, and the bad rows as a piece of their file."""
     report = msgspec.convert(progress, Report)
     bad = [(one.row, one.reason) for one in batch.invalid]
@@ -147,7 +149,7 @@ def _reached(at: Position, progress: dict[str, Any], batch: Batch, header: Seque
     report.invalid += len(batch.invalid)
     report.duplicate_in_file += batch.duplicates
     files = [(BAD_ROWS, _csv(header, bad, with_header=not at.has_bad_rows))] if bad else []
-    position = Position(at.rows + batch.rows, at.has_bad_rows or bool(bad))
+    position = ImportPosition(at.rows + batch.rows, at.has_bad_rows or bool(bad))
     made = {**msgspec.to_builtins(report), "rows": position.rows, "percent": batch.percent}
     return Checkpoint(msgspec.to_builtins(position), made, files)
 

@@ -7,13 +7,13 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from touchbase.imports.table import Limits, Row, Table, TooManyBlankRows, UnreadableFile, check_columns, check_names, value_text
+from touchbase.imports.table import Row, Table, TableLimits, TooManyBlankRows, UnreadableFile, check_columns, check_names, value_text
 
 _BYTES = 4
 """The most that one character of a line takes in UTF-8."""
 
 
-def read_ndjson(file: BinaryIO, limits: Limits) -> Table:
+def read_ndjson(file: BinaryIO, limits: TableLimits) -> Table:
     """Read NDJSON. The whole file is read once for the names of its columns, since any line may have another one."""
     names: dict[str, int] = {}
     for row, members in _objects(file, limits):
@@ -28,7 +28,7 @@ def read_ndjson(file: BinaryIO, limits: Limits) -> Table:
     return Table("ndjson", list(names), _rows(file, names, limits), encoding="utf-8")
 
 
-def _rows(file: BinaryIO, names: dict[str, int], limits: Limits) -> Iterator[Row]:
+def _rows(file: BinaryIO, names: dict[str, int], limits: TableLimits) -> Iterator[Row]:
     for number, members in _objects(file, limits):
         cells = [""] * len(names)
         for name, value in members.items():
@@ -36,7 +36,7 @@ def _rows(file: BinaryIO, names: dict[str, int], limits: Limits) -> Iterator[Row
         yield Row(number, cells)
 
 
-def _objects(file: BinaryIO, limits: Limits) -> Iterator[tuple[int, dict[str, str]]]:
+def _objects(file: BinaryIO, limits: TableLimits) -> Iterator[tuple[int, dict[str, str]]]:
     """Return number and members of each line that is not blank."""
     file.seek(0)
     decode, longest, number = msgspec.json.Decoder().decode, limits.row_characters * _BYTES, 0

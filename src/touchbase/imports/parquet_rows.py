@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from touchbase.common.parquet import load_arrow
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, check_names, unique_names
+from touchbase.imports.table import Row, Table, TableLimits, UnreadableFile, check_columns, check_names, unique_names
 
 BATCH = 50
 """Rows that are read at once. A page may repeat a long value as a number of some bits, and each row then has its own copy."""
@@ -20,7 +20,7 @@ NAMES = 16 * 1_048_576
 _DAMAGED = "the Parquet file is damaged or encrypted; write it again, or save it as CSV"
 
 
-def read_parquet(file: BinaryIO, limits: Limits) -> Table:
+def read_parquet(file: BinaryIO, limits: TableLimits) -> Table:
     """Read a Parquet file; raise `UnreadableFile` if pyarrow is not installed, or a column is no text, number or time."""
     arrow, parquet = load_arrow(UnreadableFile)
     file.seek(0)
@@ -41,7 +41,7 @@ def read_parquet(file: BinaryIO, limits: Limits) -> Table:
     return Table("parquet", unique_names(schema.names), _rows(opened, texts, limits, arrow), row_count=count)
 
 
-def _rows(opened: Any, texts: list[Callable[[Any], str]], limits: Limits, arrow: Any) -> Iterator[Row]:
+def _rows(opened: Any, texts: list[Callable[[Any], str]], limits: TableLimits, arrow: Any) -> Iterator[Row]:
     number = 0
     try:
         for batch in opened.iter_batches(BATCH, use_threads=False):
@@ -60,7 +60,7 @@ def _rows(opened: Any, texts: list[Callable[[Any], str]], limits: Limits, arrow:
         raise UnreadableFile(f"this row, or one soon after it, cannot be read ({_first_line(error)})", number + 1) from None
 
 
-def _texts(column: Any, text: Callable[[Any], str], row: int, limits: Limits, arrow: Any) -> list[str]:
+def _texts(column: Any, text: Callable[[Any], str], row: int, limits: TableLimits, arrow: Any) -> list[str]:
     """Return the values of a column as texts; rows that name the same value of a dictionary have one object."""
     if not arrow.types.is_dictionary(column.type):
         return list(map(text, _values(column, arrow)))
@@ -132,7 +132,7 @@ def _decimal_text(value: Decimal | None) -> str:
     return "" if value is None else format(value, "f")
 
 
-def _too_long(limits: Limits) -> str:
+def _too_long(limits: TableLimits) -> str:
     return f"is too long: a row may have {limits.row_characters} characters"
 
 

@@ -34,7 +34,7 @@ MAX_UPLOADS = 8
 RETRY_SECONDS = 5
 
 
-class Preview(msgspec.Struct):
+class FilePreview(msgspec.Struct):
     """What a file looks like, and what an import would make of it."""
 
     format: str
@@ -48,7 +48,7 @@ class Preview(msgspec.Struct):
     sheets: list[str] = []
 
 
-PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], str, str, str], Iterator[Preview]] = Task(
+PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], str, str, str], Iterator[FilePreview]] = Task(
     "touchbase.imports.file_tasks:preview_steps", READING_SECONDS
 )
 
@@ -101,7 +101,7 @@ class Previews:
         delimiter: str = "",
         encoding: str = "",
         sheet: str = "",
-    ) -> Preview:
+    ) -> FilePreview:
         """Read the beginning of a file that is `uploading`; raise `UnreadableFile` if it is no table, `Invalid` if it is too costly."""
         async with self._turn(client), self._sandbox.session(PREVIEW_FILE, file, record, delimiter, encoding, sheet) as session:
             try:

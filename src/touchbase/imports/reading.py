@@ -11,7 +11,7 @@ from typing import BinaryIO
 from touchbase.imports.csv_rows import read_csv
 from touchbase.imports.ndjson_rows import read_ndjson
 from touchbase.imports.parquet_rows import read_parquet
-from touchbase.imports.table import Limits, Table, UnreadableFile
+from touchbase.imports.table import Table, TableLimits, UnreadableFile
 from touchbase.imports.workbook import read_workbook
 
 _OTHERS = (
@@ -23,12 +23,12 @@ _OTHERS = (
 )
 
 
-def read_table(file: BinaryIO, limits: Limits | None = None, *, delimiter: str = "", encoding: str = "", sheet: str = "") -> Table:
+def read_table(file: BinaryIO, limits: TableLimits | None = None, *, delimiter: str = "", encoding: str = "", sheet: str = "") -> Table:
     """Read a file as a table; raise `UnreadableFile` if it is none.
 
     `delimiter` and `encoding` are for CSV and `sheet` is for XLSX; blank ones are detected.
     """
-    limits = limits or Limits()
+    limits = limits or TableLimits()
     file.seek(0)
     head = file.read(1_024).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"PK\x03\x04"):

@@ -82,7 +82,7 @@ CREATED, UPDATED, UNCHANGED, DUPLICATE, INVALID, ERASED = (
 )  # fmt: skip
 
 
-class Outcome(NamedTuple):
+class RowOutcome(NamedTuple):
     """What became of a row: one of the counts of `Report`, and the reason of a row that was not imported."""
 
     word: str

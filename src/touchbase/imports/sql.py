@@ -27,7 +27,7 @@ from touchbase.imports.report import (
     UNCHANGED,
     UPDATED,
     Mode,
-    Outcome,
+    RowOutcome,
     StoredMapping,
 )
 from touchbase.imports.rows import ValidRow
@@ -36,12 +36,10 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
-from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.writes import Creation, RecordUpdate, new_write_key
-from touchbase.sql.batches import NEEDS_TRANSACTION
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
 
@@ -56,7 +54,6 @@ REMOVE_MAPPING = delete("remove_mapping", "import_mapping", _MAPPING[:3], "name"
 _KEYS = {each.name: {field.name: field.key for field in each.keys} for each in (CONTACT_TYPE, COMPANY_TYPE)}
 """By type of record, the column of each field by which records are found."""
 _EVENTS = {SENT: "email_sent", REPLY: "email_replied"}
-_create_guarded, _update_guarded = guarded(create_contacts), guarded(update_contacts)
 _Record = Contact | Company
 
 
@@ -74,7 +71,7 @@ def _import_ids(calls: Any) -> Mapping[str, int]:
 
 
 @dataclass(slots=True)
-class _Batch:
+class _ImportBatch:
     """The rows of one batch on their way."""
 
     client: int
@@ -86,7 +83,7 @@ class _Batch:
     settings: ClientSettings
     by: Author
     dry_run: bool
-    outcomes: list[Outcome | None]
+    outcomes: list[RowOutcome | None]
     owners: KeyOwners = field(default_factory=dict)
     records: Mapping[int, Any] = field(default_factory=dict)
     ids: dict[int, int] = field(default_factory=dict)
@@ -96,7 +93,7 @@ class _Batch:
         """Set the outcome of a row whose command failed."""
         count = ERASED if isinstance(error, PersonErased) else INVALID
         reason = "; ".join(f"{fault.pointer[1:]}: {fault.detail}" for fault in error.faults) if isinstance(error, Invalid) else error.detail
-        self.outcomes[index] = Outcome(count, reason)
+        self.outcomes[index] = RowOutcome(count, reason)
 
     @property
     def open(self) -> list[int]:
@@ -116,7 +113,7 @@ def import_rows(
     settings: ClientSettings,
     by: Author = NO_AUTHOR,
     dry_run: bool = False,
-) -> Plan[list[Outcome]]:
+) -> Plan[list[RowOutcome]]:
     """Create or update the records of these rows; returns the outcome of each, in their order.
 
     `match`: The only field by which existing records are found; blank: all that identify one.
@@ -124,8 +121,8 @@ def import_rows(
     """
     # Of now: a status may have got another name since the import began.
     current_settings = (yield from settings_of(client)) or settings
-    outcomes: list[Outcome | None] = [None] * len(rows)
-    batch = _Batch(client, record, rows, mode, match, at, current_settings, by, dry_run, outcomes)
+    outcomes: list[RowOutcome | None] = [None] * len(rows)
+    batch = _ImportBatch(client, record, rows, mode, match, at, current_settings, by, dry_run, outcomes)
     yield from _find(batch)
     if not dry_run and record == "contact":
         yield from _set_companies(batch, ids)
@@ -134,12 +131,12 @@ def import_rows(
     yield from _update(batch, [index for index in batch.open if index not in new], ids)
     yield from _add_dates(batch)
     for index in batch.open:
-        batch.outcomes[index] = Outcome(UNCHANGED if index in batch.ids else CREATED)
+        batch.outcomes[index] = RowOutcome(UNCHANGED if index in batch.ids else CREATED)
     yield from _mark_suppressed(batch)
     return [outcome for outcome in batch.outcomes if outcome is not None]
 
 
-def _find(batch: _Batch) -> Plan[None]:
+def _find(batch: _ImportBatch) -> Plan[None]:
     """Find the records of the rows, and set the outcomes that the mode decides."""
     kind: Any = Contact if batch.record == "contact" else Company
     batch.owners, batch.records = yield from find_existing([row.creation for row in batch.rows], kind)
@@ -149,36 +146,38 @@ def _find(batch: _Batch) -> Plan[None]:
         if owner is None or owner not in batch.records:
             if batch.outcomes[index] is None and batch.mode == "update":
                 names = [batch.match] if batch.match else [*_KEYS[batch.record]]
-                batch.outcomes[index] = Outcome(INVALID, f"no {batch.record} has this {' or '.join(names)}, and mode=update creates none")
+                batch.outcomes[index] = RowOutcome(
+                    INVALID, f"no {batch.record} has this {' or '.join(names)}, and mode=update creates none"
+                )
         elif batch.mode == "create":
-            batch.outcomes[index] = Outcome(UNCHANGED)
+            batch.outcomes[index] = RowOutcome(UNCHANGED)
         elif owner in taken:
             number = batch.rows[taken[owner]].row.number
-            batch.outcomes[index] = Outcome(DUPLICATE, f"is the same {batch.record} as row {number}")
+            batch.outcomes[index] = RowOutcome(DUPLICATE, f"is the same {batch.record} as row {number}")
         else:
             taken[owner] = index
             batch.ids[index] = owner
 
 
-def _owner(batch: _Batch, index: int) -> int | None:
+def _owner(batch: _ImportBatch, index: int) -> int | None:
     """Return the id of a row's record; set the outcome of a row that cannot be matched."""
     record = batch.rows[index].creation.record
     known = _KEYS[batch.record]
     for column in [known[batch.match]] if batch.match else known.values():
         key = getattr(record, column)
         if key is None and batch.match:
-            batch.outcomes[index] = Outcome(INVALID, f"has no {batch.match}, by which records are matched")
+            batch.outcomes[index] = RowOutcome(INVALID, f"has no {batch.match}, by which records are matched")
         elif key is not None and (owner := batch.owners.get((batch.client, column, key))) is not None:
             return owner
     if batch.match:
         for name, column in known.items():
             other = batch.owners.get((batch.client, column, getattr(record, column)))
             if other is not None and batch.mode != "update":
-                batch.outcomes[index] = Outcome(INVALID, f"{batch.record} {other} has this {name}, and another {batch.match}")
+                batch.outcomes[index] = RowOutcome(INVALID, f"{batch.record} {other} has this {name}, and another {batch.match}")
     return None
 
 
-def _set_companies(batch: _Batch, ids: Ids) -> Plan[None]:
+def _set_companies(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     """Create or find the companies of the open rows, and set their ids in the rows' contacts."""
     companies = {row.company.record.domain: row.company for index in batch.open if (row := batch.rows[index]).company is not None}
     if not companies:
@@ -201,14 +200,14 @@ def _set_companies(batch: _Batch, ids: Ids) -> Plan[None]:
             row.creation.record.company_id = owners[row.company.record.domain]
 
 
-def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
+def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
     if not indexes or batch.dry_run:
         return
     creations: list[Any] = [batch.rows[index].creation for index in indexes]
     for each in creations:
         each.on_duplicate, each.by = "error", batch.by
         each.record.created_us = each.record.updated_us = batch.at
-    run: Callable[..., Plan[list[object]]] = _create_guarded if batch.record == "contact" else create_companies
+    run: Callable[..., Plan[list[object]]] = create_contacts if batch.record == "contact" else create_companies
     results = yield from run(creations, ids)
     for index, creation, result in zip(indexes, creations, results, strict=True):
         if result is NEEDS_TRANSACTION or isinstance(result, Conflict):
@@ -216,11 +215,11 @@ def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
         if isinstance(result, TouchbaseError):
             batch.refuse(index, result)
         else:
-            batch.outcomes[index] = Outcome(CREATED)
+            batch.outcomes[index] = RowOutcome(CREATED)
             batch.ids[index] = creation.record.id
 
 
-def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
+def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
     updates: dict[int, Any] = {}
     for index in indexes:
         update = _change(batch, batch.rows[index].creation, batch.records[batch.ids[index]])
@@ -228,10 +227,10 @@ def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
             updates[index] = update
     if batch.dry_run:
         for index in updates:
-            batch.outcomes[index] = Outcome(UPDATED)
+            batch.outcomes[index] = RowOutcome(UPDATED)
     if not updates or batch.dry_run:
         return
-    run: Callable[..., Plan[list[object]]] = _update_guarded if batch.record == "contact" else update_companies
+    run: Callable[..., Plan[list[object]]] = update_contacts if batch.record == "contact" else update_companies
     results = yield from run(list(updates.values()), ids)
     for index, result in zip(updates, results, strict=True):
         if result is NEEDS_TRANSACTION:
@@ -239,10 +238,10 @@ def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
         if isinstance(result, TouchbaseError):
             batch.refuse(index, result)
         else:
-            batch.outcomes[index] = Outcome(UPDATED)
+            batch.outcomes[index] = RowOutcome(UPDATED)
 
 
-def _mark_suppressed(batch: _Batch) -> Plan[None]:
+def _mark_suppressed(batch: _ImportBatch) -> Plan[None]:
     """Mark the outcomes of the rows whose person or domain is on a do-not-contact list; they are imported like others."""
     rows = {
         index: (batch.rows[index], batch.records.get(batch.ids.get(index, 0)))
@@ -255,7 +254,7 @@ def _mark_suppressed(batch: _Batch) -> Plan[None]:
         batch.outcomes[index] = outcome._replace(suppressed=reason)
 
 
-def _change(batch: _Batch, creation: Creation[Any], existing: _Record) -> RecordUpdate[Any] | None:
+def _change(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> RecordUpdate[Any] | None:
     """Return the update that gives a record the values of a row; None if it has them."""
     new, kind = creation.record, CONTACT_TYPE if batch.record == "contact" else COMPANY_TYPE
     changes: dict[str, str | int | None] = {}
@@ -278,7 +277,7 @@ def _change(batch: _Batch, creation: Creation[Any], existing: _Record) -> Record
     )
 
 
-def _add_dates(batch: _Batch) -> Plan[None]:
+def _add_dates(batch: _ImportBatch) -> Plan[None]:
     """Add the dates of the rows that were not refused to their contacts' histories."""
     dated: dict[int, int] = {}
     events: dict[int, list[StoredEvent]] = {}
@@ -293,10 +292,10 @@ def _add_dates(batch: _Batch) -> Plan[None]:
         changed = yield from add_history(batch.client, events, batch.at, batch.settings.words(CONTACT_KIND), batch.by)
     for contact_id in changed:
         if batch.outcomes[dated[contact_id]] is None:
-            batch.outcomes[dated[contact_id]] = Outcome(UPDATED)
+            batch.outcomes[dated[contact_id]] = RowOutcome(UPDATED)
 
 
-def _events(batch: _Batch, row: ValidRow, contact_id: int, existing: Contact | None) -> list[StoredEvent]:
+def _events(batch: _ImportBatch, row: ValidRow, contact_id: int, existing: Contact | None) -> list[StoredEvent]:
     """Return the events that the dates of a row are, except facts that the contact shows already."""
     shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
     facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in row.dates.items()} - shown
@@ -314,7 +313,7 @@ def _events(batch: _Batch, row: ValidRow, contact_id: int, existing: Contact | N
     return made
 
 
-def _status(batch: _Batch, effect: str) -> str | None:
+def _status(batch: _ImportBatch, effect: str) -> str | None:
     """Return the status that a mail or a reply sets, as for webhooks; None if the client has no such status."""
     word, declared = status_word(Event(_EVENTS[effect]), effect), batch.settings.contact_statuses
     if word is None or declared is None:

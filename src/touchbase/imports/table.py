@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TableLimits:
     """The limits of a file. Its process has limits of memory and processor time besides (`preview.new_file_sandbox`)."""
 
     rows: int = 10_000_000
@@ -62,7 +62,7 @@ class Limits:
 class TooManyBlankRows(UnreadableFile):
     """More than `Limits.blank_rows` rows without a value follow each other."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: TableLimits) -> None:
         super().__init__(f"the file has more than {limits.blank_rows} blank lines one after the other; remove them")
 
 
@@ -96,7 +96,7 @@ def column_letters(index: int) -> str:
     return letters
 
 
-def header_names(cells: list[str], row: int, limits: Limits) -> list[str]:
+def header_names(cells: list[str], row: int, limits: TableLimits) -> list[str]:
     """Return a unique name for each column: a blank one is "Column C", a repeated one has a number.
 
     Blank columns at the end are left out. Raises `UnreadableFile` if the row cannot be a header.
@@ -126,7 +126,7 @@ def unique_names(names: list[str]) -> list[str]:
     return unique_ones
 
 
-def check_columns(number: int, row: int | None, limits: Limits) -> None:
+def check_columns(number: int, row: int | None, limits: TableLimits) -> None:
     """Raise `UnreadableFile` if a table has more columns than the limit, or none."""
     if number > limits.columns:
         raise UnreadableFile(f"has {number} columns; a table may have at most {limits.columns}", row)
@@ -134,7 +134,7 @@ def check_columns(number: int, row: int | None, limits: Limits) -> None:
         raise UnreadableFile("the file has no row with names of columns")
 
 
-def check_names(names: Iterable[str], row: int | None, limits: Limits) -> None:
+def check_names(names: Iterable[str], row: int | None, limits: TableLimits) -> None:
     """Raise `UnreadableFile` if the name of a column is too long."""
     longest = max(map(len, names), default=0)
     if longest > limits.name_characters:

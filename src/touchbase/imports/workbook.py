@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import python_calamine as calamine
 
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, column_letters, header_names
+from touchbase.imports.table import Row, Table, TableLimits, UnreadableFile, check_columns, column_letters, header_names
 
 _FAR = re.compile(rb"""r\s*=\s*["'](?=[A-Z]{2}|[A-Z]?\d{6})([A-Z]{0,7})(\d{1,9})["']""")
 """A place beyond column Z or row 99,999: few files have any, so that the others cost no match."""
@@ -36,7 +36,7 @@ _IN_ZIP64, _END_WITHIN = 0xFFFF_FFFF, 22 + 65_535 + 76
 _NOT_XLSX = "the file is not an XLSX workbook: save it as .xlsx or as CSV"
 
 
-def read_workbook(file: BinaryIO, limits: Limits, sheet: str = "") -> Table:
+def read_workbook(file: BinaryIO, limits: TableLimits, sheet: str = "") -> Table:
     """Read a sheet of an XLSX workbook: the named one, else the first visible one with a value."""
     check_workbook(file, limits)
     file.seek(0)
@@ -63,7 +63,7 @@ def read_workbook(file: BinaryIO, limits: Limits, sheet: str = "") -> Table:
     raise UnreadableFile("the workbook has no row with names of columns")
 
 
-def check_workbook(file: BinaryIO, limits: Limits) -> None:
+def check_workbook(file: BinaryIO, limits: TableLimits) -> None:
     """Raise `UnreadableFile` if the file is no workbook, or its parts or a sheet would take too much memory."""
     if _directory_size(file) > limits.workbook_directory:
         raise UnreadableFile(_too_many_parts(limits))
@@ -110,7 +110,7 @@ def _directory_size(file: BinaryIO) -> int:
     return directory
 
 
-def _too_many_parts(limits: Limits) -> str:
+def _too_many_parts(limits: TableLimits) -> str:
     return f"the workbook has more than {limits.workbook_parts} parts; save the sheet as CSV"
 
 
@@ -189,7 +189,7 @@ def _rows(sheet: calamine.CalamineSheet) -> Iterator[Row]:
             yield Row(number, cells)
 
 
-def _checked(rows: Iterator[Row], limits: Limits) -> Iterator[Row]:
+def _checked(rows: Iterator[Row], limits: TableLimits) -> Iterator[Row]:
     for row in rows:
         if len(row.cells) > limits.columns:
             check_columns(len(row.cells), row.number, limits)

@@ -66,7 +66,7 @@ class DeliverySearch:
 
 
 @dataclass(slots=True)
-class Unsearchable:
+class UnsearchedBodies:
     """Bodies that were not searched, and the newest of their deliveries."""
 
     count: int
@@ -84,7 +84,7 @@ class FoundPage:
     """Where the next page goes on; None: all deliveries were examined."""
     back_to_us: Micros | None = None
     """When the last examined delivery of the inbox was received; None if only a person's history was."""
-    unsearchable: dict[str, Unsearchable] = field(default_factory=dict)
+    unsearchable: dict[str, UnsearchedBodies] = field(default_factory=dict)
     """By cause."""
 
     def end_after(self, count: int) -> None:
@@ -113,10 +113,10 @@ async def search_deliveries(
     addresses = [] if search.address is None else [search.address]
     mentioned = sorted(find_identities({}, "", search.text.encode("utf-8", "replace"))) if search.text else []
     find_person = find_sought_person(client, addresses, search.contact_id, mentioned)
-    return await _Search(store, sandbox, search, limit, find_person, monotonic).page(place or START)
+    return await _DeliverySearch(store, sandbox, search, limit, find_person, monotonic).page(place or START)
 
 
-class _Search:
+class _DeliverySearch:
     """One page of a search."""
 
     def __init__(
@@ -229,4 +229,4 @@ class _Search:
         return [None]
 
     def _count_unsearchable(self, cause: str, delivery: Delivery) -> None:
-        self._page.unsearchable.setdefault(cause, Unsearchable(0, delivery.id)).count += 1
+        self._page.unsearchable.setdefault(cause, UnsearchedBodies(0, delivery.id)).count += 1

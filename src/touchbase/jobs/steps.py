@@ -12,9 +12,8 @@ from touchbase.event_log.models import JOB, LoggedEvent
 from touchbase.event_log.sql.log import with_cause
 from touchbase.jobs.models import Checkpoint, JobLost
 from touchbase.jobs.sql import begin_step, end_step
-from touchbase.sql.batches import Commands, needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command
+from touchbase.sql.operation import Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import Plan
 
 

@@ -24,7 +24,7 @@ Value = str | int | None
 
 
 @dataclass(slots=True)
-class Outcome:
+class MergedRecord:
     """What a merge gives: the survivor as it will be, the origin of its values, and the values that the merge writes."""
 
     record: Record
@@ -46,12 +46,12 @@ class _Candidate:
 
 def merged(
     records: Sequence[Record], histories: Mapping[int, Sequence[StoredEvent]], policy: Policy, entry: StoredEvent, words: StatusWords
-) -> Outcome:
+) -> MergedRecord:
     """Compute a merge of records into the first of them; `entry` is the merge's own entry of the history, without values."""
     survivor = records[0]
     histories = {number: [_in_survivors_history(event, survivor.id) for event in events] for number, events in histories.items()}
     ranked = _ranked(records, policy.survivorship)
-    outcome = Outcome(replace(survivor, custom_fields=[], stamps=dict(survivor.stamps)), [])
+    outcome = MergedRecord(replace(survivor, custom_fields=[], stamps=dict(survivor.stamps)), [])
     for name in stamped_fields(survivor):
         values = [_Candidate(getattr(each, name), _stamp(each, current_stamp(each, name), survivor), each.id) for each in ranked]
         chosen, newest = _chosen(values, policy, name, survivor.id), _newest(values)
@@ -108,7 +108,7 @@ def _set_keys(record: Record, records: Sequence[Record]) -> None:
             setattr(record, key_field.key, next((getattr(merged, key_field.key) for merged in same), None))
 
 
-def _merge_custom(outcome: Outcome, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:
+def _merge_custom(outcome: MergedRecord, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:
     of_record = {each.id: {custom_field.name: custom_field for custom_field in each.custom_fields} for each in ranked}
     own = of_record[survivor.id]
     for name in dict.fromkeys(one.name for each in (survivor, *ranked) for one in each.custom_fields):
@@ -141,7 +141,7 @@ def _in_survivors_history(event: StoredEvent, survivor: int) -> StoredEvent:
 
 
 def _merge_status(
-    outcome: Outcome,
+    outcome: MergedRecord,
     ranked: Sequence[Record],
     history: list[StoredEvent],
     policy: Policy,

@@ -2,38 +2,42 @@
 
 Load the records that the batch names, resolve the subject of each event, insert the events, fold the new ones into their records,
 save the changed records, and mark the deliveries.
+
+Messages of a batch: mails and LinkedIn messages of its events, in the transaction that applies them.
+
+Every receipt of an event counts, also a repeated one: the earliest receipt wins, as it does for the event itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
 from touchbase.clients.sql import clients as clients_sql
 from touchbase.clients.sql.clients import client_of
-from touchbase.common.field_limits import CUSTOM_FIELDS
+from touchbase.common.field_limits import CUSTOM_FIELDS, MESSAGE_TEXT, NAME, storable
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.deliveries.delivery import waiting_since
+from touchbase.deliveries.delivery import Delivery, waiting_since
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.work import WorkReport
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, Event, StoredEvent
 from touchbase.history.identity_links import Link, Links, Ref
 from touchbase.history.last_writer_wins import NEVER, SEVERAL
 from touchbase.history.sql import REF, event_of, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
+from touchbase.messages.models import MOST_SUBJECT, Message, channel_of, direction_of
+from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
 from touchbase.projection.deleted_records import set_aside_events_of_deleted
 from touchbase.projection.delivery_outcomes import KNOWN_ALREADY, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
 from touchbase.projection.inbox_batch import merge_reports
-from touchbase.projection.known_events import by_receipt, drop_known_facts
-from touchbase.projection.messages import message_needs, named_messages, store_messages
+from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, split_at_repeats
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, outcome_of, stored_event
-from touchbase.projection.repeats import drop_repeats, split_at_repeats
 from touchbase.projection.reprojection import reproject
 from touchbase.projection.save import fold_custom_fields, save_records, unite_records
 from touchbase.projection.separate import separate_records
@@ -407,3 +411,68 @@ def _status_values(record: Record) -> tuple[object, ...]:
     """Return everything that folding a status sets."""
     entry = (record.status_entry_us, record.status_entry_key, record.status_cause, record.status_path)
     return (record.status, record.previous_status, record.status_changed_us, *entry)
+
+
+Named = list[tuple[EventSubject, Delivery]]
+MOST_ID = 1_000
+"""Characters of a message id or thread id: those of mails may be long."""
+
+
+def message_needs(events: Iterable[Event]) -> dict[str, int]:
+    """Return the ids that applying these events may use."""
+    return {ID: sum(event.message is not None for event in events)}
+
+
+def named_messages(outcomes: Sequence[DeliveryOutcome]) -> Named:
+    """Return the subjects with a message; call it after those about erased persons are removed, and before the repeats are."""
+    return [
+        (subject, outcome.delivery)
+        for outcome in outcomes
+        for subject in outcome.subjects
+        if subject.event.message is not None and subject.kind == CONTACT
+    ]
+
+
+def store_messages(batch: ApplyBatch, named: Named, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
+    """Store the messages of events that are in a history, or wait for their contact; log the ones with a contact from now on.
+
+    `new` are the events that are new to their record, also events that waited for it.
+    """
+    if batch.unparked:
+        moved = [(event.key, event.occurred_us) for event in new if event.record_kind == CONTACT and event.delivery_id in batch.unparked]
+        yield from log_messages(batch.client, (yield from first_copies(batch.client, moved)), batch.now_us, batch.cause)
+    if not named:
+        return
+    first: dict[tuple[str, int], Message] = {}
+    for subject, delivery in sorted(named, key=lambda pair: (pair[1].received_us, pair[1].id)):
+        first.setdefault((subject.key, subject.at), _message(subject, delivery, batch.settings))
+    copies = yield from insert_copies(batch.client, list(first.values()), ids)
+    yield from log_messages(batch.client, copies, batch.now_us, batch.cause)
+
+
+def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings) -> Message:
+    event = subject.event
+    content = event.message
+    assert content is not None
+    title = text = html = None
+    if settings.store_message_bodies:
+        title, html = _text(content.subject, MOST_SUBJECT), _text(content.html, MESSAGE_TEXT)
+        text = _text(content.text, MESSAGE_TEXT)
+    campaign_id, campaign = _text(event.campaign_id, NAME), _text(event.campaign, NAME)
+    return Message(
+        id=0, direction=direction_of(event), channel=channel_of(event), occurred_us=subject.at, event_key=subject.key,
+        delivery_id=delivery.id, received_us=delivery.received_us, tool=subject.tool, mailbox=_text(content.mailbox, NAME),
+        subject=title, text=text, html=html, campaign_id=campaign_id, campaign_name=None if campaign == campaign_id else campaign,
+        step=_text(event.step, NAME), message_id=_id(content.message_id), thread_id=_text(content.thread_id, MOST_ID),
+        category=_text(content.category, NAME),
+    )  # fmt: skip
+
+
+def _id(text: str | None) -> str | None:
+    """Return an id; a too long one is left out, since cut ids may be equal."""
+    return None if text is None or len(text) > MOST_ID else _text(text, MOST_ID)
+
+
+def _text(text: str | None, most: int) -> str | None:
+    storable_text = storable(text, most)
+    return storable_text.strip() or None if storable_text is not None else None

@@ -21,7 +21,7 @@ from touchbase.history.events import COMPANY, EXTERNAL
 from touchbase.history.identity_links import Ref
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.scan import find_addresses
-from touchbase.messages.sql.statements import DELETE_OF_RECORD
+from touchbase.messages.sql.plans import DELETE_OF_RECORD
 from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete

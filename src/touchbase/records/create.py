@@ -52,10 +52,8 @@ def creation_of(kind: RecordType[R], request: NewRecord, client: Client, at: Mic
     faults: list[Fault] = []
     settings = client.settings
     custom: list[tuple[str, str]] = []
-    if request.custom_fields:
-        custom = validation.custom_fields(
-            request.custom_fields, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings)
-        )
+    if fields := request.custom_fields:
+        custom = validation.custom_fields(fields, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings))
     faults += request.body_faults
     columns = kind.columns({field.name: getattr(request, field.name) for field in kind.fields}, faults)
     if status := validation.text_or_none(getattr(request, kind.status)):

@@ -12,7 +12,6 @@ from touchbase.do_not_contact.sql.lookup import mark_records
 from touchbase.errors import TouchbaseError
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.create import create_companies, create_contacts
-from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts, update_needs
 from touchbase.records.sql.upsert import upsert_companies, upsert_contacts, upsert_needs
 from touchbase.records.writes import Created, Creation, RecordUpdate, RecordUpsert, record_of
@@ -59,7 +58,7 @@ def _weight_of_upsert(call: Any) -> Weight:
 
 
 @command(
-    batch=_batch(guarded(create_contacts), "creation", "record.created_us"),
+    batch=_batch(create_contacts, "creation", "record.created_us"),
     ids=_creation_needs("contact"),
     solo=lambda call: not call.creation.guarded,  # else erasures are read before the write, and lifted after it
     client="creation.record.client",
@@ -89,9 +88,7 @@ def create_company(creation: Creation[Company]) -> Plan[Created[Company] | Touch
     raise NotImplementedError
 
 
-@command(
-    batch=_batch(guarded(update_contacts), "update", "at"), ids=update_needs, client="update.client", quick=True, weight=_weight_of_update
-)
+@command(batch=_batch(update_contacts, "update", "at"), ids=update_needs, client="update.client", quick=True, weight=_weight_of_update)
 def update_contact(update: RecordUpdate[Contact]) -> Plan[Contact | TouchbaseError]:
     """Change fields of one contact.
 

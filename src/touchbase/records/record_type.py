@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as attributes
+from operator import attrgetter
 from typing import Generic, TypeVar, overload
 
 from touchbase.clients.models import ClientSettings, FieldType, StatusSet
@@ -41,6 +42,8 @@ class RecordType(Generic[R_co]):
     """Columns of times that are projected from the history and that responses show."""
     custom_fields: str
     """The JSON member of requests that has custom fields."""
+    status: str
+    """The JSON member of the status."""
     statuses: Callable[[ClientSettings], StatusSet | None]
     field_types: Callable[[ClientSettings], Mapping[str, FieldType]]
     """The declared custom fields."""
@@ -55,11 +58,6 @@ class RecordType(Generic[R_co]):
 
     def __repr__(self) -> str:
         return f"{self.name.upper()}_TYPE"
-
-    @property
-    def status(self) -> str:
-        """The JSON member of the status."""
-        return f"{self.name}_status"
 
     def columns(self, given: Mapping[str, str | int | None], faults: list[Fault]) -> dict[str, str | int | None]:
         """Return the columns of the given fields, with their normal forms; texts are trimmed, and None where blank."""
@@ -107,9 +105,10 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
     fields=stamped(fields.CONTACT),
     times=tuple(field.column for field in fields.DATES),
     custom_fields="contact_custom_fields_input",
-    statuses=lambda settings: settings.contact_statuses,
-    field_types=lambda settings: settings.contact_fields,
-    field_names=lambda settings: settings.contact_field_names,
+    status="contact_status",
+    statuses=attrgetter("contact_statuses"),
+    field_types=attrgetter("contact_fields"),
+    field_names=attrgetter("contact_field_names"),
 )
 COMPANY_TYPE: RecordType[Company] = RecordType(
     kind=COMPANY,
@@ -121,9 +120,10 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     fields=stamped(fields.COMPANY),
     times=(),
     custom_fields="company_custom_fields",
-    statuses=lambda settings: settings.company_statuses,
-    field_types=lambda settings: settings.company_fields,
-    field_names=lambda settings: settings.company_field_names,
+    status="company_status",
+    statuses=attrgetter("company_statuses"),
+    field_types=attrgetter("company_fields"),
+    field_names=attrgetter("company_field_names"),
 )
 RECORD_TYPES: dict[int, RecordType[Contact] | RecordType[Company]] = {CONTACT: CONTACT_TYPE, COMPANY: COMPANY_TYPE}
 

@@ -40,7 +40,7 @@ HISTORY_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class FieldChange:
+class TimelineChange:
     """One value that an event set: `value` and `previous` as the interface shows them."""
 
     field: str
@@ -50,7 +50,7 @@ class FieldChange:
 
 async def explain(
     record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN
-) -> list[tuple[StoredEvent, list[FieldChange]]]:
+) -> list[tuple[StoredEvent, list[TimelineChange]]]:
     """Return each event with its changes, newest first; renames only where they gave the status of then another name."""
     ordered = in_order(record, history, words)
     walker = HistoryWalk(record, ordered, words)
@@ -111,12 +111,12 @@ class _Values:
         self.before: dict[str, str | None] = {}
         """The values before the present event, of the names that it may have changed."""
 
-    def set(self, name: str, write: Written) -> Iterator[FieldChange]:
+    def set(self, name: str, write: Written) -> Iterator[TimelineChange]:
         """Make this write the present one."""
         self._best[name] = write
         yield from self.show(name, write.value)
 
-    def write(self, name: str, write: Written) -> Iterator[FieldChange]:
+    def write(self, name: str, write: Written) -> Iterator[TimelineChange]:
         """Make the winner of all writes so far the present one."""
         if self._objects is not None:
             writes = self._all.setdefault(name, FieldWrites())
@@ -125,13 +125,13 @@ class _Values:
         elif beats(write.stamp, self._best[name].stamp if name in self._best else NEVER):
             yield from self.set(name, write)
 
-    def show(self, name: str, value: str | None) -> Iterator[FieldChange]:
+    def show(self, name: str, value: str | None) -> Iterator[TimelineChange]:
         """Change the shown value of a name."""
         previous = self.shown.get(name)
         self.before.setdefault(name, previous)
         self.shown[name] = value
         if value != previous:
-            yield FieldChange(name, value, previous)
+            yield TimelineChange(name, value, previous)
 
     def show_earlier(self, name: str, value: str | None) -> None:
         """Show the value that a name had before the present event, unless it is known."""
@@ -173,7 +173,7 @@ class HistoryWalk:
                 for _ in self.custom.write(custom_field.name, Written(custom_field.value, (custom_field.priority, *at))):
                     pass
 
-    def step(self, event: StoredEvent) -> list[FieldChange]:
+    def step(self, event: StoredEvent) -> list[TimelineChange]:
         """Fold one more event, later than all before; return its changes."""
         self.fields.before, self.custom.before = {}, {}
         changes = self._derived(event)
@@ -203,7 +203,7 @@ class HistoryWalk:
             return derived[name]
         return self.fields.shown.get(name) if name in self.names else self.custom.shown.get(name.removeprefix("cf."))
 
-    def _derived(self, event: StoredEvent) -> list[FieldChange]:
+    def _derived(self, event: StoredEvent) -> list[TimelineChange]:
         """Fold the status and the dates; return their changes."""
         if self.initial is not None and event.effective_time[0] >= self.record.created_us:
             self.words.move(self.folded, self.record.created_us)
@@ -216,7 +216,7 @@ class HistoryWalk:
         if id(event) in self.status_entries:
             advance_status(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk, self.words.present)
         after = derived_values(self.folded)
-        return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
+        return [TimelineChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
 
     def writes(self, event: StoredEvent) -> dict[str, tuple[str | int | None, Stamp]]:
         """Return the fields that the event writes."""
@@ -238,7 +238,7 @@ class HistoryWalk:
         custom: dict[str, str | None] = event.detail.get("custom", {})
         return {**dict.fromkeys(self.custom.shown), **custom} if event.detail.get("cleared") else custom
 
-    def _as_named(self, event: StoredEvent, written_names: set[str]) -> Iterator[FieldChange]:
+    def _as_named(self, event: StoredEvent, written_names: set[str]) -> Iterator[TimelineChange]:
         """Yield changes as the sender named them: properties that a tool changed, and changes by a request of an earlier version.
 
         For one of our own fields only former values: an address that belongs to another record sets nothing.
@@ -249,7 +249,7 @@ class HistoryWalk:
                 continue
             written_names.add(name)
             if name not in self.names:
-                yield FieldChange(name, value, previous)
+                yield TimelineChange(name, value, previous)
             elif event.effective_time < current_stamp(self.record, name)[1:]:
                 self.fields.show_earlier(name, previous)
                 yield from self.fields.show(name, value)
@@ -291,7 +291,7 @@ class TimelineEntry:
     """One event and its changes."""
 
     event: StoredEvent
-    changed: list[FieldChange]
+    changed: list[TimelineChange]
 
 
 async def timeline(

@@ -44,7 +44,7 @@ class NewValue(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecordChange:
     """A change of one record: values by the interface's names, and custom fields.
 
     `custom` None removes every custom field, an empty list leaves them. With `if_updated_us` the record
@@ -78,7 +78,7 @@ class _NamedValue:
     field_value: str
 
 
-def update_of(kind: RecordType[R], client: Client, record_id: int, change: Change, at: Micros) -> RecordUpdate[R]:
+def update_of(kind: RecordType[R], client: Client, record_id: int, change: RecordChange, at: Micros) -> RecordUpdate[R]:
     """Return the update for a change of the named fields; raise `Invalid` with every fault.
 
     A company cannot lose its domain.

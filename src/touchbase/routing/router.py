@@ -18,8 +18,8 @@ from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, Touch
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
-from touchbase.routing.placement import Placement
-from touchbase.sql.cell_answers import Division, Merge
+from touchbase.routing.names import Placement
+from touchbase.sql.cell_answers import AnswerMerge, Division
 from touchbase.sql.operation import Command, Query, is_of_all_clients
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Vacuumed
@@ -219,7 +219,7 @@ class CellRouter:
         assert len(cells) <= 1, f"{type(request).__name__} names clients of several cells"
         return self.store(cells.pop() if cells else HOME)
 
-    async def _ask_all(self, query: Query[Any], merge: Merge) -> dict[int, Any]:
+    async def _ask_all(self, query: Query[Any], merge: AnswerMerge) -> dict[int, Any]:
         """Ask all cells at once. One that does not answer is left out and named, if the caller wants to know that; else it is an error."""
         in_cell = merge.in_cell or (lambda call, _: call)
         reads = {HOME: self.home.read(in_cell(query, HOME))}

@@ -14,9 +14,8 @@ from touchbase.records.sql.reads import Listing, matching
 from touchbase.records.writes import RecordUpdate, new_write_key, record_of
 from touchbase.search.queries import RecordSearch
 from touchbase.search.sql.plans import search_page
-from touchbase.sql.batches import plan_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command
+from touchbase.sql.operation import command, plan_of
 from touchbase.sql.statement import Plan
 from touchbase.sql.store import Store
 

@@ -58,7 +58,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedSearch:
     """A search that has been checked: the query, and the members that its answer shows."""
 
     search: RecordSearch[Any]
@@ -66,7 +66,7 @@ class Prepared:
     """None for all. The id is always shown."""
 
 
-def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, known_faults: Sequence[Fault] = ()) -> Prepared:
+def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, known_faults: Sequence[Fault] = ()) -> PreparedSearch:
     """Check a search; raise `Invalid` with all faults, the known ones first."""
     faults = [*known_faults]
     fields = SearchFields(kind, client.settings)
@@ -81,7 +81,7 @@ def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Mi
     words = search_words(request.q, faults, f"{place}q")
     raise_if_any(faults)
     custom = shown is None or CUSTOM_FIELDS[kind.name] in shown
-    return Prepared(RecordSearch(kind, client.number, sort, request.limit, where, words, cursor, request.count, custom), shown)
+    return PreparedSearch(RecordSearch(kind, client.number, sort, request.limit, where, words, cursor, request.count, custom), shown)
 
 
 async def search_records(store: Store, search: RecordSearch[R]) -> tuple[SearchPage[R], str | None]:

@@ -21,7 +21,7 @@ CellOf = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class AnswerMerge:
     """How the answers to a call that names no client, and is given to all cells, become one."""
 
     join: Callable[[Any, Answers], Any]
@@ -45,7 +45,7 @@ Before = int | Mapping[int, int]
 """Where a list in the order of ids goes on: behind an id; over several cells behind one id in each."""
 
 
-class CellPage(list[T]):
+class MergedPage(list[T]):
     """A page of a list over several cells. `ends` has, for each row, the last id shown of each cell up to it."""
 
     def __init__(self) -> None:
@@ -53,9 +53,9 @@ class CellPage(list[T]):
         self.ends: list[dict[int, int]] = []
 
 
-def merged(pages: Mapping[int, Sequence[T]], before: Before | None, newer: Callable[[T], Any], limit: int) -> CellPage[T]:
+def merged(pages: Mapping[int, Sequence[T]], before: Before | None, newer: Callable[[T], Any], limit: int) -> MergedPage[T]:
     """Merge pages of cells, each in its own order, by the values of `newer`, the greatest first; rows have an `id`."""
-    page: CellPage[T] = CellPage()
+    page: MergedPage[T] = MergedPage()
     seen = dict(before) if isinstance(before, Mapping) else {}
     # A cell's rows stay in the order of its ids, though a row may have been stored a little later than one with a higher id.
     streams = [[(cell, row) for row in rows] for cell, rows in sorted(pages.items())]
@@ -70,7 +70,7 @@ def merged(pages: Mapping[int, Sequence[T]], before: Before | None, newer: Calla
 
 def end_of(found: Sequence[Any], index: int) -> Before:
     """Return where the list goes on behind the row at this index."""
-    return found.ends[index] if isinstance(found, CellPage) else int(found[index].id)
+    return found.ends[index] if isinstance(found, MergedPage) else int(found[index].id)
 
 
 def before_in(cell: int, before: Before | None) -> int | None:
@@ -95,24 +95,24 @@ def sum_of(call: Any, answers: Answers) -> dict[Any, int]:
     return dict(total)
 
 
-CONCATENATED = Merge(_all)
+CONCATENATED = AnswerMerge(_all)
 """The rows of all cells."""
-UNITED = Merge(union)
+UNITED = AnswerMerge(union)
 """A dictionary with the keys of all."""
-SUMMED = Merge(sum_of)
+SUMMED = AnswerMerge(sum_of)
 """Counts by key."""
-FIRST = Merge(lambda call, answers: next((answer for answer in answers.values() if answer is not None), None), needs_all=True)
+FIRST = AnswerMerge(lambda call, answers: next((answer for answer in answers.values() if answer is not None), None), needs_all=True)
 """What one cell has."""
 
 
-def sorted_page(key: Callable[[Any], Any], *, newest: bool = False) -> Merge:
+def sorted_page(key: Callable[[Any], Any], *, newest: bool = False) -> AnswerMerge:
     """Merge rows in the order of this key, up to the call's `limit`."""
-    return Merge(lambda call, answers: sorted(_all(call, answers), key=key, reverse=newest)[: getattr(call, "limit", None)])
+    return AnswerMerge(lambda call, answers: sorted(_all(call, answers), key=key, reverse=newest)[: getattr(call, "limit", None)])
 
 
-def page_by_id(newer: Callable[[Any], Any]) -> Merge:
+def page_by_id(newer: Callable[[Any], Any]) -> AnswerMerge:
     """Merge pages that go on below an id, `before`, by the values of `newer`."""
-    return Merge(
+    return AnswerMerge(
         lambda call, answers: merged(answers, call.before, newer, call.limit),
         lambda call, cell: replace(call, before=before_in(cell, call.before)),
     )

@@ -20,7 +20,7 @@ EMPTY_PAGES = 20
 """Pages without such a record after which a checkpoint is stored all the same."""
 
 
-class Position(msgspec.Struct):
+class RenamePosition(msgspec.Struct):
     """How far a job is."""
 
     after: int = 0
@@ -41,7 +41,7 @@ class RenameKind:
 
     async def run(self, run: JobRun) -> None:
         """Give all records the present names of their statuses, from the last checkpoint on."""
-        at = msgspec.convert(run.job.position, Position)
+        at = msgspec.convert(run.job.position, RenamePosition)
         if at.total is None:
             at.total = await run.store.read(count_records(run.job.client, self._kind))
         while not at.done:
@@ -56,7 +56,7 @@ class RenameKind:
             if page.last is None and not at.done:
                 raise Postponed(page.renamed_us + SETTLED)
 
-    async def _find(self, run: JobRun, at: Position) -> OutdatedPage:
+    async def _find(self, run: JobRun, at: RenamePosition) -> OutdatedPage:
         """Return the next page that has records to change, or the last of some pages without any."""
         after, scanned = at.after, 0
         for _ in range(EMPTY_PAGES):
@@ -68,7 +68,7 @@ class RenameKind:
             after = page.last
         return OutdatedPage(page.ids, scanned, page.last, page.renamed_us)
 
-    async def _step(self, run: JobRun, at: Position, ids: list[int]) -> None:
+    async def _step(self, run: JobRun, at: RenamePosition, ids: list[int]) -> None:
         def checkpoint(results: list[Any]) -> Checkpoint:
             reached = msgspec.structs.replace(at, changed=at.changed + results[0])
             total = max(at.total or 0, 1)

@@ -12,9 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded
 from touchbase.sql import operation
-from touchbase.sql.batches import MAX_COMMANDS, Commands
 from touchbase.sql.builders import RESERVE_IDS
-from touchbase.sql.operation import Command, Weight
+from touchbase.sql.operation import MAX_COMMANDS, Command, Commands, Weight
 from touchbase.sql.statement import Execute, Plan, Statement
 
 T = TypeVar("T")

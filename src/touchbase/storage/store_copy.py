@@ -39,12 +39,12 @@ PROGRESS_TABLE = (
 )
 """How far a copy is, one row a table; both engines take this text."""
 POSTGRES_TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
-"""The type in PostgreSQL of each type of `Table`."""
+"""The type in PostgreSQL of each type of `StoredTable`."""
 _CHECKSUM_BITS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StoredTable:
     """A table: its columns in order, their types (`integer`, `text` or `blob`) by name, and the columns of its primary key."""
 
     name: str
@@ -77,31 +77,31 @@ class CopiedTable:
 class Reader(Protocol):
     """Reads the tables of a store."""
 
-    async def tables(self) -> dict[str, Table]:
+    async def tables(self) -> dict[str, StoredTable]:
         """Return the tables by name."""
         ...
 
-    def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
+    def rows(self, table: StoredTable, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
         """Yield the rows of a table behind a primary key, in the order of the key."""
         ...
 
-    async def count(self, table: Table) -> int:
+    async def count(self, table: StoredTable) -> int:
         """Return the number of rows."""
         ...
 
 
-class Writer(Reader, Protocol):
+class CopyTarget(Reader, Protocol):
     """Fills a store, and reads it again. Its methods that write are transactions of their own."""
 
     async def progress(self) -> tuple[str, dict[str, TableProgress]] | None:
         """Return the source and the progress of an unfinished copy; None if there is none."""
         ...
 
-    async def begin(self, source: str, tables: Sequence[Table]) -> None:
+    async def begin(self, source: str, tables: Sequence[StoredTable]) -> None:
         """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
         ...
 
-    async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
+    async def write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
         ...
 
@@ -120,7 +120,7 @@ class StoreCopy:
 
     source: Reader
     source_cipher: Cipher
-    target: Writer
+    target: CopyTarget
     target_cipher: Cipher
     name: str
     report: Report
@@ -138,14 +138,14 @@ class StoreCopy:
         await self.target.finish()
         return copied
 
-    async def _tables(self) -> list[Table]:
+    async def _tables(self) -> list[StoredTable]:
         """Return the target's tables to copy, in an order that foreign keys allow. Both stores must have the same ones."""
         found, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
         if {name: set(one.columns) for name, one in found.items()} != {name: set(one.columns) for name, one in wanted.items()}:
             raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
         return sorted(found.values(), key=lambda table: (table.name not in FIRST, table.name))
 
-    async def _begin(self, tables: Sequence[Table]) -> dict[str, TableProgress]:
+    async def _begin(self, tables: Sequence[StoredTable]) -> dict[str, TableProgress]:
         unfinished = await self.target.progress()
         if unfinished is not None:
             source, progress = unfinished
@@ -158,7 +158,7 @@ class StoreCopy:
         await self.target.begin(self.name, tables)
         return {}
 
-    async def _copy(self, table: Table, done: TableProgress) -> None:
+    async def _copy(self, table: StoredTable, done: TableProgress) -> None:
         if done.done:
             return
         total = await self.source.count(table)
@@ -173,13 +173,13 @@ class StoreCopy:
                 batch, size = [], 0
         await self._write(table, batch, done, last=True)
 
-    async def _write(self, table: Table, rows: Sequence[Row], before: TableProgress, *, last: bool = False) -> TableProgress:
+    async def _write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, *, last: bool = False) -> TableProgress:
         last_key = table.key_of(rows[-1]) if rows else before.last_key
         after = TableProgress(before.copied + len(rows), last_key, last)
         await self.target.write(table, rows, before, after)
         return after
 
-    def _encrypted_again(self, table: Table, row: Row) -> Row:
+    def _encrypted_again(self, table: StoredTable, row: Row) -> Row:
         encrypted, columns = encrypted_table(table.name), tuple(table.columns.items())
         if encrypted is None:
             return row
@@ -188,7 +188,7 @@ class StoreCopy:
         except Invalid as error:
             raise UnusableStore(f"the source has secrets, and they {NO_ENCRYPTION_KEY}") from error
 
-    async def _compare(self, table: Table) -> CopiedTable:
+    async def _compare(self, table: StoredTable) -> CopiedTable:
         """Return the number of rows. Raises `UnusableStore` when the two stores do not have the same rows."""
         total = await self.source.count(table)
         found = await self._checksum("compare", self.target, self.target_cipher, table, total)
@@ -200,7 +200,7 @@ class StoreCopy:
             )
         return CopiedTable(table.name, wanted[0])
 
-    async def _checksum(self, step: str, store: Reader, cipher: Cipher, table: Table, total: int) -> tuple[int, int]:
+    async def _checksum(self, step: str, store: Reader, cipher: Cipher, table: StoredTable, total: int) -> tuple[int, int]:
         """Return the number of rows and a checksum that does not depend on their order, of the decrypted values."""
         encrypted = encrypted_table(table.name)
         columns = tuple(table.columns.items())
@@ -214,7 +214,7 @@ class StoreCopy:
         return count, checksum % (1 << _CHECKSUM_BITS)
 
 
-async def _copied_tables(store: Reader) -> dict[str, Table]:
+async def _copied_tables(store: Reader) -> dict[str, StoredTable]:
     return {name: table for name, table in (await store.tables()).items() if name not in NOT_COPIED and not name.startswith(SEARCH)}
 
 

@@ -13,10 +13,10 @@ from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys
 from touchbase.errors import BadAddress
 from touchbase.storage import QUEUE_LIMIT, check_address, keys_of, refuse_missing, scheme_of
-from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter
+from touchbase.storage.postgres.store_copy import PostgresCopyTarget, PostgresReader
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.storage.sqlite.store_copy import SqliteReader, SqliteWriter
+from touchbase.storage.sqlite.store_copy import SqliteCopyTarget, SqliteReader
 from touchbase.storage.store_copy import CopiedTable, Report, StoreCopy
 from touchbase.stores.postgres import PostgresStore
 from touchbase.stores.sqlite import SqliteStore
@@ -83,8 +83,8 @@ async def _reader(url: str) -> SqliteReader | PostgresReader:
     return SqliteReader(path_of(url) or "") if scheme_of(url) == "sqlite" else await PostgresReader.open(url)
 
 
-async def _writer(url: str, cipher: Cipher) -> SqliteWriter | PostgresWriter:
-    return SqliteWriter(path_of(url) or "", cipher) if scheme_of(url) == "sqlite" else await PostgresWriter.open_with(url, cipher)
+async def _writer(url: str, cipher: Cipher) -> SqliteCopyTarget | PostgresCopyTarget:
+    return SqliteCopyTarget(path_of(url) or "", cipher) if scheme_of(url) == "sqlite" else await PostgresCopyTarget.open_with(url, cipher)
 
 
 def _name(url: str) -> str:

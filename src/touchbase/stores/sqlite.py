@@ -34,7 +34,7 @@ from touchbase.sql.statement import Plan
 from touchbase.storage.batch import Committed
 from touchbase.storage.sqlite.connection import UNWRITABLE, roll_back, run
 from touchbase.storage.sqlite.engine import SqliteEngine
-from touchbase.storage.sqlite.writer import Writer
+from touchbase.storage.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
 
@@ -121,7 +121,7 @@ class SqliteStore(SqliteEngine):
         return CHUNK if self._commands_before == before else SMALL_CHUNK
 
 
-def apply_inbox_batch(writer: Writer, client: int, batch: InboxBatch, now_us: int, states: Container[str] = IN_USE) -> WorkReport:
+def apply_inbox_batch(writer: SqliteWriter, client: int, batch: InboxBatch, now_us: int, states: Container[str] = IN_USE) -> WorkReport:
     """Apply translated deliveries; record the failure of untranslatable ones, which are retried later."""
     report = _apply(writer, client, batch.claimed, now_us, states) if batch.claimed else WorkReport()
     for broken in batch.broken:
@@ -129,13 +129,13 @@ def apply_inbox_batch(writer: Writer, client: int, batch: InboxBatch, now_us: in
     return report
 
 
-def dry_run_batch(writer: Writer, client: int, batch: InboxBatch, now_us: int) -> DryRunResult:
+def dry_run_batch(writer: SqliteWriter, client: int, batch: InboxBatch, now_us: int) -> DryRunResult:
     """Return what applying a batch again would change: apply it and roll back."""
     applied = roll_back(writer.cursor, with_log(dry_run(client, batch, now_us), keep=False))
     return compare(batch, applied, run(writer.cursor, snapshot(client, applied.after)))
 
 
-def _apply(writer: Writer, client: int, claimed: Sequence[NormalizedDelivery], now_us: int, states: Container[str]) -> WorkReport:
+def _apply(writer: SqliteWriter, client: int, claimed: Sequence[NormalizedDelivery], now_us: int, states: Container[str]) -> WorkReport:
     attempts = count()
     try:
         return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us, states), lambda: apply_needs(claimed, next(attempts)))
@@ -150,7 +150,7 @@ def _apply(writer: Writer, client: int, claimed: Sequence[NormalizedDelivery], n
         return merge_reports(first, _apply(writer, client, claimed[half:], now_us, states))
 
 
-def _fail(writer: Writer, client: int, broken: FailedDelivery, now_us: int) -> WorkReport:
+def _fail(writer: SqliteWriter, client: int, broken: FailedDelivery, now_us: int) -> WorkReport:
     return writer.write(lambda: record_failure(client, broken.delivery, broken.why, now_us, for_good=broken.for_good), dict)
 
 

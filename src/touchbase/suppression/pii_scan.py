@@ -51,7 +51,7 @@ class Unsearchable(Exception):
 
 def find_identities(headers: Mapping[str, str], query: str, body: bytes) -> set[Ref]:
     """Return the identities in a webhook's headers, query and body, in normal form. Raises `Unsearchable`."""
-    search = _Search()
+    search = _IdentitySearch()
     for text in (_plain(headers, body), query.encode("utf-8", "replace"), "\n".join(headers.values()).encode("utf-8", "replace")):
         for part in _parts(text):
             search.add(part)
@@ -129,7 +129,7 @@ def _join_surrogates(text: str) -> str:
     return text
 
 
-class _Search:
+class _IdentitySearch:
     """Identities found in one webhook so far, and the candidates that were tried."""
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.adapters.kit.machine_mail import is_machine_mail
+from touchbase.adapters.kit.messages import is_machine_mail
 
 
 @pytest.mark.parametrize(

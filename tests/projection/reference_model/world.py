@@ -27,8 +27,8 @@ from touchbase.records.create import create_record, creation_of
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, find_united, list_records
-from touchbase.records.timelines import FieldChange, timeline
-from touchbase.records.update import Change, update_of
+from touchbase.records.timelines import TimelineChange, timeline
+from touchbase.records.update import RecordChange, update_of
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000
@@ -64,7 +64,7 @@ class Seen:
     id: int
     shown: dict[str, Any]
     custom: dict[str, str]
-    timeline: list[tuple[StoredEvent, list[FieldChange]]]
+    timeline: list[tuple[StoredEvent, list[TimelineChange]]]
     """Oldest first."""
 
     @property
@@ -141,7 +141,7 @@ class World:
     ) -> None:
         """Change a record, wherever it has gone since; without `custom` its custom fields are all taken away."""
         self.now = max(self.now, at)
-        change = Change(fields, None if custom is None else [Named(*pair) for pair in custom.items()])  # type: ignore[arg-type]
+        change = RecordChange(fields, None if custom is None else [Named(*pair) for pair in custom.items()])  # type: ignore[arg-type]
         number = await self.store.read(find_united(self.number, COMPANY if company else CONTACT, number)) or number
         if company:
             await self.store.write(update_of(COMPANY_TYPE, await self.client(), number, change, us(at)))

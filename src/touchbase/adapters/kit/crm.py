@@ -23,7 +23,7 @@ from touchbase.adapters.kit.crm_values import (
 )
 from touchbase.adapters.kit.extract import dig, split_name, text
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import Change, Event
+from touchbase.history.events import Event, PropertyChange
 
 CONTACT: Final = "contact"
 COMPANY: Final = "company"
@@ -139,7 +139,7 @@ class CrmItem:
         for name in self.status:
             value = _property(self.record, name)
             if value is not None and (status := status_text(value)) is not None:
-                change = self._status(head, status, [Change(name, status)])
+                change = self._status(head, status, [PropertyChange(name, status)])
                 change.occurred_us = self.status_at.get(name) or self.at
                 return [head, change]
         return [head]
@@ -161,10 +161,12 @@ class CrmItem:
         event.fields = head.fields
         return [event]
 
-    def _change(self, name: str, value: object, previous: object) -> Change:
-        return Change(name, display_text(value), None if previous is NOT_SENT else display_text(previous) or "", self.shape.names.get(name))
+    def _change(self, name: str, value: object, previous: object) -> PropertyChange:
+        return PropertyChange(
+            name, display_text(value), None if previous is NOT_SENT else display_text(previous) or "", self.shape.names.get(name)
+        )
 
-    def _identity(self, head: Event, name: str, value: object, previous: object) -> Change | None:
+    def _identity(self, head: Event, name: str, value: object, previous: object) -> PropertyChange | None:
         """Return the change of an email address, domain or LinkedIn URL as an identity event; None for any other property."""
         shape = self.shape
         is_contact = shape.kind == CONTACT
@@ -177,10 +179,10 @@ class CrmItem:
             # A secondary address is an ordinary property change. So is an empty value, which removes no identity.
             if now is not None and name in theirs and read(value) == now:
                 before = None if previous is NOT_SENT else read(previous) or ""
-                return Change(ours, now, before, is_ours=True)
+                return PropertyChange(ours, now, before, is_ours=True)
         return None
 
-    def _status(self, head: Event, status: str | None, changed: list[Change]) -> Event:
+    def _status(self, head: Event, status: str | None, changed: list[PropertyChange]) -> Event:
         return Event(
             f"{self.shape.kind}.{STATUS_CHANGED}",
             self.at,

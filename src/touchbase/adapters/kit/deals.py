@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import Change, Event
+from touchbase.history.events import Event, PropertyChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Deal:
             original_status=stage,
             object_type=word,
             object_id=number,
-            changed=[Change("deal", stage)],
+            changed=[PropertyChange("deal", stage)],
             key=self.key,
             source_event=self.source_event,
         )

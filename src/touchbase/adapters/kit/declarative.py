@@ -15,8 +15,7 @@ from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
-from touchbase.adapters.kit.machine_mail import is_machine_mail
-from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
+from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_machine_mail, is_message
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time

@@ -24,7 +24,7 @@ from touchbase.clients.stored_bytes import (
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import SERVICE, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
-from touchbase.sql.cell_answers import CONCATENATED, Merge
+from touchbase.sql.cell_answers import CONCATENATED, AnswerMerge
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
@@ -149,7 +149,7 @@ def _above(percent: int) -> str:
     return f"limit_bytes > 0 AND stored_bytes * 100.0 > limit_bytes * {percent}.0"
 
 
-@query(scope=ALL_CLIENTS, merge=Merge(lambda query, answers: sum(answers.values(), StoredTotals())))
+@query(scope=ALL_CLIENTS, merge=AnswerMerge(lambda query, answers: sum(answers.values(), StoredTotals())))
 def count_stored() -> Plan[StoredTotals]:
     """Stored bytes of all clients."""
     near, over = (f"sum(CASE WHEN {_above(percent)} THEN 1 ELSE 0 END)" for percent in (WARNING_PERCENT, 100))

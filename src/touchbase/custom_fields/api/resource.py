@@ -21,8 +21,8 @@ from touchbase.custom_fields.api.schemas import (
     preview_of,
     type_preview_of,
 )
-from touchbase.custom_fields.changes import FieldChange
-from touchbase.custom_fields.service import CustomField, check_merge, check_type, list_fields, preview_change
+from touchbase.custom_fields.changes import FieldJob
+from touchbase.custom_fields.service import ClientField, check_merge, check_type, list_fields, preview_change
 from touchbase.custom_fields.sql import define_field, forget_field, start_change
 from touchbase.errors import Fault, Invalid, NotFound, WrongState
 from touchbase.http import query_parameters as query
@@ -77,7 +77,7 @@ class FieldResource:
         name, declared = field_name(asked.name, "/name"), field_type(asked.type, asked.options)
 
         def response(_: None) -> Response:
-            made = detail_of(CustomField(name, declared, is_declared=True))
+            made = detail_of(ClientField(name, declared, is_declared=True))
             place = call.reached_at(f"{self.path}/{id_of(name)}")
             return Response(201, encode(made), headers=[(b"location", place)])
 
@@ -95,7 +95,7 @@ class FieldResource:
             if isinstance(wanted.type, str) or isinstance(wanted.options, list):
                 raise Invalid([Fault("/name", "alone", "send the name alone, and the type in another request: renaming is a job")])
             name = field_name(wanted.name, "/name")
-            return await self._start(call, client, FieldChange("rename", self._name(call), name), dry_run=asked[DRY_RUN])
+            return await self._start(call, client, FieldJob("rename", self._name(call), name), dry_run=asked[DRY_RUN])
         found = await self._find(call, client)
         if not isinstance(wanted.type, str) and not isinstance(wanted.options, list):
             return Response(body=encode(detail_of(found)))
@@ -121,7 +121,7 @@ class FieldResource:
         if into == name:
             raise Invalid([Fault("/into", "itself", "is the field itself")])
         await check_merge(call.api.dependencies.store, client, self._kind, name, into)
-        return await self._start(call, client, FieldChange("merge", name, into), dry_run=asked[DRY_RUN])
+        return await self._start(call, client, FieldJob("merge", name, into), dry_run=asked[DRY_RUN])
 
     async def merge_values(self, call: Call) -> Response:
         """`POST` that replaces values by another one."""
@@ -133,14 +133,14 @@ class FieldResource:
         values = [value for value in dict.fromkeys(values) if value != into]
         if not values:
             raise Invalid([Fault("/values", "itself", "has only the value that replaces them")])
-        return await self._start(call, client, FieldChange("merge_values", self._name(call), into, tuple(values)), dry_run=asked[DRY_RUN])
+        return await self._start(call, client, FieldJob("merge_values", self._name(call), into, tuple(values)), dry_run=asked[DRY_RUN])
 
     async def remove(self, call: Call) -> Response:
         """`DELETE` of a field, with its values if asked."""
         client, asked = await call.client(), call.parameters()
         asked.done()
         name, store = self._name(call), call.api.dependencies.store
-        what = FieldChange("remove", name)
+        what = FieldJob("remove", name)
         preview = await preview_change(store, client, self._kind, what)
         if asked[DRY_RUN]:
             return Response(body=encode(preview_of(preview)))
@@ -155,7 +155,7 @@ class FieldResource:
     def _name(self, call: Call) -> str:
         return name_of(call.path("name"))
 
-    async def _find(self, call: Call, client: Client) -> CustomField:
+    async def _find(self, call: Call, client: Client) -> ClientField:
         name = self._name(call)
         found = await list_fields(call.api.dependencies.store, client, self._kind, name)
         if not found:
@@ -168,7 +168,7 @@ class FieldResource:
         call.api.clients.forget(client.client_id)
         return Response(body=encode(detail_of(await self._find(call, await call.api.clients.get(client.client_id)))))
 
-    async def _start(self, call: Call, client: Client, what: FieldChange, *, dry_run: bool) -> Response:
+    async def _start(self, call: Call, client: Client, what: FieldJob, *, dry_run: bool) -> Response:
         """Start a job, or respond what it would do."""
         parts, at = call.api.dependencies, call.api.dependencies.clock()
         if dry_run:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.clients.models import FIELD_TYPES, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
-from touchbase.custom_fields.service import CustomField, Preview, TypeCheck
+from touchbase.custom_fields.service import ChangePreview, ClientField, TypeCheck
 from touchbase.errors import Fault, Invalid
 from touchbase.http.schemas import MaybeTime, PageOf, example, named_enum
 from touchbase.records.api.schemas import FieldName
@@ -173,7 +173,7 @@ def field_type(type_: FieldTypeName, options: list[str]) -> FieldType:
     return made
 
 
-def detail_of(one: CustomField) -> CustomFieldDetail:
+def detail_of(one: ClientField) -> CustomFieldDetail:
     """Return a field as responses show it."""
     first, last = (None if at is None else to_text(at) for at in (one.first_us, one.last_us))
     kind: Any = one.type.type
@@ -182,7 +182,7 @@ def detail_of(one: CustomField) -> CustomFieldDetail:
     )  # fmt: skip
 
 
-def preview_of(found: Preview) -> FieldChangePreview:
+def preview_of(found: ChangePreview) -> FieldChangePreview:
     """Return a preview as responses show it."""
     return FieldChangePreview(True, found.records, [FieldChangeSample(each, dict(old), dict(new)) for each, old, new in found.samples])
 

@@ -39,7 +39,7 @@ from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, YES_OR_NO, Par
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
-from touchbase.sql.operation import Preview
+from touchbase.sql.operation import CommandPreview
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 EXPORT_PAGE = 2_000
@@ -205,7 +205,7 @@ async def _try(call: Call, client: int, entries: Sequence[NewEntry], now: Micros
     if call.recorder is not None:
         call.recorder.skip()
     [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client, [save_entries(client, entries, now)], dry_run=True))
-    assert isinstance(preview, Preview)
+    assert isinstance(preview, CommandPreview)
     return cast("Sequence[Saved]", preview.outcome)
 
 

@@ -1,14 +1,14 @@
 """Plans that read the lists: suppressed addresses, one entry, and pages.
 
-They also mark the records in the results of writes that must not be contacted, in the same transaction.
+They also mark the records that must not be contacted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Protocol
+from typing import Protocol
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, covering_domains
@@ -37,7 +37,6 @@ from touchbase.do_not_contact.sql.statements import (
     installation_entry,
 )
 from touchbase.sql.filters import Where
-from touchbase.sql.ids import Ids
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
@@ -47,9 +46,6 @@ Item = tuple[int, Addresses]
 """A client's number, and addresses to look up for it."""
 Place = tuple[int, str, str]
 """A client's number, and the kind and value of an entry."""
-Run = Callable[[Any, Ids], Plan[list[object]]]
-RecordOf = Callable[[object], "MarkedRecord | None"]
-TimeOf = Callable[[Any], Micros]
 
 
 @dataclass(slots=True)
@@ -263,25 +259,9 @@ class MarkedRecord(Protocol):
     """Set to the reason, if it must not be contacted."""
 
 
-def marking(run: Run, record_of: RecordOf, time_of: TimeOf) -> Run:
-    """Return the plan, with the reason why it must not be contacted set on each record that it returns.
-
-    `record_of` returns the record in a result, None for other results; `time_of` the time of a command.
-    """
-
-    def marked(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
-        results = yield from run(commands, ids)
-        records = [record for result in results if (record := record_of(result)) is not None]
-        if records:
-            yield from mark_records(records, max(map(time_of, commands)))
-        return results
-
-    return marked
-
-
 def mark_records(records: Sequence[MarkedRecord], now: Micros) -> Plan[None]:
     """Set `suppressed` on these records."""
-    listed = yield from listed_kinds(record.client for record in records)
+    listed = yield from listed_kinds({record.client for record in records})
     if not any(each.any for each in listed.values()):
         return
     domains = yield from _company_domains(records, listed)

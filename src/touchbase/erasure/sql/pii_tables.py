@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from touchbase.event_log.sql.statements import FORGET_CHANGES
+from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
-from touchbase.messages.sql.statements import COUNT_OF_RECORD, DELETE_OF_RECORD
+from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
 from touchbase.outgoing.sql.statements import FORGET_RESPONSES
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words

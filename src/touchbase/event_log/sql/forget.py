@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from touchbase.event_log.sql.statements import FORGET_CHANGES
+from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.sql.statement import Execute, Log, Plan, Row, Select
 
 _MERGES = (

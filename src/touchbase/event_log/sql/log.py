@@ -1,4 +1,10 @@
-"""Writing the log: plans hand over events while they run, and one statement at the end of the transaction stores them."""
+"""Writing the log: plans hand over events while they run, and one statement at the end of the transaction stores them.
+
+Statements that number, write and read events.
+
+A client's sequence has no gaps and follows the order of commits: the statement that takes the numbers is the last one of its
+transaction and locks the client's counter until the commit, so no later number is visible before an earlier one.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +13,95 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.signal import LOGGED
-from touchbase.event_log.sql.statements import LOG_EVENTS, new_row
-from touchbase.sql.rows import encode
-from touchbase.sql.statement import Execute, Log, Plan, Row, Savepoint, follow_savepoints
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH
+from touchbase.sql.dialect import parameter_table
+from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.statement import Execute, Log, Plan, Row, Savepoint, Statement, follow_savepoints
+
+LOGGED_EVENT: Columns = (
+    ("client", "bigint"), ("sequence", "bigint"), ("type", "text"), ("at", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"),
+    ("changed", "text"), ("cause", "text"), ("data", "text"),
+)  # fmt: skip
+NEW: Columns = (LOGGED_EVENT[0], ("back", "bigint"), *LOGGED_EVENT[2:])
+"""The columns of an event that has no sequence yet; `back` is its distance to the end of the client's log, 1 for the last event."""
+_COUNT: Columns = (("client", "bigint"), ("count", "bigint"))
+# Locked in the order of clients, so that two transactions that share clients wait for each other instead of deadlocking.
+_TAKE = (
+    "INSERT INTO event_counter (client, next) SELECT p.client, p.count + 1 FROM p WHERE true ORDER BY p.client "
+    "ON CONFLICT (client) DO UPDATE SET next = event_counter.next + excluded.next - 1"
+)
+_INSERT = f"INSERT INTO logged_event ({names(LOGGED_EVENT)}) SELECT q.client, c.next - q.back, {names(NEW[2:], 'q.')}"
+LOG_EVENTS = Statement(
+    "log_events",
+    _COUNT,
+    more_columns=NEW,
+    sqlite_set=_TAKE,
+    more_set=f"{_INSERT} FROM q CROSS JOIN event_counter c WHERE c.client = q.client",
+    postgres=(
+        f"WITH {parameter_table('p', _COUNT)}, {parameter_table('q', NEW, len(_COUNT) + 1)}, "
+        f"c AS ({_TAKE} RETURNING client, next) {_INSERT} FROM q JOIN c ON c.client = q.client"
+    ),
+)
+NEWEST_OF = Statement(
+    "newest_events_of",
+    (("client", "bigint"),),
+    body="SELECT t.client, t.next - 1 FROM p CROSS JOIN event_counter t WHERE t.client = p.client",
+)
+FORGET_CHANGES = Statement(
+    "forget_changes", RECORD, body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}", by_row=True
+)
+SUPPRESSIONS_OF = Statement(
+    "suppressions_of_events", ONE, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ONE_MATCH}"
+)
+DELIVERIES_OF = Statement("deliveries_of_events", ONE, body=f"SELECT t.id, t.state, t.error FROM p CROSS JOIN delivery t WHERE {ONE_MATCH}")
+TRIM = Statement(
+    "trim_log",
+    (("client", "bigint"), ("sequence", "bigint")),
+    body="DELETE FROM logged_event t USING p WHERE t.client = p.client AND t.sequence <= p.sequence",
+    by_row=True,
+)
+CREATION: Columns = (("changed", "text"), ("cause", "text"))
+"""What a statement that creates records takes for the event of each, next to the columns of `creation_log`."""
+
+
+def creation_log(table: str, kind: int) -> str:
+    """Return the common table expressions by which a PostgreSQL statement logs the records that it creates.
+
+    It reads their keys from `made` (client, id), and from `r` (client, id, at, changed, cause) their events. The counter is locked
+    after all records were inserted and, for the foreign key, after `held` has locked the rows to which they refer.
+    """
+    return (
+        "counts AS (SELECT client, count(*) AS n FROM made WHERE (SELECT count(*) FROM held) >= 0 GROUP BY client), "
+        "counter AS (INSERT INTO event_counter (client, next) SELECT client, n + 1 FROM counts ORDER BY client "
+        "ON CONFLICT (client) DO UPDATE SET next = event_counter.next + excluded.next - 1 RETURNING client, next), "
+        f"logged AS (INSERT INTO logged_event ({names(LOGGED_EVENT)}) SELECT r.client, counter.next - counts.n - 1 "
+        f"+ row_number() OVER (PARTITION BY r.client ORDER BY r.id), '{table}.created', r.at, {kind}, r.id, r.changed, r.cause, '{{}}' "
+        "FROM r JOIN made ON made.client = r.client AND made.id = r.id JOIN counts ON counts.client = r.client "
+        f"JOIN counter ON counter.client = r.client)"
+    )
+
+
+_decode: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def new_row(event: LoggedEvent, back: int) -> Row:
+    """Return the row of a new event, in the order of `NEW`."""
+    changed, data = encode(event.changed) if event.changed else "{}", encode(event.data) if event.data else "{}"
+    return (event.client, back, event.type, event.at, event.record_kind, event.record_id, changed, encode(event.cause), data)
+
+
+def event_of(row: Row) -> LoggedEvent:
+    """Return the event of a `LOGGED_EVENT` row."""
+    changed = {name: (before, after) for name, (before, after) in _decode(row[6]).items()}
+    client, sequence, name, at, kind, number, _, cause, data = row
+    return LoggedEvent(client, name, at, kind, number, changed, _decode(cause), _decode(data), sequence)
+
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.event_log.models import LOOKED_AT, LoggedEvent, LoggedPage, Subjects
-from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
+from touchbase.event_log.sql.log import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.cell_answers import UNITED, CellOf, Division, divided, union
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import command, query

@@ -70,7 +70,7 @@ def _split_repeats(
 
 
 def _repeats(at: Micros, earlier_us: Micros, dated: int | None, next_us: Micros | None) -> bool:
-    """Return whether a webhook certainly repeats the earlier one. If that depends on its subject, `projection/repeats.py` decides later."""
+    """Return whether a webhook certainly repeats the earlier one. If its subject decides, `projection/known_events.py` says so later."""
     if at > earlier_us + DEDUPE_WINDOW:
         return False
     return bool(dated) or (at <= earlier_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))

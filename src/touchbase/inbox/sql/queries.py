@@ -11,7 +11,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.queries import MOST_COUNTED, DeliveryGroup, InboxCounts, StateCount, StateCounts
 from touchbase.sql import rows as sql_rows
-from touchbase.sql.cell_answers import FIRST, Answers, Before, Merge, page_by_id, sorted_page, sum_of
+from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers, Before, page_by_id, sorted_page, sum_of
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
@@ -187,7 +187,7 @@ def _added(query: Any, answers: Answers) -> InboxCounts:
     return InboxCounts(sum_of(query, {cell: counts.by_state for cell, counts in answers.items()}), oldest)
 
 
-@query(scope=ALL_CLIENTS, merge=Merge(_added))
+@query(scope=ALL_CLIENTS, merge=AnswerMerge(_added))
 def count_inbox() -> Plan[InboxCounts]:
     """Count deliveries of all clients by state, except `applied` and `ignored`, of which there may be millions."""
     by_state: dict[str, int] = {}

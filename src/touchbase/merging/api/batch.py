@@ -21,7 +21,7 @@ from touchbase.http.request_body import first_refusal, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.merging.api.batch_commands import BatchCommands, Prepared, Sender
+from touchbase.merging.api.batch_commands import BatchCommands, BatchSender, PreparedCommand
 from touchbase.merging.api.batch_schemas import BATCHES, BatchProblem
 from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.write_batch import write_batch
@@ -33,7 +33,7 @@ from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.models import Company, Contact
 from touchbase.records.write_batch import MAX_COMMANDS, batch_failed
 from touchbase.records.writes import record_of
-from touchbase.sql.operation import Preview
+from touchbase.sql.operation import CommandPreview
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -49,21 +49,21 @@ PREFER = described(
 )
 
 
-class _Batch(Struct, forbid_unknown_fields=True):
+class _BatchBody(Struct, forbid_unknown_fields=True):
     """A batch, its commands not decoded yet."""
 
     commands: Annotated[list[Raw], Meta(min_length=1, max_length=MAX_COMMANDS)]
     atomic: bool = False
 
 
-class _Response(Struct):
+class _BatchResponse(Struct):
     results: list[Any]
     succeeded: int
     failed: int
     records_left_out: int | UnsetType = UNSET
 
 
-_decoder = msgspec.json.Decoder(_Batch)
+_decoder = msgspec.json.Decoder(_BatchBody)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class BatchResource(Generic[A, C, R]):
         asked.done()
         body = await call.json()
         batch = _decoded(body)
-        sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
+        sender, preferred = BatchSender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
         # A full client may still delete.
         enlarges = any(each.command is not None and each.command.operation is not delete_record.operation for each in prepared)
@@ -114,21 +114,21 @@ class BatchResource(Generic[A, C, R]):
             return self._response(prepared, await parts.store.write(command), options)
         return await call.write_and_respond(lambda writes: writes.write(command), lambda done: self._response(prepared, done, options))
 
-    def _response(self, prepared: Sequence[Prepared], done: Sequence[object], options: _Options) -> Response:
+    def _response(self, prepared: Sequence[PreparedCommand], done: Sequence[object], options: _Options) -> Response:
         outcomes = iter(done)
         ends = [(each, each.error or next(outcomes)) for each in prepared]
         results: list[Any] = [self._one(each, end, options) for each, end in ends]
         _limit_faults(results)
         left_out = self._add_records(results, [end for _, end in ends], options) if options.records else 0
         failed = sum(result.problem is not UNSET for result in results)
-        body = encode(_Response(results, len(results) - failed, failed, left_out or UNSET))
-        stored = encode(_Response([*_without_values(results)], len(results) - failed, failed))
+        body = encode(_BatchResponse(results, len(results) - failed, failed, left_out or UNSET))
+        stored = encode(_BatchResponse([*_without_values(results)], len(results) - failed, failed))
         return Response(body=body, headers=options.headers, stored_body=stored)
 
-    def _one(self, each: Prepared, outcome: object, options: _Options) -> Any:
+    def _one(self, each: PreparedCommand, outcome: object, options: _Options) -> Any:
         settings = options.client.settings
         changed: Any = UNSET
-        if isinstance(outcome, Preview):
+        if isinstance(outcome, CommandPreview):
             changed = fields_changed(self._kind, outcome, settings)
             outcome = outcome.outcome
         status, ignored = status_of(outcome), UNSET if each.read is None else list(each.read.ignored) or UNSET
@@ -154,10 +154,10 @@ class BatchResource(Generic[A, C, R]):
         return left_out
 
 
-def _decoded(body: bytes) -> _Batch:
+def _decoded(body: bytes) -> _BatchBody:
     """Decode a batch: texts and types of its commands are not looked at yet, and a long batch that is refused is not decoded again."""
     if len(body) <= THOROUGH_BYTES:
-        return read_struct(body, _decoder, _Batch, lambda partly: None)
+        return read_struct(body, _decoder, _BatchBody, lambda partly: None)
     try:
         return _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -168,7 +168,7 @@ def _is_strict(call: Call) -> bool:
     return preferences(call.scope).get(HANDLING, "").lower() == STRICT
 
 
-def _rows(each: Prepared) -> int:
+def _rows(each: PreparedCommand) -> int:
     """Return how many rows a command may store."""
     return 0 if each.command is None else 1 + each.fields
 

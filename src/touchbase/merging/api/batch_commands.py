@@ -52,7 +52,7 @@ _item = msgspec.json.Decoder(Item)
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedCommand:
     """One command of a batch, or its error."""
 
     command: Command[Any] | None = None
@@ -70,7 +70,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class BatchSender:
     """The client, time and author of a request, and how its bodies are read: whether unknown members are faults."""
 
     client: Client
@@ -89,13 +89,13 @@ class BatchCommands(Generic[A, C, R]):
         self._bodies: RecordBodies[A, C, R] = RecordBodies(kind)
         self._upserts: Upserts[A, C, R] = Upserts(kind, self._bodies)
         self._matches = list(match_fields(kind))
-        self._ops: dict[str, Callable[[Item, bytes, Sender], Prepared]] = {
+        self._ops: dict[str, Callable[[Item, bytes, BatchSender], PreparedCommand]] = {
             "create": self._create, "upsert": self._upsert, "update": self._update, "delete": self._delete,
         }  # fmt: skip
 
-    async def prepare(self, store: Store, items: Sequence[Raw], sender: Sender) -> list[Prepared]:
+    async def prepare(self, store: Store, items: Sequence[Raw], sender: BatchSender) -> list[PreparedCommand]:
         """Return the command or the error of each item. Raises `Invalid` if they have more than `MOST_FIELDS` custom fields in all."""
-        prepared: list[Prepared] = []
+        prepared: list[PreparedCommand] = []
         refused = fields = 0
         async for raw in in_slices(items):
             command = bytes(raw)
@@ -117,7 +117,7 @@ class BatchCommands(Generic[A, C, R]):
                     item.command, item.error = None, error
         return prepared
 
-    def _prepare(self, raw: bytes, sender: Sender) -> Prepared:
+    def _prepare(self, raw: bytes, sender: BatchSender) -> PreparedCommand:
         try:
             item = read_struct(raw, _item, Item, lambda partly: None, thorough=sender.thorough)
             faults = _misplaced(item)
@@ -131,15 +131,15 @@ class BatchCommands(Generic[A, C, R]):
                 more = invalid.more + len(invalid.faults) - len(listed)
                 raise Invalid([Fault(f"/body{fault.pointer}", fault.code, fault.detail) for fault in listed], more) from None
         except TouchbaseError as error:
-            return Prepared(error=error)
+            return PreparedCommand(error=error)
 
-    def _create(self, item: Item, body: bytes, sender: Sender) -> Prepared:
+    def _create(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
         read = self._bodies.creation(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         creation = creation_of(self._kind.type, read.asked, sender.client, sender.at, item.on_duplicate or None)
         creation.by = sender.by
         return self._prepared(in_one_step(creation, sender.client), read)
 
-    def _upsert(self, item: Item, body: bytes, sender: Sender) -> Prepared:
+    def _upsert(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
         match = self._matches[0] if item.match is UNSET else str(item.match)
         if match not in self._matches:
             raise Invalid([Fault("", "choice", f"cannot be matched by {match[:60]!r}; match is one of {', '.join(self._matches)}")])
@@ -150,19 +150,19 @@ class BatchCommands(Generic[A, C, R]):
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, rules=of, thorough=sender.thorough)
         return self._prepared(of(read.asked), read)
 
-    def _update(self, item: Item, body: bytes, sender: Sender) -> Prepared:
+    def _update(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         assert isinstance(item.id, int)
         update = update_of(self._kind.type, sender.client, item.id, self._bodies.change_of(read.asked), sender.at)
         update.by = sender.by
         return self._prepared(update, read)
 
-    def _delete(self, item: Item, body: bytes, sender: Sender) -> Prepared:
+    def _delete(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
         assert isinstance(item.id, int)
-        return Prepared(delete_record(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
+        return PreparedCommand(delete_record(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
 
-    def _prepared(self, write: Creation[R] | RecordUpdate[R] | RecordUpsert[R], read: Read[Any]) -> Prepared:
-        return Prepared(WRITES[self._kind.type.model].command(write), write=write, read=read)
+    def _prepared(self, write: Creation[R] | RecordUpdate[R] | RecordUpsert[R], read: Read[Any]) -> PreparedCommand:
+        return PreparedCommand(WRITES[self._kind.type.model].command(write), write=write, read=read)
 
 
 def _misplaced(item: Item) -> list[Fault]:

@@ -24,9 +24,8 @@ from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
-from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType, etag
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
-from touchbase.records.api.serializers import etag
 from touchbase.records.read_records import get_record
 from touchbase.records.writes import new_write_key
 from touchbase.sql.page_budget import page_of

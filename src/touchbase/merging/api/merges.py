@@ -33,7 +33,7 @@ from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import RecordType
 from touchbase.records.writes import new_write_key
-from touchbase.sql.operation import Command, Preview
+from touchbase.sql.operation import Command, CommandPreview
 
 SURVIVORSHIP_HELP = (
     "Which values the record has afterwards. newest: the last written ones. if_empty: its own, and where it has none, the first one of the "
@@ -198,7 +198,7 @@ async def _undone(call: Call, client: Client, command: Command[Undone]) -> Undon
     if call.recorder is not None:
         call.recorder.skip()
     [preview] = await call.api.dependencies.store.write(write_batch(client.number, [command], dry_run=True))
-    assert isinstance(preview, Preview)
+    assert isinstance(preview, CommandPreview)
     if isinstance(preview.outcome, TouchbaseError):
         raise preview.outcome
     assert isinstance(preview.outcome, Undone)

@@ -21,7 +21,7 @@ from touchbase.history.last_writer_wins import API_KEY, DERIVED
 from touchbase.history.sql import event_of, event_row
 from touchbase.merging.bin import DeletedRecord, content_text
 from touchbase.merging.sql.bin import BY_ID, DELETE_LINKS_OF, INSERT_DELETED, INSERT_DELETED_LINK, REMOVE, TAKE_DELETED, TAKE_DELETED_LINKS
-from touchbase.messages.sql.statements import DELETE_OF_RECORD
+from touchbase.messages.sql.plans import DELETE_OF_RECORD
 from touchbase.projection.companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
 from touchbase.projection.logged_changes import moved_contact
 from touchbase.projection.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS

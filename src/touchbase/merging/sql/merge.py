@@ -23,7 +23,7 @@ from touchbase.history.status import STATUS
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import assign, release
 from touchbase.merging.models import Merge, Part, Policy, content_text
-from touchbase.merging.survivorship import Outcome, is_creation, merged, own_creation
+from touchbase.merging.survivorship import MergedRecord, is_creation, merged, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.save import unite_records
@@ -166,7 +166,7 @@ def entry(kind: int, record_id: int, at: Micros, key: str, by: Author) -> Stored
     )  # fmt: skip
 
 
-def _write(written: StoredEvent, outcome: Outcome) -> None:
+def _write(written: StoredEvent, outcome: MergedRecord) -> None:
     """Let the entry set the values that the policy chose in place of the last written ones."""
     if outcome.writes:
         written.detail["fields"] = outcome.writes
@@ -236,7 +236,7 @@ def _set_own_creation(client: int, kind: int, record: Record) -> Plan[None]:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
 
 
-def _take_addresses(batch: ApplyBatch, kind: int, survivor: Record, outcome: Outcome, stamp: Stamp) -> None:
+def _take_addresses(batch: ApplyBatch, kind: int, survivor: Record, outcome: MergedRecord, stamp: Stamp) -> None:
     """Give the survivor the addresses and the company that the policy chose."""
     resolver = batch.resolvers[kind]
     for name in IDENTITY_FIELDS:

@@ -25,9 +25,8 @@ from touchbase.records.operations import create_company, create_contact, upsert_
 from touchbase.records.sql.reads import get_records
 from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed
 from touchbase.records.writes import Created, record_of
-from touchbase.sql.batches import Commands, needs_of, plan_of, weight_of_all
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Preview, command
+from touchbase.sql.operation import CommandPreview, Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
 
 IDS_PER_KIND = 2**40
@@ -76,7 +75,7 @@ def write_batch(
     """Execute creates, upserts, updates and deletions of one client in their order; return a result or an error for each.
 
     One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
-    In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
+    In a dry run nothing is stored either, no id is used, and each result is a `CommandPreview`.
     """
     if any(inner.operation is delete_record.operation for inner in commands):
         # A deletion locks it; before any record is locked, as inbox batches do, so that the two never wait for each other.
@@ -159,13 +158,13 @@ def _previews(client: int, commands: Commands, outcomes: Sequence[object]) -> Pl
     for inner, outcome in zip(commands, outcomes, strict=True):
         record = record_of(outcome)
         if record is None:
-            made.append(Preview(None, outcome))
+            made.append(CommandPreview(None, outcome))
             continue
         if inner.operation is delete_record.operation:
-            made.append(Preview(record, outcome, deletes=True))
+            made.append(CommandPreview(record, outcome, deletes=True))
             continue
         key = (CONTACT if isinstance(record, Contact) else COMPANY, record.id)
         before = None if isinstance(outcome, Created) and outcome.is_new else known.get(key)
-        made.append(Preview(before, outcome))
+        made.append(CommandPreview(before, outcome))
         known[key] = record
     return made

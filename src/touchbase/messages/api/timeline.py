@@ -13,9 +13,8 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
 from touchbase.messages.sql.plans import messages_of_events
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
-from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType, timeline_event
 from touchbase.records.api.schemas import TimelinePage, since
-from touchbase.records.api.serializers import timeline_event
 from touchbase.records.read_records import get_record
 from touchbase.records.timelines import timeline
 

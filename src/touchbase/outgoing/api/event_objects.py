@@ -17,7 +17,7 @@ from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import get_messages
 from touchbase.outgoing.models import Record
 from touchbase.outgoing.shared_reads import Shown
-from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.records.api.resource_type import company_out, contact_out
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import find_record, get_records

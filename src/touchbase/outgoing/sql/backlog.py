@@ -18,7 +18,7 @@ from touchbase.outgoing.filters import NAMES
 from touchbase.outgoing.models import Backlog
 from touchbase.search.service import filter_parser
 from touchbase.search.sql.plans import without_match
-from touchbase.sql.cell_answers import Answers, Merge, sum_of
+from touchbase.sql.cell_answers import AnswerMerge, Answers, sum_of
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
@@ -74,7 +74,7 @@ def _added(query: Any, answers: Answers) -> Backlog:
     )
 
 
-@query(scope=ALL_CLIENTS, merge=Merge(_added))
+@query(scope=ALL_CLIENTS, merge=AnswerMerge(_added))
 def count_outgoing(at: Micros) -> Plan[Backlog]:
     """The backlog of all clients.
 

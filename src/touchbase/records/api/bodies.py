@@ -1,28 +1,182 @@
-"""Bodies of requests about one type of record: decoded, with unknown members found and companies named by their domain looked up."""
+"""Bodies of requests about one type of record: decoded, with unknown members found and companies named by their domain looked up.
+
+Members of a body that its record does not have: typing errors are faults, others are ignored and named in a header.
+
+A typing error is a name that differs from a known one in case or separators (`Email`, `firstName`), by one letter
+(`contact_custom_field`), or by its first or last word (`status`, `linkedin`, `contact_email`). Read-only members are
+ignored without a word, so that a response can be sent back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
 from touchbase.clients.models import Client
 from touchbase.common import normalize
+from touchbase.common.misspelt import LONGEST_COMPARED, nearest, squashed
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
-from touchbase.errors import NotFound
+from touchbase.errors import COUNTED, Fault, Invalid, NotFound
+from touchbase.http.body_errors import escaped
 from touchbase.http.headers import HANDLING, STRICT, applied
-from touchbase.http.request_body import Rules
-from touchbase.records.api.members import MemberCheck, Members, ignored_header
+from touchbase.http.request_body import NUL, Rules, read_struct
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import OTHER_NAMES, CompanyRequest, ContactRequest, CustomFieldInput, CustomFieldOut, given
 from touchbase.records.create import creation_of
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import lookup as sql_lookup
-from touchbase.records.update import Change, update_of
+from touchbase.records.update import RecordChange, update_of
 from touchbase.sql.store import Store
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+IGNORED = b"touchbase-ignored"
+"""The response header that names ignored members."""
+MOST_EXAMINED = 50
+"""Unknown members of one body that are compared with the known ones; more are ignored."""
+MOST_NAMED = 20
+"""Ignored members that the header names."""
+LONGEST_NAMED = 100
+"""Characters of a name in the header."""
+_SUFFIXES = ("_url", "_input")
+_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The members that a body may have."""
+
+    record: str
+    """The record's name: the first word of some members."""
+    writable: frozenset[str]
+    read_only: frozenset[str]
+    custom_fields: str
+    """The first of the two names of the custom fields."""
+    lists: Mapping[str, frozenset[str]]
+    """Members that are lists of objects -> the members of these, read-only ones included; only `handling=strict` looks at them."""
+
+    @property
+    def known(self) -> frozenset[str]:
+        """All members."""
+        return self.writable | self.read_only
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The unknown members of one body."""
+
+    ignored: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+
+NONE = Unknown()
+
+
+class MemberCheck:
+    """Finds unknown members in the bodies of one type of record."""
+
+    def __init__(self, members: Members) -> None:
+        self._members = members
+        self._known = members.known
+        self._near = lru_cache(maxsize=2048)(self._search)
+        ordered = sorted(members.writable, key=lambda name: (name == members.custom_fields, name))  # of equal forms the last counts
+        self._forms = {squashed(form): name for name in ordered for form in _forms(name, members.record)}
+        self._forms |= {squashed(name): name for name in members.writable}
+        self._silent = {squashed(name) for name in members.read_only}
+
+    def unknown(self, body: bytes | msgspec.Raw, *, strict: bool = False, thorough: bool = True) -> Unknown:
+        """Return the unknown members of a body; none if it is not an object, which decoding reports.
+
+        If all unknown members are faults, only the first one is one unless the body is read `thorough`ly.
+        """
+        try:
+            members = _decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return NONE
+        if not strict and members.keys() <= self._known:
+            return NONE
+        names = [name for name in members if name not in self._known]
+        examined = names[: MOST_EXAMINED if thorough or not strict else 1]
+        # A longer name is none misspelt, and would stay in the cache.
+        right = {name: near for name in examined if len(name) <= LONGEST_COMPARED and (near := self._near(name)) is not None}
+        faults = [Fault(f"/{escaped(name)}", "unknown", self._detail(name, right.get(name))) for name in (examined if strict else right)]
+        if strict and (thorough or not faults):
+            faults += self._in_lists(members)
+        return Unknown(tuple(name for name in names if name not in right), tuple(faults))
+
+    def read(
+        self, body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Rules[S], *, strict: bool = False,
+        thorough: bool = True,
+    ) -> tuple[S, tuple[str, ...]]:  # fmt: skip
+        """Decode a body as `read_struct` does, and return the names of its ignored members; typing errors are faults too."""
+        if not strict and NUL not in body:
+            # Most bodies are right and have known members only: they are decoded once.
+            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return _without_unknown(wanted).decode(body), ()
+        unknown = self.unknown(body, strict=strict, thorough=thorough)
+        if not unknown.faults:
+            return read_struct(body, decoder, wanted, rules, thorough=thorough), unknown.ignored
+        faults: list[Fault] = []
+        try:
+            rules(read_struct(body, decoder, wanted, rules, thorough=thorough))
+        except Invalid as invalid:
+            faults += [*invalid.faults, *[COUNTED] * invalid.more]
+        raise Invalid([*faults, *unknown.faults])
+
+    def _detail(self, name: str, near: str | None) -> str:
+        if near is not None:
+            return f"is no member of a {self._members.record}; the member is called {near}"
+        return f"is no member of a {self._members.record}; handling=strict allows {', '.join(sorted(self._members.writable))}"
+
+    def _search(self, name: str) -> str | None:
+        name_squashed = squashed(name)
+        if name_squashed in self._silent:
+            return None  # it would be ignored under its right name too
+        return nearest(name_squashed, self._forms)
+
+    def _in_lists(self, found: Mapping[str, msgspec.Raw]) -> Iterable[Fault]:
+        for member, known in self._members.lists.items():
+            if member not in found:
+                continue
+            try:
+                items = _decode_list(found[member])
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue
+            detail = f"is no member of a custom field; handling=strict allows {', '.join(sorted(known))}"
+            odd = ((index, name) for index, item in enumerate(items) for name in item if name not in known)
+            for index, name in islice(odd, MOST_EXAMINED):
+                yield Fault(f"/{member}/{index}/{escaped(name)}", "unknown", detail)
+
+
+@cache
+def _without_unknown(wanted: type[S]) -> msgspec.json.Decoder[S]:
+    """Return a decoder that refuses members which the type does not have."""
+    return msgspec.json.Decoder(msgspec.defstruct(wanted.__name__, (), bases=(wanted,), forbid_unknown_fields=True))
+
+
+def ignored_header(names: Iterable[str]) -> list[tuple[bytes, bytes]]:
+    """Return the response header that names ignored members; none without any."""
+    shown = [quote(name[:LONGEST_NAMED], safe="!#$&'*+^`|~ ", errors="replace") for name in islice(names, MOST_NAMED)]
+    return [(IGNORED, ", ".join(shown).encode("ascii"))] if shown else []
+
+
+def _forms(name: str, record: str) -> Iterable[str]:
+    """Yield other names that callers use for a member: without the record's name or a suffix, or with the record's name in front."""
+    prefix = f"{record}_"
+    short = [name] + [name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)]
+    for form in short:
+        yield form
+        yield form.removeprefix(prefix) if form.startswith(prefix) else prefix + form
+
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -71,11 +225,11 @@ class RecordBodies(Generic[A, C, R]):
         read = self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict, thorough=thorough)
         return Read(*read, strict)
 
-    def change_of(self, asked: Any, if_updated_us: Micros | None = None) -> Change:
+    def change_of(self, body: Any, if_updated_us: Micros | None = None) -> RecordChange:
         """Return the change that a body asks for."""
-        fields = given(asked)
+        fields = given(body)
         custom = fields.pop(self._kind.type.custom_fields, ())
-        return Change(fields, custom, if_updated_us, asked.custom_pointer, asked.body_faults)
+        return RecordChange(fields, custom, if_updated_us, body.custom_pointer, body.body_faults)
 
 
 def _members(kind: ResourceType[Any, Any, Any]) -> Members:
@@ -90,18 +244,18 @@ async def find_companies(store: Store, client: int, bodies: Iterable[msgspec.Str
     """Return the ids of the companies that these bodies name by a domain, by the text of the body; unknown ones are left out."""
     texts = {text for body in bodies if isinstance(text := getattr(body, COMPANY, None), str) and text.strip()}
     domains = {text: normalize.company_domain(text) async for text in in_slices(texts)}
-    found = await store.read(sql_lookup.find_companies(client, sorted({*domains.values()}))) if domains else {}
-    return {text: found[domain] for text, domain in domains.items() if domain in found}
+    numbers = await store.read(sql_lookup.find_companies(client, sorted({*domains.values()}))) if domains else {}
+    return {text: numbers[domain] for text, domain in domains.items() if domain in numbers}
 
 
-def company_of(body: msgspec.Struct, found: Mapping[str, int]) -> int | None:
+def company_of(body: msgspec.Struct, companies: Mapping[str, int]) -> int | None:
     """Return the id of the company that a body names by a domain; None for a blank one. Raises `NotFound` for an unknown one."""
     text = str(getattr(body, COMPANY))
     if not text.strip():
         return None
-    if text not in found:
+    if text not in companies:
         raise NotFound(f"there is no company with the domain {normalize.company_domain(text)}; create it first, or leave company_id out")
-    return found[text]
+    return companies[text]
 
 
 def names_company(body: msgspec.Struct) -> bool:

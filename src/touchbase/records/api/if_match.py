@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from touchbase.common.timestamps import Micros
 from touchbase.errors import PreconditionFailed
 from touchbase.http.endpoint import Call
-from touchbase.records.api.serializers import states_named
+from touchbase.records.api.resource_type import states_named
 from touchbase.records.models import Record
 from touchbase.records.writes import CHANGED
 
@@ -26,8 +26,8 @@ async def if_updated_us(call: Call, read: Callable[[], Awaitable[Record]]) -> Mi
 
     `read` reads the record, and raises its error if there is none; it is called only if the header names ETags.
     """
-    given = [value.decode("latin-1") for name, value in call.scope["headers"] if name == _IF_MATCH]
-    states = states_named(", ".join(given)) if given else None  # several lines are one list (RFC 9110, 5.3)
+    values = [value.decode("latin-1") for name, value in call.scope["headers"] if name == _IF_MATCH]
+    states = states_named(", ".join(values)) if values else None  # several lines are one list (RFC 9110, 5.3)
     if states is None:
         return None
     if not states:

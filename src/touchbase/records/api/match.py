@@ -39,8 +39,7 @@ from touchbase.records.api.match_schemas import (
     ContactMatchRequest,
     MatchError,
 )
-from touchbase.records.api.resource_type import ResourceType
-from touchbase.records.api.serializers import to_text
+from touchbase.records.api.resource_type import ResourceType, to_text
 from touchbase.records.api.upsert import match_fields
 from touchbase.records.fields import Field
 from touchbase.records.match import Key, Match
@@ -102,28 +101,28 @@ Keys = list[Key] | MatchError
 
 
 async def mark_suppressed(
-    store: Store, client: int, keys: Sequence[Keys], found: Mapping[Key, Match], results: Sequence[Any], now: Micros
+    store: Store, client: int, keys: Sequence[Keys], matches: Mapping[Key, Match], results: Sequence[Any], now: Micros
 ) -> None:
     """Set `suppressed` of each result: why the item's addresses, or those of its record, must not be contacted."""
-    items = [(result, each) for result, of in zip(results, keys, strict=True) for each in _addresses(of, found)]
+    items = [(result, addresses) for result, of in zip(results, keys, strict=True) for addresses in _addresses(of, matches)]
     reasons = await store.read(find_suppressed(client, [addresses for _, addresses in items], now))
     for (result, _), reason in zip(items, reasons, strict=True):
         if reason is not None and result.suppressed is None:
             result.suppressed = reason.reason
 
 
-def _addresses(keys: Keys, found: Mapping[Key, Match]) -> list[Addresses]:
+def _addresses(keys: Keys, matches: Mapping[Key, Match]) -> list[Addresses]:
     """Return the addresses of an item with those of its record that it does not name, then the record's if it names others."""
     if isinstance(keys, MatchError):
         return []
-    given = dict(keys)
-    match = next((match for key in keys if (match := found.get(key)) is not None), None)
+    values = dict(keys)
+    match = next((match for key in keys if (match := matches.get(key)) is not None), None)
     if match is None:
-        return [Addresses(given.get("email_key"), given.get("linkedin_key"), given.get("domain"))]
-    domain = given.get("domain", match.company_domain)
-    asked = Addresses(given.get("email_key", match.email_key), given.get("linkedin_key", match.linkedin_key), domain)
-    known = Addresses(match.email_key, match.linkedin_key, domain)
-    return [asked] if asked == known else [asked, known]
+        return [Addresses(values.get("email_key"), values.get("linkedin_key"), values.get("domain"))]
+    domain = values.get("domain", match.company_domain)
+    sent = Addresses(values.get("email_key", match.email_key), values.get("linkedin_key", match.linkedin_key), domain)
+    stored = Addresses(match.email_key, match.linkedin_key, domain)
+    return [sent] if sent == stored else [sent, stored]
 
 
 class MatchResource:
@@ -140,9 +139,9 @@ class MatchResource:
         client = await call.client()
         call.parameters().done()
         keys, store = await self._keys(call), call.api.dependencies.store
-        found = await store.read(match_records(client.number, self._kind, _all(keys)))
-        results = [self._one(key, found) for key in keys]
-        await mark_suppressed(store, client.number, keys, found, results, call.api.dependencies.clock())
+        matches = await store.read(match_records(client.number, self._kind, _all(keys)))
+        results = [self._one(key, matches) for key in keys]
+        await mark_suppressed(store, client.number, keys, matches, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))
 
     async def match_everywhere(self, call: Call) -> Response:
@@ -150,18 +149,18 @@ class MatchResource:
         only = await call.administrator()
         call.parameters().done()
         keys = await self._keys(call)
-        found = await call.api.dependencies.store.read(sql_lookup.match_everywhere(only, self._kind, _all(keys)))
-        if found is None:
+        matches = await call.api.dependencies.store.read(sql_lookup.match_everywhere(only, self._kind, _all(keys)))
+        if matches is None:
             raise Invalid([Fault("/items", "too_many", "are too many for the number of clients; send fewer at once")])
-        return Response(body=encode({"data": [self._clients(key, found) for key in keys]}))
+        return Response(body=encode({"data": [self._clients(key, matches) for key in keys]}))
 
     async def _keys(self, call: Call) -> list[Keys]:
         body = await call.json()
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             if NUL not in body:  # as `read_struct`; usually all items are valid, and decoding them at once saves a third of the time
                 return [self._keys_of(item) async for item in in_slices(self._whole.decode(body).items)]
-        asked = read_struct(body, _request, _Request, lambda partly: None)
-        return [self._decoded(raw) async for raw in in_slices(asked.items)]
+        request = read_struct(body, _request, _Request, lambda partly: None)
+        return [self._decoded(raw) async for raw in in_slices(request.items)]
 
     def _decoded(self, raw: Raw) -> Keys:
         try:
@@ -176,32 +175,32 @@ class MatchResource:
             faults.append(Fault("", "required", f"must have {' or '.join(self._fields)}"))
         return _error(faults) if faults else keys
 
-    def _one(self, keys: Keys, found: Mapping[Key, Match]) -> Any:
+    def _one(self, keys: Keys, matches: Mapping[Key, Match]) -> Any:
         if isinstance(keys, MatchError):
             return self._shapes.one(error=keys)
-        matches = {match.id: match for key in keys if (match := found.get(key)) is not None}
-        if len(matches) > 1:
-            several = " and ".join(map(str, sorted(matches)))
+        by_id = {match.id: match for key in keys if (match := matches.get(key)) is not None}
+        if len(by_id) > 1:
+            several = " and ".join(map(str, sorted(by_id)))
             return self._shapes.one(error=MatchError("ambiguous", f"these are of {self._name}s {several}; send one of them"))
-        return self._shapes.one(*_shown(self._name, match)) if (match := next(iter(matches.values()), None)) else self._shapes.one()
+        return self._shapes.one(*_shown(self._name, match)) if (match := next(iter(by_id.values()), None)) else self._shapes.one()
 
-    def _clients(self, keys: Keys, found: Mapping[Key, list[Match]]) -> Any:
+    def _clients(self, keys: Keys, matches: Mapping[Key, list[Match]]) -> Any:
         if isinstance(keys, MatchError):
             return self._shapes.clients([], keys)
-        matches = {(match.client_id, match.id): match for key in keys for match in found.get(key, ())}
-        return self._shapes.clients([self._shapes.client(match[0], *_shown(self._name, matches[match])) for match in sorted(matches)])
+        by_client = {(match.client_id, match.id): match for key in keys for match in matches.get(key, ())}
+        return self._shapes.clients([self._shapes.client(key[0], *_shown(self._name, by_client[key])) for key in sorted(by_client)])
 
 
-def _key(field: Field, given: object, faults: list[Fault]) -> str | None:
-    if not isinstance(given, str) or not given.strip():
+def _key(field: Field, value: object, faults: list[Fault]) -> str | None:
+    if not isinstance(value, str) or not value.strip():
         return None
     if field.normalize is None:
-        return given.strip()
-    return field.normalize(given.strip(), f"/{field.name}", faults)
+        return value.strip()
+    return field.normalize(value.strip(), f"/{field.name}", faults)
 
 
 def _all(keys: Sequence[Keys]) -> list[Key]:
-    return sorted({key for each in keys if not isinstance(each, MatchError) for key in each})
+    return sorted({key for item in keys if not isinstance(item, MatchError) for key in item})
 
 
 def _error(faults: Sequence[Fault]) -> MatchError:

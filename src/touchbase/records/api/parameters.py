@@ -49,20 +49,20 @@ PREFER = described("`handling=strict`: unknown members of the body are faults, r
 IGNORED_HEADERS = ("Touchbase-Ignored", "Preference-Applied")
 
 
-def _email(given: Parameters, name: str) -> str | None:
-    value = given.text(name)
+def _email(parameters: Parameters, name: str) -> str | None:
+    value = parameters.text(name)
     # A plus sign that was not escaped arrives as a space, which no address contains.
-    return validation.email(value and value.replace(" ", "+"), f"?{name}", given.faults)
+    return validation.email(value and value.replace(" ", "+"), f"?{name}", parameters.faults)
 
 
-def _linkedin(given: Parameters, name: str) -> str | None:
-    value = given.text(name)
+def _linkedin(parameters: Parameters, name: str) -> str | None:
+    value = parameters.text(name)
     return None if value is None else normalize.linkedin_search_key(value)
 
 
-def _domain(given: Parameters, name: str) -> str | None:
-    value = given.text(name)
-    return None if value is None else validation.domain(value, f"?{name}", given.faults)
+def _domain(parameters: Parameters, name: str) -> str | None:
+    value = parameters.text(name)
+    return None if value is None else validation.domain(value, f"?{name}", parameters.faults)
 
 
 AS_OF = query.time("as_of", "The values that the record had at this time, as known now. Without it: the present ones.")
@@ -106,22 +106,22 @@ class RecordOptions:
 @lru_cache(maxsize=256)
 def create_options(raw: bytes) -> RecordOptions:
     """Parse the parameters of a request that creates a record; others are ignored."""
-    given = Parameters(raw, (RESTORE_ERASED, FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN))
-    given.done(strict=False)
-    return RecordOptions(given[FLAT], given[ON_DUPLICATE_PARAMETER], given[RESTORE_ERASED], given[DRY_RUN])
+    parameters = Parameters(raw, (RESTORE_ERASED, FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN))
+    parameters.done(strict=False)
+    return RecordOptions(parameters[FLAT], parameters[ON_DUPLICATE_PARAMETER], parameters[RESTORE_ERASED], parameters[DRY_RUN])
 
 
 @lru_cache(maxsize=256)
 def get_options(raw: bytes) -> tuple[bool, Micros | None]:
     """Return whether the response has custom fields in the format FLAT, and the time of `as_of`; other parameters are ignored."""
-    given = Parameters(raw, (FLAT, AS_OF))
-    given.done(strict=False)
-    return given[FLAT], given[AS_OF]
+    parameters = Parameters(raw, (FLAT, AS_OF))
+    parameters.done(strict=False)
+    return parameters[FLAT], parameters[AS_OF]
 
 
 @lru_cache(maxsize=256)
 def change_options(raw: bytes) -> RecordOptions:
     """Parse the parameters of a request that changes a record; others are ignored."""
-    given = Parameters(raw, (FLAT, DRY_RUN))
-    given.done(strict=False)
-    return RecordOptions(given[FLAT], dry_run=given[DRY_RUN])
+    parameters = Parameters(raw, (FLAT, DRY_RUN))
+    parameters.done(strict=False)
+    return RecordOptions(parameters[FLAT], dry_run=parameters[DRY_RUN])

@@ -17,7 +17,7 @@ from touchbase.http.schemas import encode, example
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.models import Company, Contact
 from touchbase.records.writes import Created, record_of
-from touchbase.sql.operation import Command, Preview
+from touchbase.sql.operation import Command, CommandPreview
 
 R = TypeVar("R", Contact, Company)
 
@@ -46,7 +46,7 @@ class DryRunResponse(Struct):
     changed: list[FieldPreview]
 
 
-def fields_changed(kind: ResourceType[Any, Any, R], preview: Preview, settings: ClientSettings) -> list[FieldPreview]:
+def fields_changed(kind: ResourceType[Any, Any, R], preview: CommandPreview, settings: ClientSettings) -> list[FieldPreview]:
     """Return the fields that differ before and after a write, all for a deletion; none for an error."""
     after = record_of(preview.outcome)
     if after is None:
@@ -85,7 +85,7 @@ async def dry_run(
     if call.recorder is not None:
         call.recorder.skip()
     [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client.number, [command], dry_run=True))
-    assert isinstance(preview, Preview)
+    assert isinstance(preview, CommandPreview)
     if isinstance(preview.outcome, TouchbaseError):
         raise preview.outcome
     record, status = record_of(preview.outcome), status_of(preview.outcome)

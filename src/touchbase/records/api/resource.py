@@ -69,20 +69,20 @@ class RecordResource(Generic[A, C, R]):
         if at - began > FRESH:  # while a slow body arrived, the client or the key may have ended
             client = await call.client()
         read: Read[A] = self._bodies.creation(body, client, at, strict=is_strict(call.scope))
-        asked = read.asked
-        call.api.storing(client, 1 + len(asked.custom_fields), at)
+        request = read.asked
+        call.api.storing(client, 1 + len(request.custom_fields), at)
 
         def response(result: Created[R] | R) -> Response:
             # A merge is an update, whose result is the record alone.
             created = result if isinstance(result, Created) else Created(result, is_new=False)
-            made = kind.respond(created.record, options.flat, client.settings)
-            made.status, made.record = 201 if created.is_new else 200, (kind.type.kind, created.record.id)
-            made.headers += [(b"location", call.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
-            return made
+            reply = kind.respond(created.record, options.flat, client.settings)
+            reply.status, reply.record = 201 if created.is_new else 200, (kind.type.kind, created.record.id)
+            reply.headers += [(b"location", call.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
+            return reply
 
-        creation, by = creation_of(kind.type, asked, client, at, options.on_duplicate), author_of(call.scope)
-        if isinstance(creation.record, Contact) and names_company(asked):
-            creation.record.company_id = company_of(asked, await find_companies(parts.store, client.number, [asked]))
+        creation, by = creation_of(kind.type, request, client, at, options.on_duplicate), author_of(call.scope)
+        if isinstance(creation.record, Contact) and names_company(request):
+            creation.record.company_id = company_of(request, await find_companies(parts.store, client.number, [request]))
         if options.dry_run:
             prepare_creation(creation, by, restore=options.restore_erased)
             return await dry_run(call, kind, WRITES[kind.type.model].command(in_one_step(creation, client)), client, read.headers)
@@ -122,22 +122,24 @@ class RecordResource(Generic[A, C, R]):
         except NotFound:
             await self._get(call, client, number)  # its error says whether the record was merged
             raise
-        made = kind.respond(record, options.flat, client.settings)
-        made.headers += read.headers
-        return made
+        reply = kind.respond(record, options.flat, client.settings)
+        reply.headers += read.headers
+        return reply
 
     async def history(self, call: Call) -> Response:
         """`GET` of a page of the values that a record had."""
         client = await call.client()
-        asked, number = call.parameters(), call.id(self._kind.type.name)
-        listing = f"{self._kind.type.name} {number} values {asked[FIELD] or ''}"
-        before = asked.cursor(listing, tuple[int, str, str])
-        asked.done()
+        parameters, number = call.parameters(), call.id(self._kind.type.name)
+        listing = f"{self._kind.type.name} {number} values {parameters[FIELD] or ''}"
+        before = parameters.cursor(listing, tuple[int, str, str])
+        parameters.done()
         record = await self._get(call, client, number)
         words = self._words(client)
-        page, place, since_us = await value_history(call.api.dependencies.store, record, asked[FIELD], asked[LIMIT], before, words)
+        page, place, since_us = await value_history(
+            call.api.dependencies.store, record, parameters[FIELD], parameters[LIMIT], before, words
+        )
         now = call.api.dependencies.clock()
-        data = fitting((value_change(each, now) for each in page), call.api.dependencies.limits.page_bytes)
+        data = fitting((value_change(change, now) for change in page), call.api.dependencies.limits.page_bytes)
         place = place if len(data) == len(page) else place_of(page[len(data) - 1])
         cursor = place and cursor_text(listing, place)
         return Response(body=encode(ValueHistoryPage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
@@ -145,10 +147,10 @@ class RecordResource(Generic[A, C, R]):
     async def explain(self, call: Call) -> Response:
         """`GET` of the sources of a record's values."""
         client = await call.client()
-        asked, number = call.parameters(), call.id(self._kind.type.name)
-        asked.done()
+        parameters, number = call.parameters(), call.id(self._kind.type.name)
+        parameters.done()
         record = await self._get(call, client, number)
-        explained, since_us = await explain_values(call.api.dependencies.store, record, asked[FIELD], self._words(client))
+        explained, since_us = await explain_values(call.api.dependencies.store, record, parameters[FIELD], self._words(client))
         return Response(body=explanation(explained, since_us, call.api.dependencies.limits.page_bytes))
 
     def _words(self, client: Client) -> StatusWords:
@@ -166,48 +168,49 @@ _CHANGE = (
 
 def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str, change: str) -> list[Route]:
     """Return the routes of one type of record."""
-    handlers, one = RecordResource(kind), kind.type.name
+    handlers, name = RecordResource(kind), kind.type.name
     path, by_id = kind.path, f"{kind.path}/{{id}}"
     created = partial(Success, body=kind.response, headers=("Location", "ETag", SUPPRESSED, *IGNORED_HEADERS))
     record, either = partial(Success, 200, body=kind.response), (kind.response, DryRunResponse)
     return [
         Route(
-            "POST", path, handlers.create, scope=WRITE, operation_id=f"create_{one}", tag=tag, summary=f"Create a {one}",
+            "POST", path, handlers.create, scope=WRITE, operation_id=f"create_{name}", tag=tag, summary=f"Create a {name}",
             description="Responds 201 with the new record. If the record exists already, `on_duplicate` decides: `error` responds 409 with "
             "`existing_id`, `return` responds 200 with the record as it is, `update` merges the body into it and responds 200. Without "
             f"the parameter the client's setting applies. {identity}",
-            query=parameters.CREATE[one], headers=(PREFER,), body=kind.request, buffered=False,
-            success=(created(201, f"The new {one}."), created(200, f"The {one} that existed (`on_duplicate`).", body=either)),
+            query=parameters.CREATE[name], headers=(PREFER,), body=kind.request, buffered=False,
+            success=(created(201, f"The new {name}."), created(200, f"The {name} that existed (`on_duplicate`).", body=either)),
         ),
         upsert_route(kind, tag),
         *match_routes(kind, tag),
         Route(
-            "GET", by_id, handlers.get, scope=READ, operation_id=f"get_{one}", tag=tag, summary=f"Get one {one}",
-            description=f"Returns the {one} and its ETag. The id of a {one} that was merged into another is a 404 with `existing_id`.",
-            query=(FLAT, AS_OF), headers=(IF_NONE_MATCH,), success=(record(f"The {one}.", headers=("ETag",)), NOT_MODIFIED),
+            "GET", by_id, handlers.get, scope=READ, operation_id=f"get_{name}", tag=tag, summary=f"Get one {name}",
+            description=f"Returns the {name} and its ETag. The id of a {name} that was merged into another is a 404 with `existing_id`.",
+            query=(FLAT, AS_OF), headers=(IF_NONE_MATCH,), success=(record(f"The {name}.", headers=("ETag",)), NOT_MODIFIED),
         ),
         Route(
-            "PATCH", by_id, handlers.change, scope=WRITE, operation_id=f"update_{one}", tag=tag, summary=f"Update one {one}",
+            "PATCH", by_id, handlers.change, scope=WRITE, operation_id=f"update_{name}", tag=tag,
+            summary=f"Update one {name}",
             description=_CHANGE + change, query=(FLAT, DRY_RUN), headers=(IF_MATCH, PREFER), body=kind.change,
-            success=(record(f"The {one} as it is now.", body=either, headers=("ETag", SUPPRESSED, *IGNORED_HEADERS)),), problems=(409, 412),
+            success=(record(f"The {name} as it is now.", body=either, headers=("ETag", SUPPRESSED, *IGNORED_HEADERS)),), problems=(409, 412),
         ),
-        *_history_routes(handlers, one, by_id, tag),
+        *_history_routes(handlers, name, by_id, tag),
     ]  # fmt: skip
 
 
-def _history_routes(handlers: RecordResource[Any, Any, Any], one: str, by_id: str, tag: Tag) -> list[Route]:
+def _history_routes(handlers: RecordResource[Any, Any, Any], name: str, by_id: str, tag: Tag) -> list[Route]:
     """Return the routes of a record's events and of its values over time."""
     return [
         Route(
-            "GET", f"{by_id}/history", handlers.history, scope=READ, operation_id=f"get_{one}_history", tag=tag,
-            summary=f"Get the values that one {one} had, newest first",
+            "GET", f"{by_id}/history", handlers.history, scope=READ, operation_id=f"get_{name}_history", tag=tag,
+            summary=f"Get the values that one {name} had, newest first",
             description="Each value with its time, how long the record had it, and the event that set it: with "
-            f"`field={one}_status` the time in each status.",
+            f"`field={name}_status` the time in each status.",
             query=(FIELD, *PAGE), success=(Success(200, "A page.", ValueHistoryPage),),
         ),
         Route(
-            "GET", f"{by_id}/explain", handlers.explain, scope=READ, operation_id=f"explain_{one}", tag=tag,
-            summary=f"Explain the values of one {one}",
+            "GET", f"{by_id}/explain", handlers.explain, scope=READ, operation_id=f"explain_{name}", tag=tag,
+            summary=f"Explain the values of one {name}",
             description="For each value the event that set it, and the events that came and did not set it, with the reason. Of a record "
             "with much text the other events are left out, but for their number; name a `field` to see those of one value.",
             query=(FIELD,), success=(Success(200, "The values.", Explanation),),

@@ -1,18 +1,30 @@
-"""The HTTP side of the record types: what differs between the resources of contacts and companies."""
+"""The HTTP side of the record types: what differs between the resources of contacts and companies.
+
+Serializers: contacts and companies as responses show them, and their ETags.
+"""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET, Struct
 
-from touchbase.clients.models import ClientSettings
+from touchbase.clients.models import ClientSettings, FieldType
+from touchbase.common.compiled import compiled
+from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import to_text as written_out
+from touchbase.history.events import NO_AUTHOR
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, problems_out
 from touchbase.records.api.parameters import COMPANY_FILTERS, CONTACT_FILTERS
 from touchbase.records.api.schemas import (
     CompanyChange,
@@ -23,10 +35,88 @@ from touchbase.records.api.schemas import (
     ContactPage,
     ContactRequest,
     ContactResponse,
+    CustomFieldOut,
+    FieldChangeOut,
+    FlatCustomFields,
+    TimelineEvent,
 )
-from touchbase.records.api.serializers import company_out, contact_out, etag
-from touchbase.records.models import Company, Contact
+from touchbase.records.fields import as_shown
+from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.timelines import TimelineEntry
+from touchbase.records.validation import json_value
+
+T = TypeVar("T", bound=Struct)
+
+# One response contains the same time several times, and so do the responses before and after it.
+to_text = lru_cache(maxsize=1024)(written_out)
+_BY_CREATION = attrgetter("created_us", "id")
+_ETAG = re.compile(r'(W/)?"([^"]*)"')
+_OURS = re.compile(r"([0-9a-f]{1,16})(?:-flat(?:-[0-9a-f]{8})?)?")
+
+
+def custom_fields_out(
+    fields: Sequence[CustomField], flat: bool, declared: Mapping[str, FieldType]
+) -> list[CustomFieldOut] | FlatCustomFields:
+    """Return custom fields, oldest first: a list, or (FLAT) an object in which declared fields have their JSON type."""
+    if not fields:
+        return {} if flat else []
+    present = sorted([field for field in fields if field.value is not None], key=_BY_CREATION)
+    if flat:
+        return {field.name: json_value(field.value or "", declared.get(field.name)) for field in present}
+    return [CustomFieldOut(field.id, to_text(field.updated_us), field.name, field.value or "") for field in present]
+
+
+# Compiled, because a generic mapping takes twice as long and every response needs it.
+def _serializer(kind: RecordType[R], response: type[T]) -> Callable[[R, bool, ClientSettings], T]:
+    """Return the function that serializes a record: required texts are never null, optional members without a value are left out."""
+    values = {field.name: as_shown(field, f"record.{field.column}") for field in kind.members}
+    values[f"{kind.name}_custom_fields"] = "custom_fields_out(record.custom_fields, flat, types(settings))"
+    members = ", ".join(values[name] for name in response.__struct_fields__)
+    names: dict[str, object] = {"response": response, "text": to_text, "custom_fields_out": custom_fields_out}
+    names |= {"types": kind.field_types, "blank": "", "UNSET": UNSET}
+    serializer: Callable[[R, bool, ClientSettings], T] = compiled("record, flat, settings", f"response({members})", **names)
+    return serializer
+
+
+contact_out = _serializer(CONTACT_TYPE, ContactResponse)
+"""Return a contact in the interface's fields."""
+company_out = _serializer(COMPANY_TYPE, CompanyResponse)
+"""Return a company in the interface's fields."""
+
+
+def etag(record: Contact | Company, flat: bool, settings: ClientSettings) -> bytes:
+    """Return the ETag of one representation of a record.
+
+    FLAT shows typed values, so its tag also changes when the client declares another type.
+    """
+    if not flat:
+        return b'"%x"' % record.updated_us
+    declared = settings.contact_fields if isinstance(record, Contact) else settings.company_fields
+    typed = sorted((name, field.type) for name, field in declared.items() if field.type in ("number", "boolean"))
+    if not typed:
+        return b'"%x-flat"' % record.updated_us
+    return b'"%x-flat-%s"' % (record.updated_us, blake2b(repr(typed).encode(), digest_size=4).hexdigest().encode())
+
+
+def states_named(if_match: str) -> list[Micros] | None:
+    """Return the `updated_us` values that an `If-Match` accepts; None for any. Weak tags accept nothing."""
+    if if_match.strip() == "*":
+        return None
+    strong = [match[2] for match in _ETAG.finditer(if_match) if not match[1]]
+    return [int(ours[1], 16) for tag in strong if (ours := _OURS.fullmatch(tag)) is not None]
+
+
+def timeline_event(entry: TimelineEntry, message_id: int | None) -> TimelineEvent:
+    """Return an event of a record's history, with the id of its message."""
+    event = entry.event
+    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
+    key_id, request_id = event.detail.get("by", NO_AUTHOR)
+    return TimelineEvent(
+        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
+        event.delivery_id, key_id, request_id, changed, problems_out(event.detail.get("problems", {})), message_id,
+    )  # fmt: skip
+
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)

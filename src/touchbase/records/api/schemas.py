@@ -54,16 +54,16 @@ class _RecordFields(Struct):
     @property
     def custom_pointer(self) -> str:
         """Where the custom fields are in the body."""
-        name, other = self.CUSTOM
-        return f"/{other}" if getattr(self, name) is UNSET and getattr(self, other) is not UNSET else f"/{name}"
+        name, second = self.CUSTOM
+        return f"/{second}" if getattr(self, name) is UNSET and getattr(self, second) is not UNSET else f"/{name}"
 
     @property
     def body_faults(self) -> list[Fault]:
         """The faults of both names with different values, and of a company's domain."""
         faults: list[Fault] = []
         names = self.CUSTOM
-        one, other = getattr(self, names[0]), getattr(self, names[1])
-        if one is not UNSET and other is not UNSET and one != other:
+        first, second = getattr(self, names[0]), getattr(self, names[1])
+        if first is not UNSET and second is not UNSET and first != second:
             faults += [Fault(f"/{name}", "contradiction", _BOTH.format(f"/{another}")) for name, another in (names, names[::-1])]
         company = getattr(self, "company_id", None)
         if isinstance(company, str) and company.strip():
@@ -73,8 +73,8 @@ class _RecordFields(Struct):
     @property
     def custom_fields(self) -> list[Any]:
         """The custom fields, under either name."""
-        given = getattr(self, self.CUSTOM[0])
-        return (getattr(self, self.CUSTOM[1]) if given is UNSET else given) or []
+        value = getattr(self, self.CUSTOM[0])
+        return (getattr(self, self.CUSTOM[1]) if value is UNSET else value) or []
 
 
 class CustomFieldChange(Struct):

@@ -22,21 +22,21 @@ async def contact(call: Call) -> Response:
     """`GET` of the suppression of one contact."""
     client = await call.client()
     store = call.api.dependencies.store
-    found = await get_record(store, CONTACT_TYPE, client.number, call.id("contact"))
-    return await _status(call, client.number, await addresses_of_contact(store, found))
+    record = await get_record(store, CONTACT_TYPE, client.number, call.id("contact"))
+    return await _status(call, client.number, await addresses_of_contact(store, record))
 
 
 async def company(call: Call) -> Response:
     """`GET` of the suppression of one company."""
     client = await call.client()
-    found: Company = await get_record(call.api.dependencies.store, COMPANY_TYPE, client.number, call.id("company"))
-    return await _status(call, client.number, Addresses(domain=found.domain))
+    record: Company = await get_record(call.api.dependencies.store, COMPANY_TYPE, client.number, call.id("company"))
+    return await _status(call, client.number, Addresses(domain=record.domain))
 
 
-async def addresses_of_contact(store: Store, found: Contact) -> Addresses:
+async def addresses_of_contact(store: Store, contact: Contact) -> Addresses:
     """Return the addresses by which a contact may be listed; the domain is that of its company."""
-    its = None if found.company_id is None else await store.read(find_record(found.client, COMPANY_TYPE, found.company_id))
-    return Addresses(found.email_key, found.linkedin_key, None if its is None else its.domain)
+    its = None if contact.company_id is None else await store.read(find_record(contact.client, COMPANY_TYPE, contact.company_id))
+    return Addresses(contact.email_key, contact.linkedin_key, None if its is None else its.domain)
 
 
 async def _status(call: Call, client: int, addresses: Addresses) -> Response:

@@ -56,26 +56,26 @@ class Upserts(Generic[A, C, R]):
         self._bodies: RecordBodies[A, C, R] = bodies
         self._fields = match_fields(kind)
 
-    def upsert(self, asked: C, match: str, client: Client, at: Micros, by: Author) -> RecordUpsert[R]:
+    def upsert(self, body: C, match: str, client: Client, at: Micros, by: Author) -> RecordUpsert[R]:
         """Return the upsert of a body; raise `Invalid` with every fault. A company named by its domain must be set by the caller."""
         kind, field = self._kind, self._fields[match]
-        update = update_of(kind.type, client, 0, self._bodies.change_of(asked), at)
+        update = update_of(kind.type, client, 0, self._bodies.change_of(body), at)
         if update.changes.get(field.key) is None:
-            raise Invalid([_missing(kind.type.name, field, getattr(asked, match))])
-        create = creation_of(kind.type, self._request(asked), client, at, "error")
+            raise Invalid([_missing(kind.type.name, field, getattr(body, match))])
+        create = creation_of(kind.type, self._request(body), client, at, "error")
         update.by = create.by = by
         return RecordUpsert(create, update, field.key)
 
-    def _request(self, asked: C) -> A:
+    def _request(self, body: C) -> A:
         """Return the body of a creation with the values of a change; what a change unsets, a creation leaves out."""
         values: dict[str, Any] = {}
         for name in self._kind.request.__struct_fields__:
-            value = getattr(asked, name, UNSET)
+            value = getattr(body, name, UNSET)
             if isinstance(value, list):
-                value = [one for one in value if not isinstance(one, CustomFieldChange) or one.field_value is not None]
+                value = [item for item in value if not isinstance(item, CustomFieldChange) or item.field_value is not None]
             if value is not UNSET and value is not None:
                 values[name] = value
-        if isinstance(asked, CompanyChange):
+        if isinstance(body, CompanyChange):
             values.setdefault("domain", "")  # a fault: found by another member, the company may still be new
         return self._kind.request(**values)
 
@@ -87,8 +87,8 @@ def set_company(upsert: RecordUpsert[Any], number: int | None) -> None:
         upsert.create.record.company_id = number
 
 
-def _missing(record: str, field: Field, given: object) -> Fault:
-    if isinstance(given, str) and given.strip():
+def _missing(record: str, field: Field, value: object) -> Fault:
+    if isinstance(value, str) and value.strip():
         return Fault(f"/{field.name}", "no_identity", f"identifies no {record}: send the address of a profile, or match by another member")
     return Fault(f"/{field.name}", "required", f"must be given: match={field.name} finds the {record} by it")
 
@@ -105,9 +105,9 @@ class UpsertResource(Generic[A, C, R]):
     async def put(self, call: Call) -> Response:
         """`PUT` of one record."""
         client, kind, parts = await call.client(), self._kind, call.api.dependencies
-        asked = call.parameters()
-        asked.done()
-        flat, match, is_dry_run = asked[FLAT], asked[self.match], asked[DRY_RUN]
+        parameters = call.parameters()
+        parameters.done()
+        flat, match, is_dry_run = parameters[FLAT], parameters[self.match], parameters[DRY_RUN]
         body = await call.json()
         at = parts.clock()
         by = author_of(call.scope)
@@ -122,10 +122,10 @@ class UpsertResource(Generic[A, C, R]):
             set_company(upsert, company_of(read.asked, await find_companies(parts.store, client.number, [read.asked])))
 
         def response(result: Created[R]) -> Response:
-            made = kind.respond(result.record, flat, client.settings)
-            made.status, made.record = 201 if result.is_new else 200, (kind.type.kind, result.record.id)
-            made.headers += [(b"location", call.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
-            return made
+            reply = kind.respond(result.record, flat, client.settings)
+            reply.status, reply.record = 201 if result.is_new else 200, (kind.type.kind, result.record.id)
+            reply.headers += [(b"location", call.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
+            return reply
 
         command: Command[Created[R]] = WRITES[kind.type.model].upsert(upsert)
         if is_dry_run:
@@ -135,16 +135,16 @@ class UpsertResource(Generic[A, C, R]):
 
 def upsert_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
     """Return the route of upserts of one type of record."""
-    handlers, one = UpsertResource(kind), kind.type.name
+    handlers, name = UpsertResource(kind), kind.type.name
     headers = ("Location", "ETag", *IGNORED_HEADERS)
     return Route(
-        "PUT", kind.path, handlers.put, scope=WRITE, operation_id=f"upsert_{one}", tag=tag, summary=f"Change a {one}, or create it",
-        description=f"Finds the {one} by the member that `match` names. If there is one, it is changed as by `PATCH`: a member that is "
+        "PUT", kind.path, handlers.put, scope=WRITE, operation_id=f"upsert_{name}", tag=tag, summary=f"Change a {name}, or create it",
+        description=f"Finds the {name} by the member that `match` names. If there is one, it is changed as by `PATCH`: a member that is "
         "left out stays, null or blank unsets it. Else it is created. Safe when many send the same at once: one creates it, the others "
-        f"change it. 409 only if another member of the body identifies another {one}.",
+        f"change it. 409 only if another member of the body identifies another {name}.",
         query=(FLAT, handlers.match, DRY_RUN), headers=(PREFER,), body=kind.change, keyed=True,
         success=(
-            Success(201, f"The new {one}.", kind.response, headers),
-            Success(200, f"The {one} as it is now.", (kind.response, DryRunResponse), headers),
+            Success(201, f"The new {name}.", kind.response, headers),
+            Success(200, f"The {name} as it is now.", (kind.response, DryRunResponse), headers),
         ),
     )  # fmt: skip

@@ -160,6 +160,6 @@ def explanation(values: Sequence[ExplainedValue], since_us: Micros | None, page_
 def explained_value(explained: ExplainedValue, *, with_others: bool = True) -> ExplainedValueOut:
     """Return a value with its source and the other events."""
     shown = explained.others if with_others else ()
-    others = [OtherEventOut(each.value, each.reason, event_source(each.event)) for each in shown]
+    others = [OtherEventOut(event.value, event.reason, event_source(event.event)) for event in shown]
     set_by = None if explained.set_by is None else event_source(explained.set_by)
     return ExplainedValueOut(explained.name, explained.value, set_by, others, explained.others_total)

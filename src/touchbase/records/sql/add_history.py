@@ -30,22 +30,22 @@ def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Mi
     before = {(row[0], row[1]): row for row in rows}
     contacts = {row[1]: contact_of(row) for row in rows}
     states = {contact.id: state_of(contact, words) for contact in contacts.values()}
-    known = yield from _known(client, [contact for contact in contacts.values() if not _is_unmailed(contact)])
+    stored = yield from _known(client, [contact for contact in contacts.values() if not _is_unmailed(contact)])
     new: dict[int, list[StoredEvent]] = {}
     changed: dict[int, Contact] = {}
     late: list[Contact] = []
     for contact in contacts.values():
         folded = Folded()
         for event in sorted(events[contact.id], key=lambda event: event.effective_time):
-            if (contact.id, event.occurred_us, event.effect) not in known:
-                known.add((contact.id, event.occurred_us, event.effect))
+            if (contact.id, event.occurred_us, event.effect) not in stored:
+                stored.add((contact.id, event.occurred_us, event.effect))
                 new.setdefault(contact.id, []).append(event)
                 fold_event(contact, event, folded, words)
         if folded.late:
             late.append(contact)
         if folded.late or folded.changed:
             changed[contact.id] = contact
-    yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for each in new.values() for event in each])
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for events in new.values() for event in events])
     if late:
         yield from _refold(client, late, words)
     for contact in changed.values():

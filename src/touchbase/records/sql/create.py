@@ -1,14 +1,19 @@
-"""Plans that create records: one statement inserts the whole batch, then only the records that exist already are read."""
+"""Plans that create records: one statement inserts the whole batch, then only the records that exist already are read.
+
+`guarded` plans refuse writes that would store an erased person again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, Generic, TypeVar
 
-from touchbase.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
+from touchbase.errors import Conflict, Fault, Invalid, Overloaded, PersonErased, TouchbaseError
 from touchbase.event_log.models import LoggedEvent, by_request
 from touchbase.history.events import Detail
+from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE
 from touchbase.history.sql import detail_text
 from touchbase.history.status import INITIAL, with_status
@@ -18,11 +23,13 @@ from touchbase.records.record_type import stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import custom_field_row
 from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, with_custom_fields
-from touchbase.records.writes import Created, Creation
-from touchbase.sql.batches import NEEDS_TRANSACTION
+from touchbase.records.writes import Created, Creation, RecordUpdate
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import NEEDS_TRANSACTION
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression.server_secret import erasure_key_of
+from touchbase.suppression.sql import DELETE_ERASURE, LOCK_CLIENT, find_marks
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 R = TypeVar("R", Contact, Company)
 
@@ -31,7 +38,7 @@ KeyOwners = dict[tuple[int, str, str | None], int]
 
 
 @dataclass(slots=True)
-class _Batch(Generic[R]):
+class _CreationBatch(Generic[R]):
     """What became of a batch of creations."""
 
     table: RecordTable[R]
@@ -48,9 +55,9 @@ class _Batch(Generic[R]):
     def owner(self, creation: Creation[R]) -> int | None:
         """Return the id of the record that has the creation's identity."""
         for _, column, _, _ in self.table.keys:
-            found = self.owners.get((creation.record.client, column, getattr(creation.record, column)))
-            if found is not None:
-                return found
+            number = self.owners.get((creation.record.client, column, getattr(creation.record, column)))
+            if number is not None:
+                return number
         return None
 
     def result(self, creation: Creation[R]) -> Created[R] | TouchbaseError:
@@ -73,6 +80,73 @@ class _Batch(Generic[R]):
         return Conflict(detail, data={"existing_id": owner})
 
 
+Guarded = Creation[Contact] | RecordUpdate[Contact]
+Run = Callable[[Any, Ids], Plan[list[object]]]
+
+
+def guarded(run: Run) -> Run:
+    """Return the plan with a check for erased persons before it, in the same transaction.
+
+    An update is checked if it sets an address. A creation is checked if its client was known to have erasures; else its own
+    statement detects the first erasure, and the result `NEEDS_TRANSACTION` requests another run.
+    """
+
+    @wraps(run)
+    def checked(commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
+        return _check(run, commands, ids) if any(map(_needs_check, commands)) else run(commands, ids)
+
+    return checked
+
+
+def _needs_check(command: Guarded) -> bool:
+    return command.guarded or (isinstance(command, RecordUpdate) and bool(_refs(command)))
+
+
+def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
+    refused: dict[int, PersonErased] = {}
+    lifted: dict[int, set[tuple[int, int]]] = {}
+    for command in commands:
+        command.guarded = True
+    for client in sorted({command.client for command in commands}):
+        # The lock on the client blocks erasures until this transaction ends.
+        yield Execute(LOCK_CLIENT, [(client,)])
+        key = yield from erasure_key_of(client)
+        if key is None:
+            continue
+        refs_by_command = {index: _refs(command) for index, command in enumerate(commands) if command.client == client}
+        marks = yield from find_marks(key, client, set().union(*refs_by_command.values()))
+        for index, refs in refs_by_command.items():
+            hit = sorted(refs & marks.keys())
+            if hit and commands[index].restore:
+                lifted[index] = {(client, marks[ref].erasure) for ref in hit}
+            elif hit:
+                refused[index] = _refusal(hit[0])
+    allowed = [command for index, command in enumerate(commands) if index not in refused]
+    allowed_results = iter((yield from run(allowed, ids)) if allowed else [])
+    results = [refused[index] if index in refused else next(allowed_results) for index in range(len(commands))]
+    erasures = [lifted[index] for index in lifted if not isinstance(results[index], TouchbaseError)]
+    if erasures:
+        yield Execute(DELETE_ERASURE, sorted(set().union(*erasures)))
+    return results
+
+
+def _refs(command: Guarded) -> set[Ref]:
+    if isinstance(command, Creation):
+        keys: tuple[object, object] = (command.record.email_key, command.record.linkedin_key)
+    else:
+        keys = (command.changes.get("email_key"), command.changes.get("linkedin_key"))
+    return {("", word, key) for word, key in zip((EMAIL, LINKEDIN), keys, strict=True) if isinstance(key, str)}
+
+
+def _refusal(ref: Ref) -> PersonErased:
+    what = "e-mail" if ref[1] == EMAIL else "LinkedIn"
+    return PersonErased(
+        f"the person with this {what} address was erased; to store them again, create them with restore_erased=true "
+        "or lift the erasure with `touchbase persons erase --lift`"
+    )
+
+
+@guarded
 def create_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
     """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the creation says so."""
     checked = all(creation.guarded for creation in creations)
@@ -92,8 +166,8 @@ def create_companies(creations: Sequence[Creation[Company]], ids: Ids) -> Plan[l
     return [batch.result(creation) for creation in creations]
 
 
-def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Creation[R]], ids: Ids) -> Plan[_Batch[R]]:
-    batch = _Batch(table, set())
+def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Creation[R]], ids: Ids) -> Plan[_CreationBatch[R]]:
+    batch = _CreationBatch(table, set())
     # A creation that says what to do with an existing record often meets one: those are found without an attempt to insert them.
     batch.owners = yield from _owners(table, [creation for creation in creations if creation.on_duplicate != "error"])
     rows: list[Row] = []
@@ -112,9 +186,9 @@ def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Cre
         if creation.custom:
             customs += _custom_rows(table.kind.kind, creation, ids)
         logs.append(creation_event(record, by_request(creation.by), record.created_us))
-    made = yield Execute(statement, rows, customs, entries, logs)
-    batch.new = {row[0] for row in made}
-    if len(made) < len(creations):
+    inserted_rows = yield Execute(statement, rows, customs, entries, logs)
+    batch.new = {row[0] for row in inserted_rows}
+    if len(inserted_rows) < len(creations):
         batch.owners |= yield from _owners(table, [creation for creation in inserted if creation.record.id not in batch.new])
         batch.existing = yield from _existing(batch, [creation for creation in creations if creation.on_duplicate == "return"])
     return batch
@@ -123,7 +197,7 @@ def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Cre
 def find_existing(creations: Sequence[Creation[R]], kind: type[R]) -> Plan[tuple[KeyOwners, Mapping[int, R]]]:
     """Return the owners of all keys of these creations, and the records that they are, with their custom fields. It locks nothing."""
     table: RecordTable[Any] = CONTACTS if kind is Contact else COMPANIES
-    batch = _Batch(table, set())
+    batch = _CreationBatch(table, set())
     batch.owners = yield from _owners(table, creations)
     if not batch.owners:
         return {}, {}
@@ -176,13 +250,13 @@ def _owners(table: RecordTable[R], creations: Sequence[Creation[R]]) -> Plan[Key
     return owners
 
 
-def _existing(batch: _Batch[R], creations: Sequence[Creation[R]]) -> Plan[Mapping[int, R]]:
+def _existing(batch: _CreationBatch[R], creations: Sequence[Creation[R]]) -> Plan[Mapping[int, R]]:
     """Return the existing records of these creations, with their custom fields."""
     table = batch.table
-    found = {(creation.record.client, owner) for creation in creations if (owner := batch.owner(creation)) is not None}
-    if not found:
+    keys = {(creation.record.client, owner) for creation in creations if (owner := batch.owner(creation)) is not None}
+    if not keys:
         return {}
-    rows = yield Execute(table.to_show, list(found))
+    rows = yield Execute(table.to_show, list(keys))
     records = yield from with_custom_fields(table.kind.kind, [table.record_of(row) for row in rows])
     return {record.id: record for record in records}
 

@@ -76,8 +76,8 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
     rows = yield Execute(by_id, [(client, number) for number in sorted(numbers)])
     records: list[Contact | Company] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
     yield from records_sql.load_custom_fields(kind, records)
-    found = ((record, dict(what.change(_values(record)))) for record in records)
-    wanted = [(record, new) for record, new in found if new]
+    changed = ((record, dict(what.change(_values(record)))) for record in records)
+    wanted = [(record, new) for record, new in changed if new]
     if not wanted:
         return {}
     histories: dict[int, list[StoredEvent]] = {record.id: [] for record, _ in wanted}
@@ -92,7 +92,7 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
         entry = _entry(kind, record, new, histories[record.id], what)
         entries.append(event_row(client, entry))
         written = _written(record, entry, what.at, ids)
-        customs += [custom_field_row(client, kind, record.id, one) for one, _ in written]
+        customs += [custom_field_row(client, kind, record.id, custom_field) for custom_field, _ in written]
         if any(shows for _, shows in written):
             touched.append((client, record.id, max(what.at, record.updated_us + 1)))
             logs += changes(record, before, what.at, by_request(what.by))
@@ -151,13 +151,13 @@ def _written(record: Record, entry: StoredEvent, at: Micros, ids: Ids) -> list[t
     by_name = {custom_field.name: custom_field for custom_field in record.custom_fields}
     written = []
     for name, value in entry.detail["custom"].items():
-        one = by_name.get(name)
-        if one is None:
-            one = CustomField(ids.take("custom_field"), name, None, at, *NEVER, at)
-            record.custom_fields.append(one)
-        if beats(stamp, (one.priority, one.stamped_us, one.stamp_key)):
-            one.priority, one.stamped_us, one.stamp_key = stamp
-            written.append((one, one.value != value))
-            if one.value != value:
-                one.value, one.updated_us = value, at
+        custom_field = by_name.get(name)
+        if custom_field is None:
+            custom_field = CustomField(ids.take("custom_field"), name, None, at, *NEVER, at)
+            record.custom_fields.append(custom_field)
+        if beats(stamp, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)):
+            custom_field.priority, custom_field.stamped_us, custom_field.stamp_key = stamp
+            written.append((custom_field, custom_field.value != value))
+            if custom_field.value != value:
+                custom_field.value, custom_field.updated_us = value, at
     return written

@@ -9,7 +9,7 @@ from typing import Any
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.match import MAX_LOOKUPS, Key, Match
 from touchbase.sql.builders import ONE, find, key_columns
-from touchbase.sql.cell_answers import FIRST, Answers, Merge
+from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import Columns, names
@@ -71,13 +71,13 @@ _STATEMENTS = {
 @query
 def match_records(client: int, kind: int, keys: list[Key]) -> Plan[Mapping[Key, Match]]:
     """The records of a client that have these keys, by key; unknown keys are left out."""
-    found: dict[Key, Match] = {}
+    matches: dict[Key, Match] = {}
     for column, statement in _STATEMENTS[kind].items():
         current_keys = [(client, key) for named, key in keys if named == column]
         if current_keys:
             rows = yield Execute(statement, current_keys)
-            found.update({(column, row[1]): _match_of(row) for row in rows})
-    return found
+            matches.update({(column, row[1]): _match_of(row) for row in rows})
+    return matches
 
 
 def _match_of(row: Row) -> Match:
@@ -97,7 +97,7 @@ def _joined(query: Any, answers: Answers) -> Mapping[Key, list[Match]] | None:
     return joined
 
 
-@query(unnamed=ALL_CLIENTS, merge=Merge(_joined))
+@query(unnamed=ALL_CLIENTS, merge=AnswerMerge(_joined))
 def match_everywhere(client: int | None, kind: int, keys: list[Key]) -> Plan[Mapping[Key, list[Match]] | None]:
     """The records of all clients, or of one, that have these keys, by key; None if there are too many clients for so many keys."""
     where = Where("state <> 'deleting'")
@@ -106,11 +106,11 @@ def match_everywhere(client: int | None, kind: int, keys: list[Key]) -> Plan[Map
     clients: dict[int, str] = {row[0]: row[1] for row in rows}
     if len(clients) * len(keys) > MAX_LOOKUPS:
         return None
-    found: dict[Key, list[Match]] = {}
+    matches: dict[Key, list[Match]] = {}
     for column, statement in _STATEMENTS[kind].items():
         current_keys = [(current_client, key) for current_client in clients for named, key in keys if named == column]
         if current_keys:
             for row in (yield Execute(statement, current_keys)):
                 match = _match_of(row)
-                found.setdefault((column, row[1]), []).append(replace(match, client_id=clients[row[0]]))
-    return found
+                matches.setdefault((column, row[1]), []).append(replace(match, client_id=clients[row[0]]))
+    return matches

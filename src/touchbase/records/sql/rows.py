@@ -22,7 +22,7 @@ def _stored(model: type[Contact] | type[Company]) -> list[Field[Any]]:
 
 
 def _columns(model: type[Contact] | type[Company]) -> Columns:
-    return tuple((each.name, _SQL_TYPES[str(each.type).removesuffix(" | None")]) for each in _stored(model))
+    return tuple((field.name, _SQL_TYPES[str(field.type).removesuffix(" | None")]) for field in _stored(model))
 
 
 CONTACT, COMPANY = _columns(Contact), _columns(Company)
@@ -39,15 +39,15 @@ _READ = {"bool": "bool({})", "Stamps": "stamps_of({})"}
 
 # Compiled, because a generic mapping takes three times as long and every write needs it.
 def _row_of(model: type[Contact] | type[Company]) -> Callable[[R], Row]:
-    values = [_WRITTEN.get(str(each.type), "{}").format(f"record.{each.name}") for each in _stored(model)]
-    made: Callable[[R], Row] = compiled("record", f"({', '.join(values)})", stamps_text=stamps_text)
-    return made
+    values = [_WRITTEN.get(str(field.type), "{}").format(f"record.{field.name}") for field in _stored(model)]
+    row_of: Callable[[R], Row] = compiled("record", f"({', '.join(values)})", stamps_text=stamps_text)
+    return row_of
 
 
 def _record_of(model: type[R]) -> Callable[[Row], R]:
-    values = [_READ.get(str(each.type), "{}").format(f"row[{index}]") for index, each in enumerate(_stored(model))]
-    made: Callable[[Row], R] = compiled("row", f"model({', '.join(values)})", model=model, stamps_of=stamps_of)
-    return made
+    values = [_READ.get(str(field.type), "{}").format(f"row[{index}]") for index, field in enumerate(_stored(model))]
+    record_of: Callable[[Row], R] = compiled("row", f"model({', '.join(values)})", model=model, stamps_of=stamps_of)
+    return record_of
 
 
 contact_row: Callable[[Contact], Row] = _row_of(Contact)

@@ -29,9 +29,9 @@ NOTE_FOR_SEARCH = Statement(
 _of_contact, _of_company = attrgetter(*CONTACT_TYPE.words), attrgetter(*COMPANY_TYPE.words)
 
 
-def _in_row(columns: Columns, some: tuple[str, ...]) -> Callable[[Row], Row]:
+def _in_row(columns: Columns, names: tuple[str, ...]) -> Callable[[Row], Row]:
     places = [name for name, _ in columns]
-    picked: Callable[[Row], Row] = itemgetter(*(places.index(name) for name in some))
+    picked: Callable[[Row], Row] = itemgetter(*(places.index(name) for name in names))
     return picked
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from touchbase.event_log.sql.statements import CREATION as CREATION_LOG
-from touchbase.event_log.sql.statements import creation_log
+from touchbase.event_log.sql.log import CREATION as CREATION_LOG
+from touchbase.event_log.sql.log import creation_log
 from touchbase.history.events import COMPANY as COMPANY_KIND
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import VIA_API
@@ -51,7 +51,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
     there = f"EXISTS (SELECT 1 FROM {table} t WHERE t.client = {{0}}.client AND t.id = {{0}}.{{1}})"
     tables = f"WITH {parameter_table('p', columns)}, {parameter_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
     behind = len(columns) + len(CUSTOM_FIELD) + 1
-    made = (
+    insertion = (
         f"made AS ({inserted} RETURNING client, id), "
         f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
         f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id), "
@@ -63,7 +63,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         more_columns=CUSTOM_FIELD,
         last_columns=(*CREATION, *CREATION_LOG),
         postgres=(
-            f"{tables}{parameter_table('r', (*CREATION, *CREATION_LOG), behind)}, held AS ({held}), {made}, "
+            f"{tables}{parameter_table('r', (*CREATION, *CREATION_LOG), behind)}, held AS ({held}), {insertion}, "
             f"{creation_log(table, kind)} SELECT id FROM made"
         ),
     )
@@ -78,7 +78,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         last_set=f"{entries} WHERE {there.format('r', 'id')}",
         end_set=f"{noted} r.client, {kind}, r.id FROM r WHERE true",
         made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
-        postgres=f"{tables}{parameter_table('r', CREATION, behind)}, {made} SELECT id FROM made",
+        postgres=f"{tables}{parameter_table('r', CREATION, behind)}, {insertion} SELECT id FROM made",
     )
 
 

@@ -23,7 +23,7 @@ from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
 from touchbase.records.record_type import KEY_FIELDS, RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.create import no_such_company
+from touchbase.records.sql.create import guarded, no_such_company
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
@@ -64,6 +64,7 @@ class _KeyOwners:
     companies: set[Key] = field(default_factory=set)
 
 
+@guarded
 def update_contacts(commands: Sequence[RecordUpdate[Contact]], ids: Ids) -> Plan[list[object]]:
     """Change contacts; each command sees the changes of the commands before it."""
     return _update(CONTACTS, commands, ids)
@@ -82,8 +83,8 @@ def _update(table: RecordTable[R], commands: Sequence[RecordUpdate[Any]], ids: I
     for _, column, statement in records_sql.KEY_OWNERS[table.kind.kind]:
         keys = _new_keys(column, commands, records)
         if keys:
-            found = [table.record_of(row) for row in (yield Execute(statement, list(keys)))]
-            owned.owners.update({(one.client, column, getattr(one, column)): one.id for one in found})
+            owners = [table.record_of(row) for row in (yield Execute(statement, list(keys)))]
+            owned.owners.update({(record.client, column, getattr(record, column)): record.id for record in owners})
     company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
     if company_ids:
         owned.companies = {(row[0], row[1]) for row in (yield Execute(records_sql.COMPANY_EXISTS, list(company_ids)))}
@@ -125,7 +126,7 @@ def _update_all(
             entries = unwritten.setdefault(key, [])
             entries.append(write.entry)
             yield from _fold(kind, record, write, entries, command.words, ids, is_late=is_late)
-            customs += [custom_field_row(command.client, kind, record.id, one) for one in write.custom]
+            customs += [custom_field_row(command.client, kind, record.id, custom_field) for custom_field in write.custom]
             if write.shows:
                 record.updated_us = max(write.entry.occurred_us, record.updated_us + 1)
                 logs += changes(record, before, command.at, by_request(command.by), command.words)
@@ -211,12 +212,12 @@ def _take_keys(command: RecordUpdate[Any], owned: _KeyOwners) -> TouchbaseError 
         for key_field in KEY_FIELDS.values()
         if command.changes.get(key_field.key) is not None
     ]
-    for each, value in keys:
-        owner = owned.owners.get((command.client, each.key, value), command.id)
+    for key_field, value in keys:
+        owner = owned.owners.get((command.client, key_field.key, value), command.id)
         if owner != command.id:
-            detail = f"another record has this {each.name}: id {owner}; change that one, or leave this field out"
+            detail = f"another record has this {key_field.name}: id {owner}; change that one, or leave this field out"
             return Conflict(detail, data={"existing_id": owner})
-    owned.owners.update({(command.client, each.key, value): command.id for each, value in keys})
+    owned.owners.update({(command.client, key_field.key, value): command.id for key_field, value in keys})
     return None
 
 
@@ -260,5 +261,5 @@ def save_contacts(rows: Sequence[Row], before: Mapping[Key, Row]) -> Plan[None]:
             by_statement.setdefault(records_sql.FOLD_CONTACT_STATUS, []).append(fold_status_of(row))
         else:
             by_statement.setdefault(records_sql.FOLD_CONTACT, []).append(fold_of(row))
-    for statement, some in by_statement.items():
-        yield Execute(statement, some)
+    for statement, changed in by_statement.items():
+        yield Execute(statement, changed)

@@ -43,53 +43,53 @@ def write_record(kind: int, update: RecordUpdate[Any], record: Record, ids: Ids)
     """Change the record, except its status, which is folded from the entry."""
     command = _after_last_write(update, record)
     stamp: Stamp = (DELIBERATE, command.at, command.key)
-    made = Write(_entry(kind, command))
-    _write_fields(command, record, stamp, made)
-    _write_custom(command, record, stamp, made, ids)
+    write = Write(_entry(kind, command))
+    _write_fields(command, record, stamp, write)
+    _write_custom(command, record, stamp, write, ids)
     if command.creates:
-        if (origin := origin_write(made.entry)) is not None:
-            made.shows |= write_field(record, "origin", *origin)
+        if (origin := origin_write(write.entry)) is not None:
+            write.shows |= write_field(record, "origin", *origin)
         if not record.from_api:
             record.from_api, record.created_us = True, command.at
     record.stamps[LAST_WRITE] = stamp
-    return made
+    return write
 
 
-def project_record(record: Record, history: Sequence[StoredEvent], made: Write) -> None:
+def project_record(record: Record, history: Sequence[StoredEvent], write: Write) -> None:
     """Set the projected values of a record of several objects: events later than the write may have been applied before it."""
     objects = Objects.of_history(history)
     for name, _, best in projected_fields(record, history, objects):
-        made.shows |= getattr(record, name) != best.value
+        write.shows |= getattr(record, name) != best.value
         setattr(record, name, best.value)
         record.stamps[name] = best.stamp
-    known = {custom_field.name: custom_field for custom_field in record.custom_fields}
+    by_name = {custom_field.name: custom_field for custom_field in record.custom_fields}
     for name, present, best in projected_custom_fields(record.custom_fields, history, objects):
-        one = known[name]
-        if one.value != best.value:
-            one.value, one.updated_us, made.shows = best.value, made.entry.occurred_us, True
+        custom_field = by_name[name]
+        if custom_field.value != best.value:
+            custom_field.value, custom_field.updated_us, write.shows = best.value, write.entry.occurred_us, True
         if (present.value, present.stamp) != (best.value, best.stamp):
-            one.priority, one.stamped_us, one.stamp_key = best.stamp
-            made.custom.append(one)
+            custom_field.priority, custom_field.stamped_us, custom_field.stamp_key = best.stamp
+            write.custom.append(custom_field)
 
 
-def fit_record(record: Record, history: Sequence[StoredEvent], made: Write, ids: Ids) -> None:
+def fit_record(record: Record, history: Sequence[StoredEvent], write: Write, ids: Ids) -> None:
     """Set the custom fields that fit in a record which lacks some of its history: the write may have made room."""
-    fitting, known = (
+    fitting, by_name = (
         fitting_fields(record, record.custom_fields, history),
         {custom_field.name: custom_field for custom_field in record.custom_fields},
     )
-    at = made.entry.occurred_us
+    at = write.entry.occurred_us
     for name, best in fitting.writes.items():
-        value, one = None if name in fitting.left_out else best.value, known.get(name)
-        if one is None:
+        value, custom_field = None if name in fitting.left_out else best.value, by_name.get(name)
+        if custom_field is None:
             if name in fitting.left_out:
                 continue
-            one = CustomField(ids.take("custom_field"), name, None, at, *NEVER, at)
-            record.custom_fields.append(one)
-        if one.value != value:
-            one.value, one.updated_us, made.shows = value, at, True
-        one.priority, one.stamped_us, one.stamp_key = best.stamp
-        made.custom.append(one)
+            custom_field = CustomField(ids.take("custom_field"), name, None, at, *NEVER, at)
+            record.custom_fields.append(custom_field)
+        if custom_field.value != value:
+            custom_field.value, custom_field.updated_us, write.shows = value, at, True
+        custom_field.priority, custom_field.stamped_us, custom_field.stamp_key = best.stamp
+        write.custom.append(custom_field)
     note_left_out(record, fitting)
 
 
@@ -100,8 +100,8 @@ def _after_last_write(update: RecordUpdate[Any], record: Record) -> RecordUpdate
 
 
 def _last_write(record: Record) -> EffectiveTime:
-    if (known := record.stamps.get(LAST_WRITE)) is not None:
-        return known[1:]
+    if (stamp := record.stamps.get(LAST_WRITE)) is not None:
+        return stamp[1:]
     times = [stamp[1:] for stamp in record.stamps.values()]
     times += [(custom_field.stamped_us, custom_field.stamp_key) for custom_field in record.custom_fields]
     times.append((record.status_entry_us or 0, record.status_entry_key or ""))
@@ -133,15 +133,15 @@ def _entry(kind: int, command: RecordUpdate[Any]) -> StoredEvent:
     )  # fmt: skip
 
 
-def _write_fields(command: RecordUpdate[Any], record: Record, stamp: Stamp, made: Write) -> None:
-    for name, value in made.entry.detail.get("fields", {}).items():
+def _write_fields(command: RecordUpdate[Any], record: Record, stamp: Stamp, write: Write) -> None:
+    for name, value in write.entry.detail.get("fields", {}).items():
         wins = beats(stamp, current_stamp(record, name))
-        made.shows |= wins and getattr(record, name) != value
+        write.shows |= wins and getattr(record, name) != value
         if (identity := IDENTITY_FIELDS.get(name)) is not None:
             old, new = getattr(record, identity.key), command.changes[identity.key]
             former = old if wins else new
             if former is not None and old != new:
-                made.former.append((identity.link, str(former)))
+                write.former.append((identity.link, str(former)))
             if wins:
                 setattr(record, identity.key, new)
         if wins:
@@ -149,7 +149,7 @@ def _write_fields(command: RecordUpdate[Any], record: Record, stamp: Stamp, made
             setattr(record, name, value)
 
 
-def _write_custom(command: RecordUpdate[Any], record: Record, stamp: Stamp, made: Write, ids: Ids) -> None:
+def _write_custom(command: RecordUpdate[Any], record: Record, stamp: Stamp, write: Write, ids: Ids) -> None:
     by_name = {custom_field.name: custom_field for custom_field in record.custom_fields}
     values: dict[str, str | None] = {}
     if command.clear_custom:
@@ -158,14 +158,14 @@ def _write_custom(command: RecordUpdate[Any], record: Record, stamp: Stamp, made
             record.stamps[CLEARED] = stamp
     values.update(command.custom)
     for name, value in values.items():
-        one = by_name.get(name)
-        if one is None:
+        custom_field = by_name.get(name)
+        if custom_field is None:
             if value is None and len(record.custom_fields) >= MAX_CUSTOM_FIELDS:
                 continue  # a name without a value must not make a full record grow
-            one = CustomField(ids.take("custom_field"), name, None, command.at, *NEVER, command.at)
-            record.custom_fields.append(one)
-        if beats(stamp, (one.priority, one.stamped_us, one.stamp_key)):
-            one.priority, one.stamped_us, one.stamp_key = stamp
-            if one.value != value:
-                one.value, one.updated_us, made.shows = value, command.at, True
-            made.custom.append(one)
+            custom_field = CustomField(ids.take("custom_field"), name, None, command.at, *NEVER, command.at)
+            record.custom_fields.append(custom_field)
+        if beats(stamp, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)):
+            custom_field.priority, custom_field.stamped_us, custom_field.stamp_key = stamp
+            if custom_field.value != value:
+                custom_field.value, custom_field.updated_us, write.shows = value, command.at, True
+            write.custom.append(custom_field)

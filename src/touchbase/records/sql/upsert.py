@@ -14,7 +14,6 @@ from touchbase.errors import Conflict
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.create import create_companies, create_contacts
-from touchbase.records.sql.suppression_guard import guarded
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.writes import Created, RecordUpdate, RecordUpsert
 from touchbase.sql.builders import ONE, find, key_columns
@@ -65,8 +64,8 @@ _CONTACTS = _UpsertTable(
         "linkedin_key": CONTACT_TO_UPSERT_BY_LINKEDIN,
         "external_id": CONTACT_TO_UPSERT_BY_EXTERNAL_ID,
     },
-    guarded(create_contacts),
-    guarded(update_contacts),
+    create_contacts,
+    update_contacts,
 )
 _COMPANIES = _UpsertTable(
     COMPANY_TYPE,
@@ -102,21 +101,21 @@ def _upsert(table: _UpsertTable[R], upserts: Sequence[RecordUpsert[R]], ids: Ids
     waiting = list(range(len(upserts)))
     while waiting:
         owners = yield from _owners(table, [upserts[index] for index in waiting])
-        found = {index: owner for index in waiting if (owner := _owner(table, upserts[index], owners)) is not None}
-        for index in conflicts.keys() - found.keys():
+        owned = {index: owner for index in waiting if (owner := _owner(table, upserts[index], owners)) is not None}
+        for index in conflicts.keys() - owned.keys():
             results[index] = _taken(table, conflicts[index])
         new: dict[object, int] = {}
         for index in waiting:
-            if index not in found and index not in conflicts:
+            if index not in owned and index not in conflicts:
                 new.setdefault(_identity(table, upserts[index]) or index, index)
         conflicts.clear()
-        if found:
-            changed = yield from table.update([_change(upserts[index], owner) for index, owner in found.items()], ids)
-            for index, outcome in zip(found, changed, strict=True):
+        if owned:
+            changed = yield from table.update([_change(upserts[index], owner) for index, owner in owned.items()], ids)
+            for index, outcome in zip(owned, changed, strict=True):
                 results[index] = Created(outcome, is_new=False) if isinstance(outcome, Contact | Company) else outcome
         if new:
-            made = yield from table.create([upserts[index].create for index in new.values()], ids)
-            for index, outcome in zip(new.values(), made, strict=True):
+            created = yield from table.create([upserts[index].create for index in new.values()], ids)
+            for index, outcome in zip(new.values(), created, strict=True):
                 if isinstance(outcome, Conflict):
                     conflicts[index] = outcome  # the owner of the key is searched again
                 else:

@@ -16,13 +16,12 @@ from touchbase.http.query_parameters import record_id
 from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
-from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.resource_type import ResourceType, custom_fields_out
 from touchbase.records.api.schemas import CustomFieldChange, CustomFieldInput
-from touchbase.records.api.serializers import custom_fields_out
 from touchbase.records.models import CustomField, Record
 from touchbase.records.operations import WRITES
 from touchbase.records.read_records import get_record
-from touchbase.records.update import Change, update_of
+from touchbase.records.update import RecordChange, update_of
 from touchbase.revyops.api.schemas import CustomFieldValue
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Writes
@@ -127,7 +126,7 @@ class CustomFieldResource:
     def _command(self, call: Call, client: Client, record: Record, change: CustomFieldChange) -> Command[Any]:
         at = call.api.dependencies.clock()
         try:
-            update = update_of(self._kind.type, client, record.id, Change({}, [change], record.updated_us), at)
+            update = update_of(self._kind.type, client, record.id, RecordChange({}, [change], record.updated_us), at)
         except Invalid as invalid:
             raise Invalid(
                 [Fault(f"/{fault.pointer.rpartition('/')[2]}", fault.code, fault.detail) for fault in invalid.faults], invalid.more

@@ -17,8 +17,7 @@ from touchbase.http.query_parameters import DRY_RUN, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, example
-from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
-from touchbase.records.api.members import ignored_header
+from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, ignored_header, names_company
 from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest

@@ -42,7 +42,7 @@ from touchbase.search.api.parameters import (
 )
 from touchbase.search.fields import SearchFields
 from touchbase.search.queries import ESTIMATED, EXACT, Count
-from touchbase.search.service import Prepared, SearchRequest, prepare, search_records
+from touchbase.search.service import PreparedSearch, SearchRequest, prepare, search_records
 from touchbase.search.sorting import cursor_of, position_of
 from touchbase.sql.page_budget import page_of
 
@@ -65,7 +65,7 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
     return await _page(call, kind, client, prepared, given[FLAT])
 
 
-async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: Prepared, flat: bool) -> Response:
+async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: PreparedSearch, flat: bool) -> Response:
     prepared.search.page_bytes = page_bytes = call.api.dependencies.limits.page_bytes
     found, cursor = await search_records(call.api.dependencies.store, prepared.search)
     data: Sequence[object] = [kind.out(record, flat, client.settings) for record in found.records]

@@ -7,7 +7,7 @@ and a stalled one none. So the expected wait is limited.
 from __future__ import annotations
 
 from touchbase.errors import Overloaded
-from touchbase.sql.batches import MAX_COMMANDS
+from touchbase.sql.operation import MAX_COMMANDS
 
 MAX_WAIT_SECONDS = 2.0
 """A command that would wait longer is refused at once."""

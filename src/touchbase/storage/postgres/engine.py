@@ -39,7 +39,7 @@ from touchbase.storage.postgres.row_level_security import Connection, rls_proble
 from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.statistics import analyze_grown
 from touchbase.storage.postgres.vacuum import vacuum
-from touchbase.storage.postgres.writer import Writer
+from touchbase.storage.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -69,7 +69,7 @@ class PostgresEngine:
         self._page_reads = ReadBatcher(pool, cipher, read_batching.PAGES_PER_BATCH)
         self._turns = FairTurns(CLIENT_READERS)
         self._ids = SharedIds(ReconnectingConnection(url))
-        self._writer = Writer(
+        self._writer = PostgresWriter(
             url, cipher, self._ids, writers=WRITERS, queue_limit=queue_limit, transaction=self.transaction, single=self.single
         )
 

@@ -21,7 +21,7 @@ from touchbase.storage.store_copy import (
     NOTE_ALL_FOR_SEARCH,
     POSTGRES_TYPES,
     PROGRESS_TABLE,
-    Table,
+    StoredTable,
     TableProgress,
     in_progress_elsewhere,
     key_from_text,
@@ -52,7 +52,7 @@ class PostgresReader:
         """Connect. Raises `UnusableStore` when a server uses the database."""
         return cls(await _connect(url))
 
-    async def tables(self) -> dict[str, Table]:
+    async def tables(self) -> dict[str, StoredTable]:
         """Return the tables by name."""
         columns: dict[str, dict[str, str]] = {}
         keys: dict[str, dict[int, str]] = {}
@@ -61,10 +61,11 @@ class PostgresReader:
             if position is not None:
                 keys.setdefault(name, {})[position] = column
         return {
-            name: Table(name, each, tuple(column for _, column in sorted(keys.get(name, {}).items()))) for name, each in columns.items()
+            name: StoredTable(name, each, tuple(column for _, column in sorted(keys.get(name, {}).items())))
+            for name, each in columns.items()
         }
 
-    async def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
+    async def rows(self, table: StoredTable, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
         """Yield the rows of a table behind a primary key, in the order of the key."""
         key = ", ".join(table.key)
         numbers = ", ".join(f"${number}" for number in range(1, len(table.key) + 1))
@@ -74,7 +75,7 @@ class PostgresReader:
             async for record in self._connection.cursor(sql, *(after or ()), prefetch=_ROWS_PER_FETCH):
                 yield tuple(record)
 
-    async def count(self, table: Table) -> int:
+    async def count(self, table: StoredTable) -> int:
         """Return the number of rows."""
         async with _of_all_clients(self._connection):
             return int(await self._connection.fetchval(f"SELECT count(*) FROM {table.name}"))
@@ -84,7 +85,7 @@ class PostgresReader:
         await self._connection.close()
 
 
-class PostgresWriter(PostgresReader):
+class PostgresCopyTarget(PostgresReader):
     """Fills a PostgreSQL store, and reads it again."""
 
     def __init__(self, connection: Connection, cipher: Cipher) -> None:
@@ -92,7 +93,7 @@ class PostgresWriter(PostgresReader):
         self._cipher = cipher
 
     @classmethod
-    async def open_with(cls, url: str, cipher: Cipher) -> PostgresWriter:
+    async def open_with(cls, url: str, cipher: Cipher) -> PostgresCopyTarget:
         """Connect. Raises `UnusableStore` when a server uses the database."""
         return cls(await _connect(url), cipher)
 
@@ -103,7 +104,7 @@ class PostgresWriter(PostgresReader):
         rows = await self._connection.fetch("SELECT source, table_name, copied, last_key, done FROM store_copy")
         return rows[0]["source"], {name: TableProgress(copied, key_from_text(key), bool(done)) for _, name, copied, key, done in rows}
 
-    async def begin(self, source: str, tables: Sequence[Table]) -> None:
+    async def begin(self, source: str, tables: Sequence[StoredTable]) -> None:
         """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
         async with _of_all_clients(self._connection):
             await self._connection.execute(PROGRESS_TABLE)
@@ -115,7 +116,7 @@ class PostgresWriter(PostgresReader):
                 "INSERT INTO store_copy (table_name, source, last_key, copied, done) VALUES ($1, $2, $3, 0, 0)", rows
             )
 
-    async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
+    async def write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
         params = ", ".join(f"${number}::{POSTGRES_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
         async with _of_all_clients(self._connection):

@@ -15,8 +15,7 @@ from typing import Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.sql.batches import NEEDS_TRANSACTION, Commands, plan_of, weight_of
-from touchbase.sql.operation import Command, scope_of
+from touchbase.sql.operation import NEEDS_TRANSACTION, Command, Commands, plan_of, scope_of, weight_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
@@ -38,7 +37,7 @@ from touchbase.storage.postgres.ids import SharedIds
 LOG = logging.getLogger("touchbase.storage")
 
 
-class Writer:
+class PostgresWriter:
     """The queue, and the tasks that write its commands."""
 
     def __init__(

@@ -28,7 +28,7 @@ from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader,
 from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.sqlite.schema import UpgradePolicy, copy_warnings, open_upgraded, upgrade
 from touchbase.storage.sqlite.threads import started_threads
-from touchbase.storage.sqlite.writer import Writer
+from touchbase.storage.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class SqliteEngine:
 
     def __init__(
         self,
-        writer: Writer,
+        writer: SqliteWriter,
         readers: list[apsw.Connection],
         private: tempfile.TemporaryDirectory[str] | None,
         cipher: Cipher,
@@ -95,7 +95,7 @@ class SqliteEngine:
             readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS + LONG_READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        writer = Writer(connection, open_writer(path, durable=private is None), cipher, queue_limit, cls.transaction)
+        writer = SqliteWriter(connection, open_writer(path, durable=private is None), cipher, queue_limit, cls.transaction)
         return cls(writer, readers, private, cipher, ProcessLock(path, roles if private is None else ()), change.copies, copied)
 
     @staticmethod
@@ -135,7 +135,7 @@ class SqliteEngine:
 
     async def vacuum(self, *, whole: bool = False) -> Vacuumed:
         """Rewrite the file, because rows that SQLite has moved leave copies in it, and empty the log; a large file only if `whole`."""
-        result: Vacuumed = await self._writer.submit_job(partial(Writer.vacuum, most=None if whole else MAX_ROUTINE_VACUUM_BYTES))
+        result: Vacuumed = await self._writer.submit_job(partial(SqliteWriter.vacuum, most=None if whole else MAX_ROUTINE_VACUUM_BYTES))
         return result
 
     async def analyze(self) -> list[str]:

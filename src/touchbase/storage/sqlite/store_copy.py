@@ -18,7 +18,7 @@ from touchbase.storage.store_copy import (
     MADE_BY_MIGRATION,
     NOTE_ALL_FOR_SEARCH,
     PROGRESS_TABLE,
-    Table,
+    StoredTable,
     TableProgress,
     in_progress_elsewhere,
     key_from_text,
@@ -29,14 +29,14 @@ _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE
 _PAGES_PER_CHECKPOINT = 4_000
 
 
-def _table(connection: apsw.Connection, name: str) -> Table:
+def _table(connection: apsw.Connection, name: str) -> StoredTable:
     columns: dict[str, str] = {}
     key: dict[int, str] = {}
     for _, column, kind, _, _, position in connection.execute(f"PRAGMA table_info({name})").fetchall():
         columns[str(column)] = {"INTEGER": "integer", "BIGINT": "integer", "TEXT": "text"}.get(str(kind), "blob")
         if position:
             key[int(position)] = str(column)
-    return Table(name, columns, tuple(key[position] for position in sorted(key)))
+    return StoredTable(name, columns, tuple(key[position] for position in sorted(key)))
 
 
 class SqliteReader:
@@ -49,11 +49,11 @@ class SqliteReader:
             raise UnusableStore(f"a server or worker uses {path}: stop it, and start it again after the copy")
         self._connection = connection or open_reader(path)
 
-    async def tables(self) -> dict[str, Table]:
+    async def tables(self) -> dict[str, StoredTable]:
         """Return the tables by name."""
         return {str(name): _table(self._connection, str(name)) for (name,) in self._connection.execute(_TABLES).fetchall()}
 
-    async def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
+    async def rows(self, table: StoredTable, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
         """Yield the rows of a table behind a primary key, in the order of the key."""
         key = ", ".join(table.key)
         behind = f"WHERE ({key}) > ({', '.join('?' * len(table.key))})" if after is not None else ""
@@ -62,7 +62,7 @@ class SqliteReader:
         ):
             yield row
 
-    async def count(self, table: Table) -> int:
+    async def count(self, table: StoredTable) -> int:
         """Return the number of rows."""
         counted: Any = self._connection.execute(f"SELECT count(*) FROM {table.name}").fetchall()[0][0]
         return int(counted)
@@ -73,7 +73,7 @@ class SqliteReader:
         self._lock.close()
 
 
-class SqliteWriter(SqliteReader):
+class SqliteCopyTarget(SqliteReader):
     """Fills a SQLite store, and reads it again."""
 
     def __init__(self, path: str, cipher: Cipher) -> None:
@@ -89,7 +89,7 @@ class SqliteWriter(SqliteReader):
         rows: list[Any] = self._connection.execute("SELECT source, table_name, copied, last_key, done FROM store_copy").fetchall()
         return rows[0][0], {name: TableProgress(copied, key_from_text(key), bool(done)) for _, name, copied, key, done in rows}
 
-    async def begin(self, source: str, tables: Sequence[Table]) -> None:
+    async def begin(self, source: str, tables: Sequence[StoredTable]) -> None:
         """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
         with self._connection:
             self._connection.execute(PROGRESS_TABLE)
@@ -99,7 +99,7 @@ class SqliteWriter(SqliteReader):
             rows = [(table.name, source, key_to_text(None), 0, 0) for table in tables]
             self._connection.executemany("INSERT INTO store_copy (table_name, source, last_key, copied, done) VALUES (?, ?, ?, ?, ?)", rows)
 
-    async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
+    async def write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
         columns, values = ", ".join(table.columns), ", ".join("?" * len(table.columns))
         with self._connection:

@@ -17,7 +17,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_text
 from touchbase.adapters.kit.extract import items, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time
-from touchbase.history.events import Change, Event
+from touchbase.history.events import Event, PropertyChange
 
 PERSON = RecordShape(
     CONTACT, email=("email",), first_name=("first_name", "firstName"), last_name=("last_name", "lastName"), linkedin=(LINKEDIN,),
@@ -76,7 +76,7 @@ class ActiveCampaign(CrmAdapter):
         if what is None:
             return [other_event("ignored" if source or "deal" in body else "unrecognised", source)]
         kind, word, record = (COMPANY, "account", account) if is_account else (CONTACT, "contact", contact)
-        own, untold = _own(record.get("fields")), list[Change]()
+        own, untold = _own(record.get("fields")), list[PropertyChange]()
         item = CrmItem(
             ACCOUNT if is_account else PERSON,
             what,
@@ -92,7 +92,7 @@ class ActiveCampaign(CrmAdapter):
         elif what == UPDATED and (names := _updated(body)):
             item.changed = {name: (item.record[name], NOT_SENT) for name in names if name in item.record}
             # A field listed as changed but without a value in the body is not cleared.
-            untold = [Change(name, None) for name in names if name not in item.record]
+            untold = [PropertyChange(name, None) for name in names if name not in item.record]
         events = item.events()
         events[0].changed += untold
         if source in TAGGINGS:

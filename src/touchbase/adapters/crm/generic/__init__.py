@@ -55,7 +55,7 @@ class Subject(NamedTuple):
     words: tuple[str, ...]
 
 
-class Generic(CrmAdapter):
+class GenericCrm(CrmAdapter):
     """Reads unambiguous webhooks of other CRMs and relays."""
 
     tool = "generic"
@@ -175,4 +175,4 @@ def _in_headers(webhook: ParsedWebhook) -> str | None:
     return next((name for name in named if name), None)
 
 
-ADAPTER = Generic()
+ADAPTER = GenericCrm()

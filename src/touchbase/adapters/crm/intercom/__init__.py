@@ -29,7 +29,7 @@ from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.history.events import Change, Event
+from touchbase.history.events import Event, PropertyChange
 
 _LINKED = "linked company id"
 """The property for the id of a contact's company."""
@@ -136,7 +136,7 @@ def _topic_events(about: CrmItem, words: list[str], item: Body) -> list[Event]:
     events = about.events()
     if ("email" in words or action == "added_email") and (address := events[0].email) is not None:
         # The contact is complete; only the topic says what has changed.
-        events[0].changed = [Change("email", address)]
+        events[0].changed = [PropertyChange("email", address)]
     if about.what != DELETED and about.object_id is not None:
         events[0].custom |= _attributes(as_dict(about.record))
     return events

@@ -41,7 +41,7 @@ RESOURCES = frozenset({"account", "call", "mailing", "opportunity", "sequence", 
 """The resource types of Outreach's webhooks, besides prospects."""
 
 
-class Outreach(CrmAdapter):
+class OutreachCrm(CrmAdapter):
     """Reads Outreach's webhooks."""
 
     tool = "outreach"
@@ -98,4 +98,4 @@ def _linked(relationships: object) -> Body:
     return {f"{name}_id": number for name, link in links.items() if (number := first(link, "id") or dig(link, "data", "id")) is not None}
 
 
-ADAPTER = Outreach()
+ADAPTER = OutreachCrm()

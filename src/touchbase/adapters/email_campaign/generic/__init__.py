@@ -23,8 +23,16 @@ from touchbase.adapters.kit.crm_values import query_parameter
 from touchbase.adapters.kit.declarative import Item, batch
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
-from touchbase.adapters.kit.machine_mail import DAEMONS, SENDER, is_machine_mail
-from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
+from touchbase.adapters.kit.messages import (
+    DAEMONS,
+    SENDER,
+    USUAL_RECEIVED,
+    USUAL_SENT,
+    MessagePaths,
+    MessageReader,
+    is_machine_mail,
+    is_message,
+)
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
@@ -40,7 +48,7 @@ _OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "em
 _FATES = (_OUTGOING - {"manual_email_sent"}) | {"email_bounced", "email_send_failed", "email_unsubscribed", "email_spam_complaint"}
 
 
-class Generic:
+class GenericCampaigns:
     """Reads any JSON or form body, with a lower confidence than any tool's own adapter."""
 
     tool = "generic"
@@ -243,4 +251,4 @@ def _name(value: object) -> str | None:
     return None if string is None or string.upper() in _NO_NAMES else string
 
 
-ADAPTER = Generic()
+ADAPTER = GenericCampaigns()

@@ -20,7 +20,7 @@ from touchbase.adapters.kit.status_labels import label_of
 from touchbase.history.events import Event
 
 
-class Outreach(TableAdapter):
+class OutreachCampaigns(TableAdapter):
     """Reads Outreach's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -47,7 +47,7 @@ def _is_opted_out(prospect: object) -> bool:
     return bool(flag(prospect.get("optedOut")) or flag(prospect.get("emailOptedOut")) or prospect.get("emailsOptStatus") == "opted_out")
 
 
-ADAPTER = Outreach(
+ADAPTER = OutreachCampaigns(
     tool="outreach",
     signature_schemes=(hmac_body("outreach-webhook-signature"),),
     shapes=(
