@@ -190,10 +190,8 @@ async def test_failed_checkpoint__is_logged_and_leaves_the_store_usable(sqlite_u
 
 WRITES_UNTIL_KILLED = """
 import asyncio, sys
-from touchbase.clients.sql.clients import (ensure_client)
+from touchbase.clients.sql.clients import ensure_client
 from touchbase.stores import open_store
-from touchbase.clients.sql.clients import (ensure_client)
-from touchbase.storage import open_store
 
 async def main():
     store = await open_store(sys.argv[1])
