@@ -83,8 +83,8 @@ class Commands(click.Group):
         """Return the command with this name or former name."""
         group, _, member = RENAMED.get(cmd_name, "").partition(" ")
         if group:
-            found = self.get_command(ctx, group)
-            return found.get_command(ctx, member) if isinstance(found, click.Group) else found
+            renamed = self.get_command(ctx, group)
+            return renamed.get_command(ctx, member) if isinstance(renamed, click.Group) else renamed
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"touchbase.cli.{COMMANDS[cmd_name]}")
@@ -98,12 +98,12 @@ class Commands(click.Group):
         near = suggest(args[0], COMMANDS) if self.get_command(ctx, args[0]) is None else None
         if near and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near}?")
-        name, command, rest = super().resolve_command(ctx, args)
+        name, command, arguments = super().resolve_command(ctx, args)
         if ctx.params.get("server_url") is not None and name not in GROUPS and not ctx.resilient_parsing:
             ctx.fail(f"{name} does not work through a server: {_instead(name)}; with --url work {', '.join(GROUPS)}")
         if name != "doctor" and not ctx.resilient_parsing:
             check_names(os.environ)
-        return name, command, rest
+        return name, command, arguments
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with the first sentence of their help, in the order of `COMMANDS`."""

@@ -51,15 +51,22 @@ def backup(database: str | None, force: bool, cell: str | None, as_json: bool, f
 
     source = _sqlite_file(database)
     must_exist(f"sqlite:///{source}")
-    made = back_up(source, file, touchbase.__version__, now_us(), _show_progress)
+    written = back_up(source, file, touchbase.__version__, now_us(), _show_progress)
     cells = said_of_cells(cell_names_of(f"sqlite:///{source}"), NOT_IN_IT)
     if as_json:
-        made_time = to_text(made.made_us or 0)
+        made_at = to_text(written.made_us or 0)
         print_json(
-            {"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": made_time, "checksum": made.checksum, **cells}
+            {
+                "file": str(file),
+                "bytes": written.bytes,
+                "schema": written.schema,
+                "made_time": made_at,
+                "checksum": written.checksum,
+                **cells,
+            }
         )
         return
-    click.echo(f"backed up {source} to {file}: {made.bytes} bytes, schema {made.schema}, as of {to_text(made.made_us or 0)}")
+    click.echo(f"backed up {source} to {file}: {written.bytes} bytes, schema {written.schema}, as of {to_text(written.made_us or 0)}")
     key = Path(f"{source}.key")
     if key.exists():
         click.echo(f"its secrets are encrypted with the key in {key}, which is not in the backup: store a copy of the key elsewhere")
@@ -72,15 +79,15 @@ def _dump(address: str, file: Path, as_json: bool) -> None:
 
     check_address(address)
     began = now_us()
-    made = run(dump(address, file))
+    dumped = run(dump(address, file))
     cells = said_of_cells(cell_names_of(address), NOT_IN_IT)
     if as_json:
-        values = {"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": to_text(began), "rows": dict(made.rows)}
+        values = {"file": str(file), "bytes": dumped.bytes, "schema": dumped.schema, "made_time": to_text(began), "rows": dict(dumped.rows)}
         print_json({**values, **cells})
         return
-    clients, contacts = made.rows.get("client", 0), made.rows.get("contact", 0)
-    click.echo(f"backed up the store to {file}: {made.bytes} bytes, schema {made.schema}, as of {to_text(began)}")
-    click.echo(f"it was read again: {sum(made.rows.values())} rows, of them {clients} clients and {contacts} contacts")
+    clients, contacts = dumped.rows.get("client", 0), dumped.rows.get("contact", 0)
+    click.echo(f"backed up the store to {file}: {dumped.bytes} bytes, schema {dumped.schema}, as of {to_text(began)}")
+    click.echo(f"it was read again: {sum(dumped.rows.values())} rows, of them {clients} clients and {contacts} contacts")
 
 
 @click.command()
@@ -102,17 +109,17 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
     target = _sqlite_file(database)
     sources = _sources(target, erasures, without_erasures)
     with staged_backup(file, target) as part:
-        made = read_backup(file)
+        backup = read_backup(file)
         erased = run(_bring_up_to_date(part, target, sources))
         aside = target.with_name(f"{target.name}.before-{to_text(now_us() // SECOND * SECOND).replace(':', '')}")
         existed = replace_store(part, target, aside)
     cells = said_of_cells(cell_names_of(f"sqlite:///{target}"), STAY)
     if as_json:
-        values = {"file": str(target), "from": str(file), "made_time": to_text(made.made_us) if made.made_us else None, **cells}
-        print_json({**values, "checked": made.checked, "erased": erased, "before": str(aside) if existed else None})
+        values = {"file": str(target), "from": str(file), "made_time": to_text(backup.made_us) if backup.made_us else None, **cells}
+        print_json({**values, "checked": backup.checked, "erased": erased, "before": str(aside) if existed else None})
         return
-    click.echo(f"restored {target} from {file}" + (f", as of {to_text(made.made_us)}" if made.made_us else ""))
-    if not made.checked:
+    click.echo(f"restored {target} from {file}" + (f", as of {to_text(backup.made_us)}" if backup.made_us else ""))
+    if not backup.checked:
         click.echo(f"there was no {file.name}.sha256 to compare it with; its pages were checked")
     if erased:
         click.echo(f"{erased} identities were erased after the backup was taken: they are erased again")

@@ -63,23 +63,23 @@ async def _add(database: str | None, name: str, address: str) -> Cell:
 @json_option()
 def list_(tb: Touchbase, as_json: bool) -> None:
     """List the cells, how many clients live in each, and whether it answers."""
-    found: list[dict[str, Any]] = [{**cell} for cell in tb.admin.cells.list()["data"]]
+    cells: list[dict[str, Any]] = [{**cell} for cell in tb.admin.cells.list()["data"]]
     application = here()
     if application is not None:  # the operator sees their addresses
         addresses = application.on_store(_addresses)
-        found = [{**cell, "address": addresses.get(cell["name"], without_password(application.settings.database))} for cell in found]
+        cells = [{**cell, "address": addresses.get(cell["name"], without_password(application.settings.database))} for cell in cells]
     if as_json:
-        print_json(found)
+        print_json(cells)
         return
     shown = ("name", "number", "state", "clients")
     columns = ("cell", *shown[1:], "answers", *(["address"] if application is not None else []))
     rows = (
         (
-            *(each[name] for name in shown),
-            "yes" if each["answers"] else f"no: {each['reason']}",
-            *([each["address"]] if "address" in each else []),
+            *(row[name] for name in shown),
+            "yes" if row["answers"] else f"no: {row['reason']}",
+            *([row["address"]] if "address" in row else []),
         )
-        for each in found
+        for row in cells
     )
     print_table(columns, rows)
 
@@ -126,10 +126,10 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
     done: dict[str, list[str]] = {}
     failed: dict[str, str] = {}
     async with opened(database) as store:
-        found = [cell.cell for cell in store.cells.values()]
-    if unknown := set(names) - {cell.name for cell in found}:
+        open_cells = [cell.cell for cell in store.cells.values()]
+    if unknown := set(names) - {cell.name for cell in open_cells}:
         raise click.ClickException(f"there is no cell {', '.join(sorted(unknown))}: `touchbase cells list` shows all")
-    for cell in found:
+    for cell in open_cells:
         if names and cell.name not in names:
             continue
         try:

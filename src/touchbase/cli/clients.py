@@ -48,10 +48,10 @@ def list_(tb: Touchbase, state: Any, name: str | None, limit: int, after: str | 
     """List clients; log lines name a client by its log name."""
     listed: Any = tb.admin.clients.iterate(state=state, name=name, limit=min(limit + 1, PAGE))
     page, more = page_of(listed, limit, after, name="client_id")
-    found = [values_of(each) for each in page]
+    clients = [values_of(client) for client in page]
     names = ("client_id", "name", "state", "created_time", "log_name", "made_by")
     more_text = f"there are more: --after {page[-1]['client_id']}" if more else ""
-    print_list(found, COLUMNS, names, as_json=as_json, empty="there is no client: `touchbase clients add` adds one", more=more_text)
+    print_list(clients, COLUMNS, names, as_json=as_json, empty="there is no client: `touchbase clients add` adds one", more=more_text)
 
 
 @clients.command()
@@ -65,12 +65,12 @@ def add(tb: Touchbase, client_id: str | None, name: str, cell: str, as_json: boo
 
     The id is part of the addresses. Without CLIENT_ID, one that cannot be guessed is made.
     """
-    made, new = _add(tb, client_id, name.strip(), cell)
+    client, new = _add(tb, client_id, name.strip(), cell)
     if as_json:
-        print_json(made)
+        print_json(client)
     else:
-        click.echo(made["client_id"])
-    click.echo(f"client {made['client_id']} {'is added' if new else 'exists and is not changed'}", err=True)
+        click.echo(client["client_id"])
+    click.echo(f"client {client['client_id']} {'is added' if new else 'exists and is not changed'}", err=True)
 
 
 @clients.command()
@@ -79,8 +79,8 @@ def add(tb: Touchbase, client_id: str | None, name: str, cell: str, as_json: boo
 @json_option()
 def show(tb: Touchbase, client_id: str, as_json: bool) -> None:
     """Show a client with its settings, and its former ids that are still honoured."""
-    found = values_of(tb.admin.clients.get(client_id), detail=True)
-    print_values(found, as_json=as_json)
+    values = values_of(tb.admin.clients.get(client_id), detail=True)
+    print_values(values, as_json=as_json)
 
 
 @clients.command()
@@ -144,8 +144,8 @@ def resume(tb: Touchbase, client_id: str, as_json: bool) -> None:
 def rotate_id(tb: Touchbase, client_id: str, new_id: str | None, keep_old: Micros, as_json: bool) -> None:
     """Give a client another id and print it; change the webhook addresses in its tools before the old id ends."""
     body: Any = {"client_id": new_id, "keep_old_seconds": keep_old // SECOND}
-    made, until = values_of(tb.admin.clients.rotate_id(client_id, body)), now_us() + keep_old
-    _print_client(made, str(made["client_id"]), as_json)
+    client, until = values_of(tb.admin.clients.rotate_id(client_id, body)), now_us() + keep_old
+    _print_client(client, str(client["client_id"]), as_json)
     click.echo(f"{client_id} is honoured {f'until {to_text(until)}' if keep_old else 'no longer'}", err=True)
 
 
@@ -183,11 +183,11 @@ def _print_client(changed: Values, message: str, as_json: bool) -> None:
 
 def _delete(tb: Touchbase, client_id: str, yes: bool) -> int | None:
     """Delete a client; return the number of its rows, or None if the server deletes them while it runs."""
-    found, application = tb.admin.clients.get(client_id), here()
+    client, application = tb.admin.clients.get(client_id), here()
     if not yes:
         data = "all" if application is None else f"{application.on_store(lambda store: _count(store, client_id))} rows of"
         raise click.UsageError(
-            f"this deletes client {client_id} ({found['name'] or 'without a name'}) and {data} its data for ever: add --yes to do it"
+            f"this deletes client {client_id} ({client['name'] or 'without a name'}) and {data} its data for ever: add --yes to do it"
         )
     tb.admin.clients.delete(client_id, confirm=client_id)
     return None if application is None else application.on_store(lambda store: _remove(store, client_id))
@@ -234,13 +234,13 @@ class Progress:
         click.echo(f"\r\x1b[K{so_far}{waits}" if on_terminal else f"{so_far}{waits}", err=True, nl=removal.done or not on_terminal)
 
 
-def values_of(found: Mapping[str, object], *, detail: bool = False) -> Values:
+def values_of(client: Mapping[str, object], *, detail: bool = False) -> Values:
     """Return a client of the API, with its name in log lines; with `detail` its former ids too."""
     from touchbase.server.access_log import client_log_name
 
-    values = {name: value for name, value in found.items() if name != "former_ids"}
-    more = {"former_ids": found["former_ids"]} if detail else {}
-    return {**values, "log_name": client_log_name(str(found["client_id"])), **more}
+    values = {name: value for name, value in client.items() if name != "former_ids"}
+    more = {"former_ids": client["former_ids"]} if detail else {}
+    return {**values, "log_name": client_log_name(str(client["client_id"])), **more}
 
 
 FORMER = {"connect": connect, "connections": connections, "disconnect": disconnect}

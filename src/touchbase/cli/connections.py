@@ -53,14 +53,14 @@ def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
 
     Fetching is idle, working, waiting after failures, or stopped; with the number of wanted records and the last error.
     """
-    found = _list(tb, client_id)
+    connections = _list(tb, client_id)
     if as_json:
-        print_json(found)
+        print_json(connections)
         return
-    print_table(COLUMNS, map(_row, found), empty="no tool is connected: `touchbase connections add` connects one")
-    for one in found:
-        if (why := _last_error(one)) is not None:
-            click.echo(f"{one['client_id']} {one['tool']}: {why}", err=True)
+    print_table(COLUMNS, map(_row, connections), empty="no tool is connected: `touchbase connections add` connects one")
+    for connection in connections:
+        if (why := _last_error(connection)) is not None:
+            click.echo(f"{connection['client_id']} {connection['tool']}: {why}", err=True)
 
 
 @connections.command()
@@ -70,11 +70,11 @@ def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
 def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """Show one connection with its settings, its calls and the state of fetching; secrets are shown as set or not set."""
     channel = find_channel(channel, tool)
-    found = _list(tb, client_id)
-    one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
-    if one is None:
+    connections = _list(tb, client_id)
+    connection = next((connection for connection in connections if (connection["channel"], connection["tool"]) == (channel, tool)), None)
+    if connection is None:
         raise click.ClickException(f"client {client_id} has no connection of {tool} on {channel}: `touchbase connections list` shows all")
-    print_values(one, as_json=as_json)
+    print_values(connection, as_json=as_json)
 
 
 @connections.command()
@@ -84,11 +84,11 @@ def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json:
 def silences(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """List the times in which the tool's usual calls did not come, newest first."""
     on: Any = find_channel(channel, tool)
-    found = tb.admin.connections.list_silences(client_id, on, tool)["data"]
+    rows = tb.admin.connections.list_silences(client_id, on, tool)["data"]
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
-    print_table(SILENCE_COLUMNS, (tuple(one.values()) for one in found), empty="the connection has never been silent")
+    print_table(SILENCE_COLUMNS, (tuple(silence.values()) for silence in rows), empty="the connection has never been silent")
 
 
 @connections.command()
@@ -108,27 +108,27 @@ def remove(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_jso
 
 def _list(tb: Touchbase, client_id: str | None) -> list[Values]:
     """Return the connections of a client, or of all clients."""
-    owners = [client_id] if client_id is not None else [each["client_id"] for each in tb.admin.clients.iterate(limit=PAGE)]
-    return [{"client_id": owner, **one} for owner in owners for one in tb.admin.connections.list(owner)["data"]]
+    owners = [client_id] if client_id is not None else [client["client_id"] for client in tb.admin.clients.iterate(limit=PAGE)]
+    return [{"client_id": owner, **connection} for owner in owners for connection in tb.admin.connections.list(owner)["data"]]
 
 
-def _part(one: Values, name: str) -> Values:
-    found = one[name]
-    return found if isinstance(found, dict) else {}
+def _part(connection: Values, name: str) -> Values:
+    part = connection[name]
+    return part if isinstance(part, dict) else {}
 
 
-def _last_error(one: Values) -> str | None:
-    fetching = _part(one, "fetching")
+def _last_error(connection: Values) -> str | None:
+    fetching = _part(connection, "fetching")
     return f"{fetching['last_error']} ({fetching['last_error_time']})" if fetching.get("last_error") else None
 
 
-def _row(one: Values) -> tuple[object, ...]:
-    fetching, calls = _part(one, "fetching"), _part(one, "calls")
+def _row(connection: Values) -> tuple[object, ...]:
+    fetching, calls = _part(connection, "fetching"), _part(connection, "calls")
     return (
-        *(one[name] for name in ("client_id", "tool", "channel", "secret", "access_token")),
+        *(connection[name] for name in ("client_id", "tool", "channel", "secret", "access_token")),
         *(fetching.get(name) for name in ("state", "wanted", "not_found")),
         *(calls.get(name) for name in ("silent_since_time", "last_time", "per_day")),
-        one["updated_time"],
+        connection["updated_time"],
     )
 
 
@@ -173,11 +173,11 @@ def add(
     from touchbase.connections.service import new_secret
 
     channel = find_channel(channel, tool)
-    given = [*secrets, *([read_text(secret_file)] if secret_file else [])]
-    made = new_secret() if generate_secret else None
-    if no_secret and (given or made):
+    all_secrets = [*secrets, *([read_text(secret_file)] if secret_file else [])]
+    new = new_secret() if generate_secret else None
+    if no_secret and (all_secrets or new):
         raise click.UsageError("--no-secret cannot be combined with --secret, --secret-file or --generate-secret")
-    chosen = [*given, made] if made else given
+    chosen = [*all_secrets, new] if new else all_secrets
     token = _token(access_token, access_token_file, no_access_token)
     changes = _Changes(chosen if chosen or no_secret else None, settings, token)
     application = here()
@@ -185,20 +185,20 @@ def add(
     server = address() if application is None else application.settings.public_url or "(the address of your server)"
     path = f"/public/{PATHS[channel]}/{present_id}"
     if as_json:
-        print_json({"client_id": present_id, "webhook_path": path, **shown, **({"generated_secret": made} if made else {})})
+        print_json({"client_id": present_id, "webhook_path": path, **shown, **({"generated_secret": new} if new else {})})
     else:
-        _print_connection(shown, f"{server.rstrip('/')}{path}", made, present)
+        _print_connection(shown, f"{server.rstrip('/')}{path}", new, present)
 
 
-def _print_connection(connected: Values, address: str, made: str | None, secrets: Sequence[str]) -> None:
+def _print_connection(connected: Values, address: str, new: str | None, secrets: Sequence[str]) -> None:
     """Print a connection, and the proofs that webhooks may have with one of these secrets."""
     channel, tool = connected["channel"], connected["tool"]
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if secrets else 'not set'}")
     if connected["access_token"] == "set":  # noqa: S105 - the state of the token
         click.echo("  records  fetched with its access token; `touchbase connections show` shows the state")
     click.echo(f"  address  {address}")
-    if made is not None:
-        click.echo(f"  secret   {made}  (it is shown only once)")
+    if new is not None:
+        click.echo(f"  secret   {new}  (it is shown only once)")
     if secrets:
         click.echo("  proof    any of:")
         for proof in _proofs(channel, tool, secrets):
@@ -225,23 +225,24 @@ def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Chang
     from touchbase.connections.models import NO_SETTINGS
     from touchbase_client import Problem
 
-    known = next((one for one in tb.admin.connections.list(client_id)["data"] if (one["channel"], one["tool"]) == (channel, tool)), None)
-    before = NO_SETTINGS if known is None else settings_of(msgspec.convert(known["settings"], ConnectionSettingsBody))
+    connections = tb.admin.connections.list(client_id)["data"]
+    present = next((connection for connection in connections if (connection["channel"], connection["tool"]) == (channel, tool)), None)
+    before = NO_SETTINGS if present is None else settings_of(msgspec.convert(present["settings"], ConnectionSettingsBody))
     merged = msgspec.convert(_merge_settings(before, changes.settings), ConnectionSettingsBody, from_attributes=True)
     body: Any = {"settings": msgspec.to_builtins(merged)} if changes.settings else {}
     body |= {} if changes.secrets is None else {"secrets": changes.secrets}
     body |= {} if changes.token is None else {"access_token": changes.token or None}
     try:
-        if known is None:
-            made = tb.admin.connections.connect(client_id, body | {"channel": channel, "tool": tool})
+        if present is None:
+            changed = tb.admin.connections.connect(client_id, body | {"channel": channel, "tool": tool})
         else:
-            made = tb.admin.connections.change(client_id, channel, tool, body)
+            changed = tb.admin.connections.change(client_id, channel, tool, body)
     except Problem as problem:
         if here() is not None:
             _refuse(problem.errors)
         raise
-    unknown = [""] * made["secret_count"] if changes.secrets is None else changes.secrets
-    return tb.admin.clients.get(client_id)["client_id"], {**made}, unknown
+    unknown = [""] * changed["secret_count"] if changes.secrets is None else changes.secrets
+    return tb.admin.clients.get(client_id)["client_id"], {**changed}, unknown
 
 
 def _refuse(faults: Sequence[Fault | FieldError]) -> None:
@@ -257,7 +258,7 @@ def _option_of(pointer: str) -> str:
     return " ".join([option, *filter(None, [".".join(within)])]) if name == "settings" else option
 
 
-def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettings:
+def _merge_settings(settings: ConnectionSettings, pairs: tuple[str, ...]) -> ConnectionSettings:
     """Return the known settings, changed by the ones given as NAME=VALUE or NAME.KEY=VALUE."""
     import msgspec
 
@@ -265,12 +266,12 @@ def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> Connec
     from touchbase.http.body_errors import decode_leniently
 
     defaults = msgspec.to_builtins(ConnectionSettingsBody())
-    values = msgspec.to_builtins(msgspec.convert(known, ConnectionSettingsBody, from_attributes=True))
-    for one in given:
-        name, equals, value = one.partition("=")
+    values = msgspec.to_builtins(msgspec.convert(settings, ConnectionSettingsBody, from_attributes=True))
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
         name, dot, key = name.partition(".")
         if not equals or name not in defaults:
-            raise click.UsageError(f"--setting is NAME=VALUE, with NAME one of {', '.join(defaults)}; not {one.partition('=')[0]!r}")
+            raise click.UsageError(f"--setting is NAME=VALUE, with NAME one of {', '.join(defaults)}; not {pair.partition('=')[0]!r}")
         if not isinstance(defaults[name], dict):
             values[name] = _value(value) if value else defaults[name]
         elif not dot:
@@ -279,9 +280,9 @@ def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> Connec
             values[name][key] = None if value == "null" else value
         else:
             values[name].pop(key, None)
-    made, faults = decode_leniently(values, ConnectionSettingsBody)
+    merged, faults = decode_leniently(values, ConnectionSettingsBody)
     _refuse([replace(fault, pointer=f"/settings{fault.pointer}") for fault in faults])
-    return settings_of(made)
+    return settings_of(merged)
 
 
 def _value(text: str) -> object:
@@ -305,15 +306,15 @@ def _proofs(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
     return proofs if all(adapters.is_public(channel, tool, secret) for secret in secrets) else [*proofs, BEARER]
 
 
-def _token(given: str | None, file: Path | None, remove: bool) -> str | None:
+def _token(token: str | None, file: Path | None, remove: bool) -> str | None:
     """Return the access token to set; empty: remove it; None: leave it as it is."""
     from touchbase.connections.models import LONGEST_TOKEN
 
-    if sum(each is not None for each in (given, file, remove or None)) > 1:
+    if sum(option is not None for option in (token, file, remove or None)) > 1:
         raise click.UsageError("give one of --access-token, --access-token-file and --no-access-token")
     if remove:
         return ""
-    token = read_text(file) if file is not None else given
+    token = read_text(file) if file is not None else token
     if token is not None and not 1 <= len(token) <= LONGEST_TOKEN:
         raise click.UsageError(f"--access-token has 1 to {LONGEST_TOKEN} characters")
     return token

@@ -39,11 +39,11 @@ def copy(source: str, target: str, as_json: bool) -> None:
     cells = said_of_cells(
         cell_names_of(source), "stay where they are, and the copy's directory names them: let one home store alone use them"
     )
-    total = sum(each.rows for each in copied)
+    total = sum(table.rows for table in copied)
     if as_json:
         print_json({"from": without_password(source), "to": without_password(target), "rows": total, "tables": copied, **cells})
         return
-    print_table(["table", "rows"], [(each.name, each.rows) for each in copied if each.rows], empty="the source has no rows")
+    print_table(["table", "rows"], [(table.name, table.rows) for table in copied if table.rows], empty="the source has no rows")
     click.echo(f"copied {total} rows to {without_password(target)}: every table is equal to its source")
 
 

@@ -41,12 +41,12 @@ def custom_fields() -> None:
 @_common
 def list_(tb: Touchbase, record: str, as_json: bool) -> None:
     """List the custom fields with the number of records that have a value."""
-    found = [_without_id(each) for each in _fields(tb, record).iterate()]
+    fields = [_without_id(field) for field in _fields(tb, record).iterate()]
     if as_json:
-        print_json(found)
+        print_json(fields)
         return
     names = ("name", "type", "records", "last_changed")
-    rows = [(*(each[name] for name in names), ", ".join(each["former_names"])) for each in found]
+    rows = [(*(field[name] for name in names), ", ".join(field["former_names"])) for field in fields]
     print_table(COLUMNS, rows, empty="no custom field")
 
 
@@ -114,8 +114,8 @@ def set_type(
     """Set the type of a field; refused while some values are not of it."""
     change, body = _fields(tb, record).change, {"type": kind, "options": list(options)}
     if dry_run:
-        found = change.dry_run(_id(name), body)
-        _print({member: found[member] for member in ("misfits", "samples")}, as_json)
+        preview = change.dry_run(_id(name), body)
+        _print({member: preview[member] for member in ("misfits", "samples")}, as_json)
         return
     _print(_without_id(change(_id(name), body, misfits="keep" if keep_misfits else None)), as_json)
 
@@ -146,8 +146,8 @@ def _id(name: str) -> str:
     return id_of(field_name(name, "NAME"))
 
 
-def _refuse_same(name: str, other: str) -> None:
-    if name == other:
+def _refuse_same(name: str, second: str) -> None:
+    if name == second:
         raise click.UsageError("the two names are the same")
 
 

@@ -42,16 +42,18 @@ def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: 
     touchbase demo --contacts 500 --database sqlite:////tmp/small.db
     """
     settings = read_settings(database=database, auth="none", host="127.0.0.1", port=port)
-    made = None
+    stored = None
     if not run(_is_filled(database)):
         with _quiet():
-            made = run_fast(_make(settings, contacts))
+            stored = run_fast(_make(settings, contacts))
     if as_json:
-        print_json(asdict(made) if made else None)
-    elif made is None:
+        print_json(asdict(stored) if stored else None)
+    elif stored is None:
         click.echo(f"{without_password(database)} has the demo already: remove it to make a new one")
     else:
-        click.echo(f"{made.contacts:,} contacts, {made.companies:,} companies, {made.calls:,} calls, {made.refused} of them refused")
+        click.echo(
+            f"{stored.contacts:,} contacts, {stored.companies:,} companies, {stored.calls:,} calls, {stored.refused} of them refused"
+        )
     if serves:
         _serve(settings)
     elif not as_json:
@@ -66,7 +68,7 @@ async def _is_filled(database: str) -> bool:
     if is_missing(database):
         return False
     async with opened(database, new=True) as store:
-        names = {each.client_id: each.name for each in await store.read(list_clients())}
+        names = {client.client_id: client.name for client in await store.read(list_clients())}
     if not is_of_the_demo(names):
         raise click.ClickException(f"{without_password(database)} has clients that are not the demo's: name another store with --database")
     if names and not is_complete(names):

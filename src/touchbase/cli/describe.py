@@ -27,13 +27,13 @@ def tools(as_json: bool) -> None:
     """List the tools whose webhooks are understood."""
     from touchbase.adapters.catalogue import catalogue
 
-    known = catalogue()
+    tool_rows = catalogue()
     if as_json:
-        print_json(known)
+        print_json(tool_rows)
     else:
         columns = ("tool", "channel", "events", "sure", "signs its calls", Column("recognised by", NOTE))
         rows = (
-            (each.tool, each.channel, len(each.understood), each.marks, bool(each.proofs), "; ".join(each.recognised)) for each in known
+            (tool.tool, tool.channel, len(tool.understood), tool.marks, bool(tool.proofs), "; ".join(tool.recognised)) for tool in tool_rows
         )
         print_table(columns, rows)
 

@@ -48,13 +48,13 @@ def doctor(database: str | None, silent_after: Micros, as_json: bool) -> None:
     server runs. Ends with status 1 if there is a problem; notes may be intended. What a running server is comes from the row that it
     renews in the store, not from the settings of the shell. Connections with the setting silence_alarm=false may be silent.
     """
-    found = list(_findings(database, silent_after))
-    problems, notes = (sum(each.level == level for each in found) for level in ("problem", "note"))
+    findings = list(_findings(database, silent_after))
+    problems, notes = (sum(finding.level == level for finding in findings) for level in ("problem", "note"))
     if as_json:
-        print_json({"ok": not problems, "problems": problems, "notes": notes, "findings": found})
+        print_json({"ok": not problems, "problems": problems, "notes": notes, "findings": findings})
     else:
-        for each in found:
-            _print_finding(each)
+        for finding in findings:
+            _print_finding(finding)
         echo(f"{problems} problem{'s' * (problems != 1)}, {notes} note{'s' * (notes != 1)}")
     if problems:
         raise SystemExit(1)
@@ -110,9 +110,9 @@ def _disk_findings(settings: Settings) -> Iterator[Finding]:
     else:
         yield Finding("disk", OK, space)
     for copy in sorted(path.parent.glob(f"{path.name}.before-*")):
-        made = copy.stat().st_mtime
-        if not copy.name.endswith(".sha256") and made < time.time() - MAX_COPY_AGE / SECOND:
-            when = to_text(int(made) * SECOND)[:10]
+        copied_at = copy.stat().st_mtime
+        if not copy.name.endswith(".sha256") and copied_at < time.time() - MAX_COPY_AGE / SECOND:
+            when = to_text(int(copied_at) * SECOND)[:10]
             detail = f"{copy.name} of {when} contains people who were erased since"
             yield Finding("backups", NOTE, detail, "remove it if you do not need it any more")
 
@@ -131,27 +131,27 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
         detail = f"there is no store at {settings.database}"
         return [Finding("store", PROBLEM, detail, "name it with --database, or make it: `touchbase migrate`")]
     state = await schema_state(settings.database)
-    found = [Finding("store", OK, without_password(settings.database))]
+    findings = [Finding("store", OK, without_password(settings.database))]
     if state.pending:
         detail = f"the schema lacks {len(state.pending)} migrations, from {state.pending[0]} to {state.pending[-1]}"
-        return [*found, Finding("schema", PROBLEM, detail, "stop servers of the previous version, then run `touchbase migrate`")]
-    found.append(Finding("schema", OK, "up to date"))
+        return [*findings, Finding("schema", PROBLEM, detail, "stop servers of the previous version, then run `touchbase migrate`")]
+    findings.append(Finding("schema", OK, "up to date"))
     if state.clock_us is not None:
-        found.append(clock_finding(state.clock_us, now_us()))
+        findings.append(clock_finding(state.clock_us, now_us()))
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
     if not settings.on_sqlite and not settings.encryption_key:
-        found.append(
+        findings.append(
             Finding("encryption", NOTE, "no encryption key is set: no connection can have a secret", "`touchbase encryption-keys generate`")
         )
     store = await open_store(settings.database, as_is=True, encryption_keys=keys, upgrade=False)
     try:
-        found += [Finding("store", PROBLEM, warning, "docs/how-to/run-on-postgresql.md says how") for warning in store.warnings]
+        findings += [Finding("store", PROBLEM, warning, "docs/how-to/run-on-postgresql.md says how") for warning in store.warnings]
         servers = await store.read(list_servers(now_us()))
-        found += _server_findings(servers, settings)
+        findings += _server_findings(servers, settings)
         needed = not all(server.open_mode for server in servers) if servers else not settings.open_mode
         domains = settings.recipient_domains
-        found += [each async for each in diagnose(store, now_us(), silent=silent_after, keys_needed=needed, mail_domains=domains)]
-        return found + await findings_of_cells(store, silent_after, domains)
+        findings += [finding async for finding in diagnose(store, now_us(), silent=silent_after, keys_needed=needed, mail_domains=domains)]
+        return findings + await findings_of_cells(store, silent_after, domains)
     finally:
         await store.close()
 
@@ -212,12 +212,12 @@ async def findings_of_cells(home: ProcessingStore, silent: Micros, mail_domains:
 
     try:
         async with cells_as_they_are(home) as cells:
-            found = [
+            findings = [
                 Finding(f"cell {name}", PROBLEM, why, "`touchbase cells list`; its clients get 503") for name, why in cells.down.items()
             ]
             for cell, store in cells.stores.values():
-                found += [each async for each in _of_cell(cell, store, cells.places, silent, mail_domains)]
-            return found
+                findings += [finding async for finding in _of_cell(cell, store, cells.places, silent, mail_domains)]
+            return findings
     except TouchbaseError as error:
         return [Finding("cells", PROBLEM, f"the directory cannot be read: {error.detail}", "`touchbase encryption-keys check`")]
 
@@ -234,14 +234,14 @@ async def _of_cell(
             detail = f"the schema lacks {len(waiting)} migrations, from {waiting[0]} to {waiting[-1]}"
             yield Finding(name, PROBLEM, detail, f"stop servers of the previous version, then run `touchbase cells migrate {cell.name}`")
             return
-        found = [Finding(name, PROBLEM, *disagreement) for disagreement in await _disagreements(cell, store, places)]
-        for each in [each async for each in diagnose(store, now_us(), silent=silent, keys_needed=False, mail_domains=mail_domains)]:
-            if each.level != OK:
-                found.append(Finding(name, each.level, f"{each.check}: {each.detail}", each.next))
+        findings = [Finding(name, PROBLEM, *disagreement) for disagreement in await _disagreements(cell, store, places)]
+        async for finding in diagnose(store, now_us(), silent=silent, keys_needed=False, mail_domains=mail_domains):
+            if finding.level != OK:
+                findings.append(Finding(name, finding.level, f"{finding.check}: {finding.detail}", finding.next))
     except TouchbaseError as error:
-        found = [Finding(name, PROBLEM, error.detail, "`touchbase cells list`; its clients get 503")]
-    for each in found or [Finding(name, OK, "it answers, and has the clients that the directory names")]:
-        yield each
+        findings = [Finding(name, PROBLEM, error.detail, "`touchbase cells list`; its clients get 503")]
+    for finding in findings or [Finding(name, OK, "it answers, and has the clients that the directory names")]:
+        yield finding
 
 
 async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[ClientPlace]) -> list[tuple[str, str]]:
@@ -250,13 +250,13 @@ async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[Cl
 
     here = {client.number: client.client_id for client in await store.read(list_clients())}
     named = {place.number: place.client_id for place in places if place.cell == cell.number and place.number is not None}
-    known = {place.number for place in places}
-    found = []
+    placed = {place.number for place in places}
+    disagreements = []
     if lacking := [client_id for number, client_id in named.items() if number not in here]:
-        found.append((f"it lacks clients that the directory has, whose requests are 404: {_some(lacking)}", NEXT))
-    if unknown := [client_id for number, client_id in here.items() if number not in known]:
-        found.append((f"it has clients that the directory lacks, whose requests are 404: {_some(unknown)}", NEXT))
-    return found
+        disagreements.append((f"it lacks clients that the directory has, whose requests are 404: {_some(lacking)}", NEXT))
+    if unknown := [client_id for number, client_id in here.items() if number not in placed]:
+        disagreements.append((f"it has clients that the directory lacks, whose requests are 404: {_some(unknown)}", NEXT))
+    return disagreements
 
 
 def _some(names: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
     from touchbase.stores import open_store
 
     directory = await home.read(read_directory())
-    found = Cells(places=directory.places)
+    cells = Cells(places=directory.places)
     async with AsyncExitStack() as stack:
         for cell in directory.cells:
             if cell.state == REMOVED:
@@ -62,11 +62,11 @@ async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
                 refuse_former_kind(cell)
                 store = await open_store(cell.address, as_is=True, encryption_keys=keys_at_hand())
             except TouchbaseError as error:
-                found.down[cell.name] = error.detail
+                cells.down[cell.name] = error.detail
             else:
                 stack.push_async_callback(store.close)
-                found.stores[cell.name] = cell, store
-        yield found
+                cells.stores[cell.name] = cell, store
+        yield cells
 
 
 def address_of_cell(database: str | None, name: str) -> str:

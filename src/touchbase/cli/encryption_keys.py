@@ -49,29 +49,29 @@ def check(database: str | None, as_json: bool) -> None:
 
     Only reads, also while a server runs or if the key is missing. Ends with status 1 if a secret cannot be decrypted or is not encrypted.
     """
-    found, lost, down = run(_check(database))
+    state, lost, down = run(_check(database))
     if as_json:
-        print_json({"sealed": found.by_key, "in_clear": found.clear, "lost": lost, **({"not_checked": down} if down else {})})
+        print_json({"sealed": state.by_key, "in_clear": state.clear, "lost": lost, **({"not_checked": down} if down else {})})
     else:
-        _print_state(found, lost)
+        _print_state(state, lost)
         for name, why in down.items():
             click.echo(f"cell {name} was not checked: {why}", err=True)
-    if lost or found.clear or down:
+    if lost or state.clear or down:
         raise SystemExit(1)
 
 
-def _print_state(found: EncryptionState, lost: list[str]) -> None:
-    for key_id, count in sorted(found.by_key.items()):
+def _print_state(state: EncryptionState, lost: list[str]) -> None:
+    for key_id, count in sorted(state.by_key.items()):
         click.echo(f"{count} encrypted with the encryption key {key_id}")
     for why in lost:
         click.echo(f"cannot be decrypted: {why}")
-    if found.clear:
-        click.echo(f"{found.clear} not encrypted: start the server, or run `touchbase migrate`, with an encryption key")
+    if state.clear:
+        click.echo(f"{state.clear} not encrypted: start the server, or run `touchbase migrate`, with an encryption key")
     if lost:
         click.echo("set the missing key (TOUCHBASE_ENCRYPTION_KEY, TOUCHBASE_ENCRYPTION_KEY_OLD, or the key file next to the store);")
         click.echo("if it is lost for good, see `touchbase encryption-keys replace-lost`")
-    if not lost and not found.clear:
-        click.echo("every secret can be decrypted" if found.by_key else "there are no secrets")
+    if not lost and not state.clear:
+        click.echo("every secret can be decrypted" if state.by_key else "there are no secrets")
 
 
 @encryption_keys.command()
@@ -135,11 +135,11 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict
     total, lost = EncryptionState(), list[str]()
     async with _every_store(database) as (stores, down):
         for prefix, store in stores:
-            found = await store.read(check_encryption())
-            for key_id, count in found.by_key.items():
+            state = await store.read(check_encryption())
+            for key_id, count in state.by_key.items():
                 total.by_key[key_id] = total.by_key.get(key_id, 0) + count
-            total.clear += found.clear
-            lost += [f"{prefix}{await _describe(store, one.location)} {one.why}" for one in found.lost]
+            total.clear += state.clear
+            lost += [f"{prefix}{await _describe(store, value.location)} {value.why}" for value in state.lost]
     return total, lost, down
 
 
@@ -192,19 +192,19 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
         settings = read_settings(database=database)
         stores = [(settings.database, router.home), *((cell.address, store) for cell, store in cells.stores.values())]
         for _, store in stores:
-            found = await store.read(check_encryption())
-            if found.lost:
-                first = found.lost[0]
+            state = await store.read(check_encryption())
+            if state.lost:
+                first = state.lost[0]
                 raise click.ClickException(
                     f"{await _describe(store, first.location)} {first.why}: `touchbase encryption-keys check` lists all of them"
                 )
-            total += sum(found.by_key.values())
+            total += sum(state.by_key.values())
         if not total:
             raise click.ClickException("this store has no encrypted secret: there is nothing to rotate")
         encrypted, retired, aside = 0, set[str](), list[Path]()
         for address, store in stores:
-            some, no_longer, file = await _rotate_one(address, store)
-            encrypted += some
+            rotated, no_longer, file = await _rotate_one(address, store)
+            encrypted += rotated
             retired |= set(no_longer)
             aside += [file] if file is not None else []
     return encrypted, sorted(retired), aside

@@ -52,14 +52,14 @@ def one_endpoint(function: Any) -> Any:
 @json_option("Print JSON, with filters and fields.")
 def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
     """List endpoints with their state and what waits for them; secrets are not shown."""
-    found = _endpoints(tb, client_id)
+    endpoints = _endpoints(tb, client_id)
     if as_json:
-        print_json(found)
+        print_json(endpoints)
         return
-    print_table(COLUMNS, map(_row, found), empty="there is no webhook endpoint: `touchbase endpoints add` adds one")
-    for one in found:
-        if one["state_reason"]:
-            click.echo(f"{one['client_id']} {one['id']}: {one['state_reason']}", err=True)
+    print_table(COLUMNS, map(_row, endpoints), empty="there is no webhook endpoint: `touchbase endpoints add` adds one")
+    for endpoint in endpoints:
+        if endpoint["state_reason"]:
+            click.echo(f"{endpoint['client_id']} {endpoint['id']}: {endpoint['state_reason']}", err=True)
 
 
 @endpoints.command()
@@ -77,12 +77,12 @@ def remove(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
 @json_option()
 def test(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     """Send a test to an endpoint and show the response; exit status 1 unless it was a 2xx."""
-    found = tb.webhook_endpoints.test(endpoint_id)
+    result = tb.webhook_endpoints.test(endpoint_id)
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
-        print_record(found)
-    if found["outcome"] != DELIVERED:
+        print_record(result)
+    if result["outcome"] != DELIVERED:
         raise SystemExit(1)
 
 
@@ -129,8 +129,8 @@ def add(
     body = {**values, "to": [*to], "values": dict(map(_pair, words)), "format": values["format_"], "url": url}
     del body["format_"]
     needed: Any = {"rate_limit": rate, **{name: value for name, value in body.items() if value}}
-    made = with_client_id(tb.webhook_endpoints.add(needed))
-    print_values(made, as_json=as_json)
+    endpoint = with_client_id(tb.webhook_endpoints.add(needed))
+    print_values(endpoint, as_json=as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -224,12 +224,12 @@ def _shown_at_server(tb: Touchbase, endpoint_id: int, event: str | None) -> dict
 def attempts(tb: Touchbase, endpoint_id: int | None, event: str | None, outcome: Any, limit: int, as_json: bool) -> None:
     """List attempts, newest first."""
     listed = tb.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, event=event, outcome=outcome, limit=min(limit, PAGE))
-    found, _ = page_of(listed, limit)
+    page, _ = page_of(listed, limit)
     if as_json:
-        print_json(found)
+        print_json(page)
         return
     names = ("id", "time", "endpoint_id", "event", "type", "attempt", "outcome", "status", "latency_ms")
-    rows = ((*(one[name] for name in names), ": ".join(filter(None, (one["error"], one["response_body"])))) for one in found)
+    rows = ((*(attempt[name] for name in names), ": ".join(filter(None, (attempt["error"], attempt["response_body"])))) for attempt in page)
     print_table(ATTEMPT_COLUMNS, rows, empty="no attempt matches")
 
 
@@ -287,17 +287,17 @@ def _endpoints(tb: Touchbase, client_id: str | None) -> list[Values]:
     from touchbase_client import Forbidden
 
     if client_id is not None:
-        return [{"client_id": client_id, **one} for one in tb.webhook_endpoints.iterate()]
+        return [{"client_id": client_id, **endpoint} for endpoint in tb.webhook_endpoints.iterate()]
     try:
-        owners = [each["client_id"] for each in tb.admin.clients.iterate()]
+        owners = [client["client_id"] for client in tb.admin.clients.iterate()]
     except Forbidden:  # a key of one client
-        return [{"client_id": None, **one} for one in tb.webhook_endpoints.iterate()]
-    return [{"client_id": owner, **one} for owner in owners for one in tb.for_client(owner).webhook_endpoints.iterate()]
+        return [{"client_id": None, **endpoint} for endpoint in tb.webhook_endpoints.iterate()]
+    return [{"client_id": owner, **endpoint} for owner in owners for endpoint in tb.for_client(owner).webhook_endpoints.iterate()]
 
 
-def _row(one: Values) -> tuple[object, ...]:
-    progress = one["progress"]
+def _row(endpoint: Values) -> tuple[object, ...]:
+    progress = endpoint["progress"]
     return (
-        *(one[name] for name in ("client_id", "id", "kind", "url", "state")), progress["waiting"], progress["failed"],
-        progress["failing_since_time"], progress["last_delivered_time"], ", ".join(one["types"]) or "all",
+        *(endpoint[name] for name in ("client_id", "id", "kind", "url", "state")), progress["waiting"], progress["failed"],
+        progress["failing_since_time"], progress["last_delivered_time"], ", ".join(endpoint["types"]) or "all",
     )  # fmt: skip

@@ -44,8 +44,8 @@ def follow(tb: Touchbase, after: str, types: str | None) -> None:
         click.echo(_line(event))
 
 
-def _print(found: Sequence[Mapping[str, Any]], cursor: str, has_more: bool, after: str | None, *, as_json: bool) -> None:
-    print_list(found, COLUMNS, _row, as_json=as_json, empty="no event matches")
+def _print(events: Sequence[Mapping[str, Any]], cursor: str, has_more: bool, after: str | None, *, as_json: bool) -> None:
+    print_list(events, COLUMNS, _row, as_json=as_json, empty="no event matches")
     if has_more or after is not None:
         click.echo(f"{'there are more' if has_more else 'this is the end'}: --after {cursor}", err=True)
 

@@ -170,7 +170,7 @@ class InProcess:
 
 
 @contextlib.asynccontextmanager
-async def application(store: CellRouter, given: Mapping[str, Any]) -> AsyncIterator[tuple[App, Shared]]:
+async def application(store: CellRouter, options: Mapping[str, Any]) -> AsyncIterator[tuple[App, Shared]]:
     """Build the web application on an open store: for the operator, without workers, spool and limits."""
     from touchbase.auth.last_used import KeyUsage
     from touchbase.fleet import Fleet, sharing, web_parts
@@ -179,7 +179,7 @@ async def application(store: CellRouter, given: Mapping[str, Any]) -> AsyncItera
     from touchbase.rate_limit.rate_limiter import RateLimiter
     from touchbase.web import build_app
 
-    settings = replace(read_settings(**given), spool="", tracing=False, max_import_bytes=UNLIMITED)
+    settings = replace(read_settings(**options), spool="", tracing=False, max_import_bytes=UNLIMITED)
     async with sharing(settings, store, now_us, NoMetrics(), str, lambda: cast("Adapters", _LazyAdapters())) as shared:
         refused = RefusedWebhooks(now_us, shared.metrics)
         fleet = Fleet(store.placement.cell_of)

@@ -141,23 +141,23 @@ def show(tb: Touchbase, delivery_id: int, as_json: bool) -> None:
 
     Control characters are escaped, as in all lists; --json prints the body byte for byte.
     """
-    found = tb.deliveries.get(delivery_id)
+    delivery = tb.deliveries.get(delivery_id)
     if as_json:
-        print_json(found)
+        print_json(delivery)
         return
-    print_record({name: value for name, value in found.items() if name not in ("headers", "query", "body", "body_removed", "events")})
-    _print_content(found)
-    rows = [(each["event"], each["occurred_at"], each["record"], each["record_id"]) for each in found["events"]]
+    print_record({name: value for name, value in delivery.items() if name not in ("headers", "query", "body", "body_removed", "events")})
+    _print_content(delivery)
+    rows = [(event["event"], event["occurred_at"], event["record"], event["record_id"]) for event in delivery["events"]]
     print_table(("event", "occurred", "record", "id"), rows, empty="none")
 
 
-def _print_content(found: DeliveryDetail) -> None:
-    body = found["body"]
+def _print_content(delivery: DeliveryDetail) -> None:
+    body = delivery["body"]
     if body is None:
-        click.echo(f"\n{_why_removed(found['body_removed'])}\n\nevents")
+        click.echo(f"\n{_why_removed(delivery['body_removed'])}\n\nevents")
         return
-    echo(f"query  {escape_controls(found['query']) or '-'}\n\nheaders")
-    print_record(found["headers"], "  ")
+    echo(f"query  {escape_controls(delivery['query']) or '-'}\n\nheaders")
+    print_record(delivery["headers"], "  ")
     click.echo(f"\nbody\n{escape_controls(body['content'])}\n\nevents")
 
 
@@ -193,8 +193,8 @@ def _print_groups(groups: list[Any], as_json: bool) -> None:
 
 
 def _row(row: Any) -> tuple[object, ...]:
-    why = "; ".join([*([row["error"]] if row["error"] else []), *(each["detail"] for each in row["problems"])])
-    people = _some([_person(each) for each in row["people"]], row["more_events"])
+    why = "; ".join([*([row["error"]] if row["error"] else []), *(item["detail"] for item in row["problems"])])
+    people = _some([_person(item) for item in row["people"]], row["more_events"])
     return (
         row["id"], row["received_at"], row["client_id"], row["tool"], row["state"], _some(row["events"], row["more_events"]), people,
         row["channel"], bool(row["verified"]), row["attempts"], row["repeats"], why,
@@ -233,9 +233,9 @@ def list_refusals(
 
     The id is that of the body, if it is stored. The headers in --json help to find the sender.
     """
-    asked: Any = {"client": client_id, "channel": channel, "tool": tool, "cause": cause}
-    found, _ = page_of(tb.deliveries.iterate_refusals(limit=min(limit, PAGE), **asked), limit)
-    print_list(found, REFUSAL_COLUMNS, _refusal_row, as_json=as_json, empty="no refused webhook matches")
+    filters: Any = {"client": client_id, "channel": channel, "tool": tool, "cause": cause}
+    page, _ = page_of(tb.deliveries.iterate_refusals(limit=min(limit, PAGE), **filters), limit)
+    print_list(page, REFUSAL_COLUMNS, _refusal_row, as_json=as_json, empty="no refused webhook matches")
 
 
 inbox.former = {"refused": list_refusals}
@@ -252,17 +252,17 @@ def show_refused(tb: Touchbase, client_id: str, refused_id: str, as_json: bool) 
     Only webhooks that did not prove their sender have one, for TOUCHBASE_KEEP_REFUSED_DAYS. Headers and parameters with
     secrets are left out.
     """
-    found: Any = tb.deliveries.get_refused(client_id, refused_id)
+    refusal: Any = tb.deliveries.get_refused(client_id, refused_id)
     if as_json:
-        print_json(found)
+        print_json(refusal)
         return
-    content = {name: found[name] for name in found if name not in ("headers", "query", "body")}
+    content = {name: refusal[name] for name in refusal if name not in ("headers", "query", "body")}
     print_record(content)
-    if found["body"] is None:
+    if refusal["body"] is None:
         return
-    echo(f"query  {escape_controls(found['query']) or '-'}\n\nheaders")
-    print_record(found["headers"], "  ")
-    click.echo(f"\nbody ({found['body']['encoding']})\n{escape_controls(found['body']['content'])}")
+    echo(f"query  {escape_controls(refusal['query']) or '-'}\n\nheaders")
+    print_record(refusal["headers"], "  ")
+    click.echo(f"\nbody ({refusal['body']['encoding']})\n{escape_controls(refusal['body']['content'])}")
 
 
 @refusals.command("replay")
@@ -276,15 +276,15 @@ def replay_refusals(tb: Touchbase, client_id: str, tool: str | None, refused_ids
 
     Each becomes a delivery of the time of its first call. Their proof is not checked again: you vouch for them, and that is recorded.
     """
-    found = [tb.deliveries.replay_refused(client_id, refused_id, tool=tool) for refused_id in refused_ids]
+    results = [tb.deliveries.replay_refused(client_id, refused_id, tool=tool) for refused_id in refused_ids]
     if as_json:
-        print_json(found)
+        print_json(results)
         return
-    for refused_id, replayed in zip(refused_ids, found, strict=True):
-        known = ", which had been received already" if replayed["is_repeat"] else ""
-        click.echo(f"{refused_id} is delivery {replayed['delivery_id']}{known}")
+    for refused_id, replayed in zip(refused_ids, results, strict=True):
+        suffix = ", which had been received already" if replayed["is_repeat"] else ""
+        click.echo(f"{refused_id} is delivery {replayed['delivery_id']}{suffix}")
 
 
-def _refusal_row(one: dict[str, Any]) -> tuple[object, ...]:
+def _refusal_row(refusal: dict[str, Any]) -> tuple[object, ...]:
     names = ("received_at", "client_id", "tool", "cause", "body_id", "calls", "channel", "size")
-    return (*(one[name] for name in names), one["headers"].get("user-agent", ""))
+    return (*(refusal[name] for name in names), refusal["headers"].get("user-agent", ""))

@@ -198,10 +198,10 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
 
     clients = {client.number: client for client in await store.read(list_clients())}
     with explain_not_found("`touchbase inbox list` shows all"):
-        found = [(await get_delivery(store, number, None))[0] for number in dict.fromkeys(ids)]
-    for delivery in found:
+        deliveries = [(await get_delivery(store, number, None))[0] for number in dict.fromkeys(ids)]
+    for delivery in deliveries:
         require_body(delivery)
-    for delivery in found:
+    for delivery in deliveries:
         yield Page(clients[delivery.client], [delivery], None)
 
 
@@ -235,7 +235,7 @@ def _print_dry_run(progress: _ReplayProgress) -> None:
     outcomes = ", ".join(f"{count} {was} -> {state}" for (was, state), count in progress.outcomes.most_common()) or "none"
     click.echo(f"{_deliveries(progress.done - progress.without_body)} would be applied again: {outcomes}{progress.without_body_note}")
     if (result := progress.dry_run) is not None:
-        fields = ", ".join(f"{name} {count}" for name, count in sorted(result.fields.items(), key=lambda one: (-one[1], one[0])))
+        fields = ", ".join(f"{name} {count}" for name, count in sorted(result.fields.items(), key=lambda item: (-item[1], item[0])))
         records = f"{result.created} records would be made, {result.changed} would change"
         click.echo(f"{records}: {escape_controls(fields)}" if fields else records)
 
@@ -266,18 +266,18 @@ def _replay_at_server(
 
 def _replayed(tb: Touchbase, body: Any) -> dict[str, Any]:
     """Replay page after page; return the sums."""
-    count, outcomes, fields, made, changed = 0, Counter[str](), Counter[str](), 0, 0
+    count, outcomes, fields, records_made, changed = 0, Counter[str](), Counter[str](), 0, 0
     while True:
         page = tb.deliveries.replay_matching(body)
         count += page["count"]
         if would := page["would"]:
             outcomes.update(would["outcomes"])
             fields.update(would["fields"])
-            made, changed = made + would["records_made"], changed + would["records_changed"]
+            records_made, changed = records_made + would["records_made"], changed + would["records_changed"]
         if page["next_cursor"] is None:
             break
         body = {**body, "cursor": page["next_cursor"]}
-    total = {"outcomes": dict(outcomes), "records_made": made, "records_changed": changed, "fields": dict(fields)}
+    total = {"outcomes": dict(outcomes), "records_made": records_made, "records_changed": changed, "fields": dict(fields)}
     return {"count": count, "would": total if body.get("dry_run") else None}
 
 

@@ -95,21 +95,21 @@ class Result:
 
 def read_deliveries(tb: Touchbase, limit: int, sought: dict[str, Any], filters: dict[str, Any]) -> Result:
     """Return up to `limit` deliveries, those of a search that are there before its time is up."""
-    ends, result, asked = time.monotonic() + SECONDS, Result(), {**filters, **sought}
+    ends, result, query = time.monotonic() + SECONDS, Result(), {**filters, **sought}
     for name in ("since", "until"):
-        at = asked.pop(f"received_{name}_us")
-        asked[f"received_{name}"] = None if at is None else to_text(at)
-    result.cursor, asked["client"], asked["problems"] = asked.pop("cursor"), asked.pop("client_id"), asked["problems"] or None
+        at = query.pop(f"received_{name}_us")
+        query[f"received_{name}"] = None if at is None else to_text(at)
+    result.cursor, query["client"], query["problems"] = query.pop("cursor"), query.pop("client_id"), query["problems"] or None
     more = True
     while more:
-        page = tb.deliveries.list(limit=min(PAGE, limit - len(result.rows)), cursor=result.cursor, **asked)
+        page = tb.deliveries.list(limit=min(PAGE, limit - len(result.rows)), cursor=result.cursor, **query)
         result.rows += page["data"]
         result.cursor = page["next_cursor"]
         if (search := page["search"]) is not None:
             result.back_to = search["back_to"] or result.back_to
-            for each in search["not_searchable"]:
-                count, example = result.unsearchable.get(each["cause"], (0, each["example_id"]))
-                result.unsearchable[each["cause"]] = count + each["count"], example
+            for body in search["not_searchable"]:
+                count, example = result.unsearchable.get(body["cause"], (0, body["example_id"]))
+                result.unsearchable[body["cause"]] = count + body["count"], example
         more = result.cursor is not None and len(result.rows) < limit and (search is None or time.monotonic() < ends)
     return result
 

@@ -41,8 +41,8 @@ def list_(tb: Touchbase, client_id: str | None, kind: str | None, state: Any, li
     def jobs_of(owner: str | None, api: Touchbase) -> Iterator[dict[str, Any]]:
         return (_with_owner(job, owner) for job in api.jobs.iterate(kind=kind, state=state, limit=min(limit, PAGE)))
 
-    found = merge(*(jobs_of(*owner) for owner in _owners(tb, client_id)), key=lambda job: -job["id"])
-    later = dropwhile(lambda job: before is not None and job["id"] >= before, found)
+    jobs = merge(*(jobs_of(*owner) for owner in _owners(tb, client_id)), key=lambda job: -job["id"])
+    later = dropwhile(lambda job: before is not None and job["id"] >= before, jobs)
     page = [*islice(later, limit)]
     more = f"there may be more: --before {page[-1]['id']}" if len(page) == limit else ""
     print_list(page, COLUMNS, _row, as_json=as_json, empty="no job matches", more=more)
@@ -78,7 +78,7 @@ def _owners(tb: Touchbase, client_id: str | None) -> list[tuple[str | None, Touc
     """Return the client with its API, or without one all clients of the store; at a server, the key's client."""
     if client_id is not None or here() is None:
         return [(client_id, tb)]
-    names = [each["client_id"] for each in tb.admin.clients.iterate(limit=PAGE) if each["state"] != "deleting"]
+    names = [client["client_id"] for client in tb.admin.clients.iterate(limit=PAGE) if client["state"] != "deleting"]
     return [(name, tb.for_client(name)) for name in names]
 
 

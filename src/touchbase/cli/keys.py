@@ -63,11 +63,11 @@ def create(
     allowed: Any = list(scopes) or list(SCOPES[:2])
     expires = None if expires_in is None else to_text(now_us() + expires_in)
     body: Any = {"client_id": client_id, "scopes": allowed, "name": name.strip(), "env": env, "expires_time": expires}
-    made = tb.admin.keys.create(body)
+    key = tb.admin.keys.create(body)
     if as_json:
-        print_json(made)
+        print_json(key)
     else:
-        click.echo(made["key"])
+        click.echo(key["key"])
 
 
 @keys.command("list")
@@ -80,10 +80,10 @@ def create(
 def list_(tb: Touchbase, client_id: str | None, state: Any, limit: int, before: str | None, as_json: bool) -> None:
     """List keys, newest first, each with the beginning of its text."""
     listed = tb.admin.keys.iterate(client=client_id, state=state, limit=min(limit + 1, PAGE))
-    found, more = page_of(listed, limit, before, "--before", "key_id")
+    page, more = page_of(listed, limit, before, "--before", "key_id")
     names = ("key_id", "name", "client_id", "state", "expires_time", "scopes", "last_used_time", "prefix")
-    more_text = f"there are more: --before {found[-1]['key_id']}" if more else ""
-    print_list(found, COLUMNS, names, as_json=as_json, empty="no key matches: `touchbase keys create` makes one", more=more_text)
+    more_text = f"there are more: --before {page[-1]['key_id']}" if more else ""
+    print_list(page, COLUMNS, names, as_json=as_json, empty="no key matches: `touchbase keys create` makes one", more=more_text)
 
 
 @keys.command()
@@ -92,8 +92,8 @@ def list_(tb: Touchbase, client_id: str | None, state: Any, limit: int, before: 
 @json_option()
 def show(tb: Touchbase, key_id: str, as_json: bool) -> None:
     """Show a key, without its text."""
-    found = tb.admin.keys.get(key_id)
-    print_values(found, as_json=as_json)
+    key = tb.admin.keys.get(key_id)
+    print_values(key, as_json=as_json)
 
 
 @keys.command()
@@ -109,11 +109,11 @@ def rotate(tb: Touchbase, key_id: str, keep_old: Micros, as_json: bool) -> None:
     \b
     touchbase keys rotate 3f9a1c27b0de --keep-old 24h
     """
-    made = tb.admin.keys.rotate(key_id, {"keep_old_seconds": keep_old // SECOND})
+    key = tb.admin.keys.rotate(key_id, {"keep_old_seconds": keep_old // SECOND})
     if as_json:
-        print_json(made)
+        print_json(key)
     else:
-        click.echo(made["key"])
+        click.echo(key["key"])
     click.echo(f"key {key_id} ends at {tb.admin.keys.get(key_id)['expires_time']}", err=True)
 
 

@@ -143,11 +143,11 @@ def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: b
     Old is older than the client's setting `keep_bodies_days`. The server does this by itself, every hour. Bodies of
     waiting, failed and unrecognised deliveries stay.
     """
-    found = run(_prune(database, client_id, dry_run))
+    pruned = run(_prune(database, client_id, dry_run))
     if as_json:
-        print_json([{"client_id": name, "bodies": bodies, "keep_bodies_days": days} for name, bodies, days in found])
+        print_json([{"client_id": name, "bodies": bodies, "keep_bodies_days": days} for name, bodies, days in pruned])
         return
-    for name, bodies, days in found:
+    for name, bodies, days in pruned:
         stored = "for ever" if days is None else f"{days} days"
         click.echo(f"{name}: {bodies} bodies {'would be ' if dry_run else ''}removed (stored {stored})")
 
@@ -157,16 +157,16 @@ async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> 
     from touchbase.common.timestamps import clock
     from touchbase.retention.service import count_due, prune
 
-    found = []
+    pruned = []
     async with opened(database) as store:
         for client in await _clients(store, client_id):
             total = await count_due(store, client, clock()) if dry_run else 0
             while not dry_run and (removed := await prune(store, client, clock())):
                 total += removed
-            found.append((client.client_id, total, client.settings.keep_bodies_days))
+            pruned.append((client.client_id, total, client.settings.keep_bodies_days))
         if not dry_run:
             await store.vacuum()
-    return found
+    return pruned
 
 
 async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client]:

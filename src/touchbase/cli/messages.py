@@ -54,10 +54,10 @@ def list_(
     for name in ("since", "until"):
         at = filters.pop(f"{name}_us")
         filters[name] = None if at is None else to_text(at)
-    found, has_more = page_of(tb.messages.iterate(contact_email=email, limit=min(limit, PAGE), **filters), limit, after)
-    print_list(found, COLUMNS, _row, as_json=as_json, empty="no message matches")
+    page, has_more = page_of(tb.messages.iterate(contact_email=email, limit=min(limit, PAGE), **filters), limit, after)
+    print_list(page, COLUMNS, _row, as_json=as_json, empty="no message matches")
     if has_more:
-        click.echo(f"there are more: --after {found[-1]['id']}", err=True)
+        click.echo(f"there are more: --after {page[-1]['id']}", err=True)
 
 
 @messages.command()
@@ -68,7 +68,7 @@ def get(tb: Touchbase, message: int) -> None:
     print_json(tb.messages.get(message))
 
 
-def _row(one: dict[str, Any]) -> tuple[object, ...]:
-    text = None if one["text"] is None else " ".join(one["text"].split())
-    who = one["contact_email"] or one["contact_id"]
-    return one["id"], one["occurred_at"], one["direction"], who, one["tool"], one["subject"], text
+def _row(message: dict[str, Any]) -> tuple[object, ...]:
+    text = None if message["text"] is None else " ".join(message["text"].split())
+    who = message["contact_email"] or message["contact_id"]
+    return message["id"], message["occurred_at"], message["direction"], who, message["tool"], message["subject"], text

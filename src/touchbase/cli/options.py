@@ -120,12 +120,12 @@ def find_channel(channel: str | None, tool: str | None) -> str:
         return channel
     if tool is None:
         raise click.UsageError(f"give --channel {' or '.join(CHANNELS)}, or --tool")
-    found = [channel for channel in CHANNELS if tool in load_adapters([channel]).tools(channel)]
-    if not found:
+    channels = [channel for channel in CHANNELS if tool in load_adapters([channel]).tools(channel)]
+    if not channels:
         raise click.BadParameter(f"no tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")
-    if len(found) > 1:
-        raise click.UsageError(f"{tool} is on both channels: give --channel {' or '.join(found)}")
-    return found[0]
+    if len(channels) > 1:
+        raise click.UsageError(f"{tool} is on both channels: give --channel {' or '.join(channels)}")
+    return channels[0]
 
 
 def person_options(function: F) -> F:
@@ -187,5 +187,5 @@ def point_in_time(context: click.Context, parameter: click.Parameter, text: str 
 
 
 def _parse_duration(text: str) -> Micros | None:
-    found = _DURATION.fullmatch(text.strip())
-    return int(found[1]) * UNITS[found[2]] if found else None
+    match = _DURATION.fullmatch(text.strip())
+    return int(match[1]) * UNITS[match[2]] if match else None

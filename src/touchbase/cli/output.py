@@ -79,12 +79,12 @@ def print_json(value: object) -> None:
 def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]], *, empty: str = "nothing to list") -> None:
     """Print rows in columns, numbers to the right; without rows, print the sentence `empty` to standard error."""
     all_columns = [Column(column) if isinstance(column, str) else column for column in columns]
-    found = [list(row) for row in rows]
-    if not found:
+    table = [list(row) for row in rows]
+    if not table:
         click.echo(empty, err=True)
         return
-    texts = [[_cell(value) for value in row] for row in found]
-    right = [_is_numeric([row[index] for row in found]) for index in range(len(all_columns))]
+    texts = [[_cell(value) for value in row] for row in table]
+    right = [_is_numeric([row[index] for row in table]) for index in range(len(all_columns))]
     shown, below = _layout(all_columns, texts, output_width())
 
     def line(cells: Sequence[str], style: str | None = None) -> str:
@@ -140,7 +140,7 @@ def print_record(values: Mapping[str, object], indent: str = "") -> None:
 
 def _layout(columns: Sequence[Column], texts: Sequence[Sequence[str]], most: int | None) -> tuple[dict[int, int], tuple[int, int] | None]:
     """Return the width of each shown column by its index, and the index and width of the column below its row."""
-    widths = {index: max(len(each.title), *(cells_of(row[index]) for row in texts)) for index, each in enumerate(columns)}
+    widths = {index: max(len(column.title), *(cells_of(row[index]) for row in texts)) for index, column in enumerate(columns)}
     if most is None:
         return widths, None
 
@@ -148,9 +148,9 @@ def _layout(columns: Sequence[Column], texts: Sequence[Sequence[str]], most: int
         lowest = {SHORT: MIN_SHORT, NOTE: MIN_NOTE}.get(columns[index].fit, widths[index])
         return min(widths[index], max(lowest, len(columns[index].title)))
 
-    def excess(each: Iterable[int]) -> int:
-        found = list(each)
-        return sum(found) + len(GAP) * (len(found) - 1) - most
+    def excess(columners: Iterable[int]) -> int:
+        widest = list(columners)
+        return sum(widest) + len(GAP) * (len(widest) - 1) - most
 
     below = None
     for index in [*(index for index in reversed(widths) if columns[index].fit == SPARE)]:
@@ -169,9 +169,9 @@ def _layout(columns: Sequence[Column], texts: Sequence[Sequence[str]], most: int
 
 def output_width() -> int | None:
     """Return the most cells of a line: `COLUMNS`, else the terminal's width; None if standard output is no terminal."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
-        return int(given)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     return shutil.get_terminal_size((100, 24)).columns if is_terminal() else None
 
 
@@ -203,7 +203,7 @@ def _styled(text: str, style: str | None) -> str:
 
 def escape_controls(text: str) -> str:
     """Escape characters of received text that could move a terminal's cursor or change its lines."""
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def shorten(text: str, most: int) -> str:
@@ -249,10 +249,10 @@ def _text(value: object, *, seconds: bool = False) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        found = _TIME.fullmatch(value)
-        return escape_controls(value) if found is None else f"{found[1]} {found[2]}{found[3] if seconds else ''}"
-    if isinstance(value, Sequence) and all(isinstance(each, str | int) for each in value):
-        return ", ".join(_text(each) for each in value)
+        match = _TIME.fullmatch(value)
+        return escape_controls(value) if match is None else f"{match[1]} {match[2]}{match[3] if seconds else ''}"
+    if isinstance(value, Sequence) and all(isinstance(item, str | int) for item in value):
+        return ", ".join(_text(item) for item in value)
     return escape_controls(json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping | Sequence) else str(value))
 
 

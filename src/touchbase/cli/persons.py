@@ -158,10 +158,10 @@ async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs
 
     client = (await find_client(store, client_id)).number
     _refuse_several(await store.read(find_person(client, contact_id, refs)))
-    found = await _eraser(store).would_erase(client, contact_id, refs)
-    if contact_id is not None and not found.get("contacts"):
+    counts = await _eraser(store).would_erase(client, contact_id, refs)
+    if contact_id is not None and not counts.get("contacts"):
         raise click.ClickException(_no_contact(contact_id))
-    return found
+    return counts
 
 
 async def _erase(
@@ -197,10 +197,10 @@ def _eraser(store: ProcessingStore) -> Eraser:
     return Eraser(store, TranslatorPool(), clock, Connections(store, clock).of)
 
 
-def _refuse_several(found: Person) -> None:
+def _refuse_several(person: Person) -> None:
     """Fail if the options name more than one contact."""
-    if len(found.contacts) > 1:
-        raise click.ClickException(f"these are several contacts: {', '.join(map(str, found.contacts))}; name one with --id")
+    if len(person.contacts) > 1:
+        raise click.ClickException(f"these are several contacts: {', '.join(map(str, person.contacts))}; name one with --id")
 
 
 def _no_contact(contact_id: int) -> str:
@@ -292,15 +292,15 @@ class ExportText:
 
 def _contact(tb: Touchbase, email: str | None, linkedin_url: str | None, contact_id: int | None) -> int:
     """Return the one contact that the options name."""
-    found = set() if contact_id is None else {contact_id}
-    for asked in ({"email": email}, {"linkedin_url": linkedin_url}):
-        if None not in asked.values():
-            more: Any = asked
-            found |= {each["id"] for each in tb.contacts.list(**more)["data"]}
-    if not found:
+    numbers = set() if contact_id is None else {contact_id}
+    for filters in ({"email": email}, {"linkedin_url": linkedin_url}):
+        if None not in filters.values():
+            more: Any = filters
+            numbers |= {contact["id"] for contact in tb.contacts.list(**more)["data"]}
+    if not numbers:
         raise click.ClickException(
             "no contact has this address now; with --database, on the server's host, former addresses and erasures are looked up too"
         )
-    if len(found) > 1:
-        raise click.ClickException(f"these are several contacts: {', '.join(map(str, sorted(found)))}; name one with --id")
-    return found.pop()
+    if len(numbers) > 1:
+        raise click.ClickException(f"these are several contacts: {', '.join(map(str, sorted(numbers)))}; name one with --id")
+    return numbers.pop()

@@ -90,11 +90,11 @@ async def _copy_erasures(restored: ProcessingStore, address: str) -> int:
 
     try:
         with _readable_copy(address) as copy:
-            other = await open_store(copy, as_is=True)
+            source = await open_store(copy, as_is=True)
             try:
-                return await reapply_erasures(restored, other, clock())
+                return await reapply_erasures(restored, source, clock())
             finally:
-                await other.close()
+                await source.close()
     except UnusableStore as error:
         raise click.ClickException(f"{without_password(address)} cannot be read ({error.detail}), so {UNKNOWN_ERASURES}") from error
     except TouchbaseError:

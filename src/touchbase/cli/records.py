@@ -94,10 +94,10 @@ def add_single(group: click.Group, kind: str) -> None:
 def body_of(kind: str, values: tuple[str, ...]) -> dict[str, Any]:
     """Return the body that `FIELD=VALUE` arguments describe."""
     body: dict[str, Any] = {}
-    for each in values:
-        name, mark, value = each.partition("=")
+    for pair in values:
+        name, mark, value = pair.partition("=")
         if not mark or not name:
-            raise click.UsageError(f"{each!r} has no value: give FIELD=VALUE, or FIELD= to unset it")
+            raise click.UsageError(f"{pair!r} has no value: give FIELD=VALUE, or FIELD= to unset it")
         if name.startswith(CUSTOM_PREFIX):
             custom = {"field_name": name.removeprefix(CUSTOM_PREFIX), "field_value": value or None}
             body.setdefault(CUSTOM[kind], []).append(custom)
@@ -160,15 +160,15 @@ def _print(
     from touchbase_client import Problem
 
     try:
-        found, has_more = page_of(group.iterate(q=q, sort=sort, filters=_pairs(filters), limit=min(PAGE, limit + 1)), limit)
+        page, has_more = page_of(group.iterate(q=q, sort=sort, filters=_pairs(filters), limit=min(PAGE, limit + 1)), limit)
     except Problem as problem:
         if here() is None or not problem.errors:
             raise
         raise click.UsageError("; ".join(f"{_option(fault.pointer)}: {fault.detail}" for fault in problem.errors)) from None
     if as_json:
-        print_json(found)
+        print_json(page)
     else:
-        print_table([*columns.values()], [[record.get(name) for name in columns] for record in found], empty="no record matches")
+        print_table([*columns.values()], [[record.get(name) for name in columns] for record in page], empty="no record matches")
     if has_more:
         click.echo(f"there are more than {limit}: raise --limit, or add a --filter", err=True)
 
@@ -176,10 +176,10 @@ def _print(
 def _pairs(filters: tuple[str, ...]) -> dict[str, str]:
     """Return filters as values by names with operators."""
     pairs: dict[str, str] = {}
-    for each in filters:
-        name, mark, value = each.partition("=")
+    for pair in filters:
+        name, mark, value = pair.partition("=")
         if not mark:
-            raise click.UsageError(f"--filter {each!r} has no value: give NAME=VALUE or NAME[OPERATOR]=VALUE")
+            raise click.UsageError(f"--filter {pair!r} has no value: give NAME=VALUE or NAME[OPERATOR]=VALUE")
         if name in pairs:
             raise click.UsageError("--filter is given twice for one name; give several values as NAME[in]=VALUE,VALUE")
         pairs[name] = value
@@ -196,7 +196,7 @@ def _print_record(values: Mapping[str, Any], as_json: bool) -> None:
         print_json(values)
         return
     changed = values.get("changed")
-    shown = values if changed is None else {**values, "changed": {each["field"]: each["value"] for each in changed}}
+    shown = values if changed is None else {**values, "changed": {change["field"]: change["value"] for change in changed}}
     print_record(shown)
 
 
@@ -251,16 +251,16 @@ def add_merge(group: click.Group, record: Record) -> None:
         if survivor in others or len({*others}) < len(others):
             raise click.UsageError("each record may be named once")
         body = {"with": [*others], "survivorship": survivorship}
-        made = {**group_of(tb, record).merge(survivor, body, dry_run=dry_run)}
-        made.pop("undo_until", None)
+        merged = {**group_of(tb, record).merge(survivor, body, dry_run=dry_run)}
+        merged.pop("undo_until", None)
         if as_json:
-            print_json(made)
+            print_json(merged)
             return
-        rows = [tuple(each[name] for name in ("field", "value", "from_id", "before")) for each in made["fields"]]
+        rows = [tuple(field[name] for name in ("field", "value", "from_id", "before")) for field in merged["fields"]]
         print_table((Column("field"), Column("value", SHORT), Column("from"), Column("before", SHORT)), rows)
-        merged = " and ".join(map(str, made["merged"]))
-        word = "would be merged" if made["merge_id"] is None else f"merged (merge {made['merge_id']})"
-        click.echo(f"{record} {merged} {word} into {survivor}", err=True)
+        sources = " and ".join(map(str, merged["merged"]))
+        word = "would be merged" if merged["merge_id"] is None else f"merged (merge {merged['merge_id']})"
+        click.echo(f"{record} {sources} {word} into {survivor}", err=True)
 
 
 def add_duplicates(group: click.Group, record: Record) -> None:
@@ -279,9 +279,9 @@ def add_duplicates(group: click.Group, record: Record) -> None:
         else:
             many = "contacts" if record == "contact" else "companies"
             rows = [
-                (pair["score"], one["id"], _name(one), other["id"], _name(other), ", ".join(pair["reasons"]))
+                (pair["score"], first["id"], _name(first), second["id"], _name(second), ", ".join(pair["reasons"]))
                 for pair in pairs
-                for one, other in (pair[many],)
+                for first, second in (pair[many],)
             ]
             columns = ("score", "id", Column("record", SHORT), "id", Column("record", SHORT), Column("reasons", NOTE))
             print_table(columns, rows, empty="no pair of records seems to be one")
@@ -289,9 +289,9 @@ def add_duplicates(group: click.Group, record: Record) -> None:
             click.echo(f"there may be more than {limit}: raise --limit, or --min-score", err=True)
 
 
-def _name(one: dict[str, Any]) -> str:
-    words = [one.get(name) for name in ("first_name", "last_name", "name")]
-    return " ".join([word for word in words if word]) or one.get("email") or one.get("domain") or "-"
+def _name(record: dict[str, Any]) -> str:
+    words = [record.get(name) for name in ("first_name", "last_name", "name")]
+    return " ".join([word for word in words if word]) or record.get("email") or record.get("domain") or "-"
 
 
 def group_of(tb: Touchbase, record: str) -> Any:

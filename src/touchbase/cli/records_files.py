@@ -82,10 +82,10 @@ def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: 
 
     stored = None if options["mapping"] is None else _chosen(options["mapping"], _mappings(tb, record))
     with options["file"].open("rb") as file:
-        seen = preview_file(file, record)
-    settings = _settings(record, seen, options, stored)
+        preview = preview_file(file, record)
+    settings = _settings(record, preview, options, stored)
     if options["only_preview"]:
-        _print_preview(seen, settings, as_json)
+        _print_preview(preview, settings, as_json)
         return
     upload = tb.imports.contacts if record == "contact" else tb.imports.companies
     mapping = msgspec.to_builtins(settings.mapping)
@@ -101,8 +101,8 @@ def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: 
 
 def _mappings(tb: Touchbase, record: Record) -> dict[str, Mapping[str, Any]]:
     """Return the stored mappings by their names."""
-    found = tb.imports.list_contact_mappings() if record == "contact" else tb.imports.list_company_mappings()
-    return {each["name"]: each["mapping"] for each in found["data"]}
+    stored = tb.imports.list_contact_mappings() if record == "contact" else tb.imports.list_company_mappings()
+    return {mapping["name"]: mapping["mapping"] for mapping in stored["data"]}
 
 
 def _chosen(name: str, stored: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -111,14 +111,14 @@ def _chosen(name: str, stored: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
     return stored[name]
 
 
-def _settings(record: Record, seen: FilePreview, options: Mapping[str, Any], stored: Mapping[str, Any] | None) -> ImportSettings:
+def _settings(record: Record, preview: FilePreview, options: Mapping[str, Any], stored: Mapping[str, Any] | None) -> ImportSettings:
     """Return the settings of the import, by the stored mapping or the guessed one; fail with all faults of its mapping."""
     import msgspec
 
     from touchbase.imports.columns import Mapping, resolve
     from touchbase.imports.job import ImportSettings
 
-    mapping = seen.mapping if stored is None else msgspec.convert({**stored, "record": record}, Mapping)
+    mapping = preview.mapping if stored is None else msgspec.convert({**stored, "record": record}, Mapping)
     columns = dict(mapping.columns)
     for pair in options["pairs"]:
         column, mark, field = pair.rpartition("=")
@@ -128,20 +128,20 @@ def _settings(record: Record, seen: FilePreview, options: Mapping[str, Any], sto
     day_order, zone = options["day_order"] or mapping.day_order, options["time_zone"] or mapping.time_zone
     mapping = Mapping(record, columns, mapping.others, day_order, zone, mapping.without_key)
     try:
-        resolve(mapping, seen.header)
+        resolve(mapping, preview.header)
     except Invalid as invalid:
         raise click.UsageError("\n".join(f"{fault.pointer}: {fault.detail}" for fault in invalid.faults)) from invalid
     return ImportSettings(mapping, options["mode"], options["match"] or "", options["dry_run"])
 
 
-def _print_preview(seen: FilePreview, settings: ImportSettings, as_json: bool) -> None:
+def _print_preview(preview: FilePreview, settings: ImportSettings, as_json: bool) -> None:
     if as_json:
-        print_json({"preview": seen, "mapping": settings.mapping})
+        print_json({"preview": preview, "mapping": settings.mapping})
         return
-    first = seen.rows[0] if seen.rows else []
+    first = preview.rows[0] if preview.rows else []
     columns = settings.mapping.columns
-    cells = [*first, *[""] * len(seen.header)]
-    rows = [(name, columns.get(name) or "(ignored)", cell) for name, cell in zip(seen.header, cells, strict=False)]
+    cells = [*first, *[""] * len(preview.header)]
+    rows = [(name, columns.get(name) or "(ignored)", cell) for name, cell in zip(preview.header, cells, strict=False)]
     print_table(("column", "field", "first row"), rows)
 
 
@@ -160,7 +160,7 @@ def _print_end(job: Mapping[str, Any], bad_rows: Path | None, as_json: bool) -> 
 
 
 def _export(tb: Touchbase, record: Record, options: Mapping[str, Any], out: Path | None) -> None:
-    fields = [each.strip() for each in (options["fields"] or "").split(",") if each.strip()]
+    fields = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
     more: Any = {
         "format": options["form"],
         "formulas": options["formulas"] or None,

@@ -49,12 +49,12 @@ def relay(**options: Any) -> None:
     """
     from touchbase.server.logs import set_up_logging
 
-    given = _Given(options)
+    chosen = _Given(options)
     settings = read_settings(**{name: options[name] for name in ("database", "log_level", "log_format")})
     set_up_logging(settings.log_level, settings.log_format)
-    sent, cursor = run_fast(_relay(given))
+    sent, cursor = run_fast(_relay(chosen))
     if options["once"]:
-        if given.to == "-":
+        if chosen.to == "-":
             click.echo(f"{sent} events, up to {cursor}", err=True)
         else:
             print_json({"events": sent, "cursor": cursor})
@@ -116,21 +116,21 @@ def _secret(text: str | None) -> str | None:
     raise click.UsageError(f"the secret must be {PREFIX} and base64, such as `openssl rand -base64 32` makes it")
 
 
-async def _relay(given: _Given) -> tuple[int, str | None]:
+async def _relay(chosen: _Given) -> tuple[int, str | None]:
     """Relay until stopped; return the number of events and the cursor."""
     from touchbase.relay.service import CheckpointFile, Relay
 
-    options = given.options
+    options = chosen.options
     async with AsyncExitStack() as stack:
-        sink = _sink(given)
+        sink = _sink(chosen)
         stack.push_async_callback(sink.close)
         checkpoint = None
         if options["checkpoint"] is not None:
             checkpoint = CheckpointFile(options["checkpoint"])
             stack.callback(checkpoint.close)
-        elif not sink.has_position and given.to != "-":
+        elif not sink.has_position and chosen.to != "-":
             raise click.UsageError("give --checkpoint FILE: an HTTP receiver does not say how far it has come")
-        source = await _source(given, stack)
+        source = await _source(chosen, stack)
         work = Relay(source, sink, checkpoint)
         task = asyncio.ensure_future(work.run(options["after"], once=options["once"], from_checkpoint=not options["ignore_checkpoint"]))
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -142,25 +142,25 @@ async def _relay(given: _Given) -> tuple[int, str | None]:
     return work.sent, work.cursor
 
 
-def _sink(given: _Given) -> Sink:
+def _sink(chosen: _Given) -> Sink:
     from touchbase.relay.sinks import sink_of
 
     try:
-        return sink_of(given.to, sys.stdout.buffer, f"touchbase/{touchbase.__version__}", now_us, given.secret)
+        return sink_of(chosen.to, sys.stdout.buffer, f"touchbase/{touchbase.__version__}", now_us, chosen.secret)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--to") from None
 
 
-async def _source(given: _Given, stack: AsyncExitStack) -> EventLogSource:
+async def _source(chosen: _Given, stack: AsyncExitStack) -> EventLogSource:
     from touchbase.enrichment.http_client import HttpClient
     from touchbase.outgoing.api.event_objects import envelopes
     from touchbase.relay.sources import ServerSource, StoreSource
 
-    if given.url is not None:
+    if chosen.url is not None:
         source = ServerSource(
-            HttpClient(f"touchbase/{touchbase.__version__}", [given.url]), given.url, given.key or "", now_us, given.options["types"]
+            HttpClient(f"touchbase/{touchbase.__version__}", [chosen.url]), chosen.url, chosen.key or "", now_us, chosen.options["types"]
         )  # fmt: skip
         stack.push_async_callback(source.close)
         return source
-    store = await stack.enter_async_context(opened(given.options["database"]))
-    return StoreSource(store, await find_client(store, given.options["client_id"]), envelopes, given.types)
+    store = await stack.enter_async_context(opened(chosen.options["database"]))
+    return StoreSource(store, await find_client(store, chosen.options["client_id"]), envelopes, chosen.types)

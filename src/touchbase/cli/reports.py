@@ -72,12 +72,12 @@ def campaigns(tb: Touchbase, **options: Any) -> None:
     _print(tb, CAMPAIGN_COLUMNS, "campaigns", **options)
 
 
-def _print(tb: Touchbase, columns: dict[str, Any], report: str, *, client_id: str | None, as_json: bool, **asked: str | None) -> None:
+def _print(tb: Touchbase, columns: dict[str, Any], report: str, *, client_id: str | None, as_json: bool, **parameters: str | None) -> None:
     """Print the rows of a client; without one those of all clients, for which a key must be an administrator's."""
     if client_id is None:
-        rows = [*getattr(tb.admin.reports, f"iterate_{report}")(**asked)]
+        rows = [*getattr(tb.admin.reports, f"iterate_{report}")(**parameters)]
     else:
-        rows = [{"client_id": client_id, **row} for row in getattr(tb.reports, report)(**asked)["data"]]
+        rows = [{"client_id": client_id, **row} for row in getattr(tb.reports, report)(**parameters)["data"]]
     if as_json:
         print_json(rows)
         return

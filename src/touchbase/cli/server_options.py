@@ -30,5 +30,5 @@ ON_THE_HOST = "run it on the server's host, without --url, and name the store wi
 def url_given() -> str | None:
     """Return the address that stands before the command's name."""
     context = click.get_current_context(silent=True)
-    found = None if context is None else context.find_root().params.get("server_url")
-    return str(found) if found is not None else None
+    url = None if context is None else context.find_root().params.get("server_url")
+    return str(url) if url is not None else None

@@ -44,8 +44,8 @@ def statuses() -> None:
 @json_option()
 def list_(tb: Touchbase, many: str, as_json: bool) -> None:
     """List the declared statuses, the used ones, and the words that Touchbase sets."""
-    found = [*_group(tb, many).iterate()]
-    print_list(found, COLUMNS, _row, as_json=as_json)
+    statuses = [*_group(tb, many).iterate()]
+    print_list(statuses, COLUMNS, _row, as_json=as_json)
 
 
 @statuses.command()
@@ -113,7 +113,7 @@ def _group(tb: Touchbase, many: str) -> Any:
 
 
 def _row(status: dict[str, Any]) -> tuple[object, ...]:
-    former = ", ".join(dict.fromkeys(each["name"] for each in status["former_names"]))
+    former = ", ".join(dict.fromkeys(name["name"] for name in status["former_names"]))
     words = ", ".join(status["stands_for"]) or None
     return status["name"], status["declared"], status["records"], status["refused"] or None, words, status["role"], former or None
 

@@ -118,12 +118,12 @@ async def find_client(store: ProcessingStore, client_id: str, *, lasting: bool =
     """
     from touchbase.clients.sql import clients as clients_sql
 
-    found = await store.read(clients_sql.find_client(client_id, now_us()))
-    if found is None:
+    client = await store.read(clients_sql.find_client(client_id, now_us()))
+    if client is None:
         raise click.ClickException(f"there is no client {client_id!r}: `touchbase clients list` shows all")
-    if lasting and found.state == DELETING:
+    if lasting and client.state == DELETING:
         raise click.ClickException(f"client {client_id!r} is being deleted and cannot be changed any more")
-    return found
+    return client
 
 
 def read_file(file: Path) -> bytes:

@@ -101,8 +101,8 @@ def add(
     if as_json:
         print_json(saved)
         return
-    for each in saved:
-        click.echo(f"{each['outcome']}: {each['value'] or 'an erased address'} ({each['reason']})")
+    for entry in saved:
+        click.echo(f"{entry['outcome']}: {entry['value'] or 'an erased address'} ({entry['reason']})")
 
 
 @suppressions.command()
@@ -116,8 +116,8 @@ def remove(tb: Touchbase, client_id: str | None, installation: bool, addresses: 
     if as_json:
         print_json(removed)
         return
-    for each in removed:
-        click.echo(f"removed: {each['value'] or 'an erased address'} ({each['reason']})")
+    for entry in removed:
+        click.echo(f"removed: {entry['value'] or 'an erased address'} ({entry['reason']})")
 
 
 @suppressions.command("import")
@@ -140,11 +140,11 @@ def import_(tb: Touchbase, client_id: str | None, installation: bool, file: str,
         raise click.ClickException(f"cannot read {file}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{file} is not UTF-8 (byte {error.start}): save it as CSV in UTF-8, and import it again") from None
-    made = {name: counts[name] for name in ("created", "updated", "unchanged")} | {"invalid": len(bad)}
+    result = {name: counts[name] for name in ("created", "updated", "unchanged")} | {"invalid": len(bad)}
     if as_json:
-        print_json({**made, "errors": [{"line": line, "detail": detail} for line, detail in bad]})
+        print_json({**result, "errors": [{"line": line, "detail": detail} for line, detail in bad]})
     else:
-        click.echo(", ".join(f"{count} {name}" for name, count in made.items()))
+        click.echo(", ".join(f"{count} {name}" for name, count in result.items()))
         for line, detail in bad[:SHOWN_ERRORS]:
             click.echo(f"line {line}: {detail}", err=True)
         if len(bad) > SHOWN_ERRORS:
@@ -222,9 +222,9 @@ def _save(group: Any, entries: list[NewEntry]) -> list[Values]:
         for entry in entries
     ]  # fmt: skip
     saved = group.save({"entries": bodies})["data"] if bodies else []
-    if wrong := [fault["detail"] for each in saved for fault in each["errors"]]:
+    if wrong := [fault["detail"] for item in saved for fault in item["errors"]]:
         raise click.ClickException("; ".join(wrong))
-    return [{**each["entry"], "outcome": each["outcome"]} for each in saved]
+    return [{**item["entry"], "outcome": item["outcome"]} for item in saved]
 
 
 def _import(group: Any, file: IO[str], reason: str, note: str) -> tuple[Counter[str], list[tuple[int, str]]]:
@@ -235,21 +235,21 @@ def _import(group: Any, file: IO[str], reason: str, note: str) -> tuple[Counter[
     counts, bad = Counter[str](), list[tuple[int, str]]()
     rows = read_rows(file, NewEntry("", "", reason, "import", note.strip()), now_us())
     while batch := list(islice(rows, MAX_ENTRIES)):
-        bad += [(each.line, each.detail) for each in batch if isinstance(each, BadRow)]
-        saved = _save(group, [each for each in batch if isinstance(each, NewEntry)])
-        counts.update(each["outcome"] for each in saved)
+        bad += [(row.line, row.detail) for row in batch if isinstance(row, BadRow)]
+        saved = _save(group, [row for row in batch if isinstance(row, NewEntry)])
+        counts.update(row["outcome"] for row in saved)
     return counts, bad
 
 
-def _remove(group: Any, asked: list[tuple[str, str, str]]) -> list[Values]:
+def _remove(group: Any, addresses: list[tuple[str, str, str]]) -> list[Values]:
     """Remove entries by their ids, or by kind and address; return them as they were."""
     removed: list[Values] = []
-    for text, kind, value in asked:
-        found = group.list(kind=kind, value=value, limit=1)["data"] if kind else [group.get(int(text))]
-        if not found:
+    for text, kind, value in addresses:
+        entries = group.list(kind=kind, value=value, limit=1)["data"] if kind else [group.get(int(text))]
+        if not entries:
             raise click.ClickException(f"{text} is not on this list: `touchbase suppressions list` shows all")
-        group.remove(found[0]["id"])
-        removed.append(found[0])
+        group.remove(entries[0]["id"])
+        removed.append(entries[0])
     return removed
 
 
@@ -262,12 +262,12 @@ def _export(group: Any, filters: Values, out: Path | None, as_json: bool) -> Non
     with output_file(out) as file:
         file.write("[" if as_json else _plain_lines(to_csv([HEADER])))
         between = "\n"
-        for each in group.iterate(limit=PAGE, **filters):
+        for entry in group.iterate(limit=PAGE, **filters):
             if as_json:
-                file.write(between + json.dumps(each, ensure_ascii=False))
+                file.write(between + json.dumps(entry, ensure_ascii=False))
                 between = ",\n"
-            elif each["value"] is not None:
-                row = {**each, "note": harmless(each["note"])}
+            elif entry["value"] is not None:
+                row = {**entry, "note": harmless(entry["note"])}
                 file.write(_plain_lines(to_csv([[row[name] or "" for name in HEADER]])))
         if as_json:
             file.write("\n]\n")

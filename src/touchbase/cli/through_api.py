@@ -49,17 +49,17 @@ def through_api(*, client: Literal["", "needed", "own"] = "", settings: tuple[st
         @wraps(work)
         def chosen(server_url: str | None, key_file: Path | None, database: str | None, **options: Any) -> None:
             client_id = options.pop("client_id") if client == "needed" else options.get("client_id") if client == "own" else None
-            url, given = server_url or url_given(), {name: options.pop(name) for name in settings}
+            url, chosen_settings = server_url or url_given(), {name: options.pop(name) for name in settings}
             if url is None:
                 if key_file is not None:
                     raise click.UsageError("--key-file goes with --url: the store itself does not need it")
                 if client == "needed" and client_id is None:
                     raise click.UsageError("Missing option '--client'.")
-                api = _in_process({**given, "database": database}, client_id)
+                api = _in_process({**chosen_settings, "database": database}, client_id)
             else:
                 if database is not None:
                     raise click.UsageError("give --database to work on a store, or --url to work through a server, not both")
-                for name, value in given.items():
+                for name, value in chosen_settings.items():
                     if value is not None:
                         raise click.UsageError(f"--{name.replace('_', '-')} goes with a store, not with --url")
                 api = _server(url, key_file, client_id)
@@ -81,8 +81,8 @@ def here() -> InProcess | None:
 
 def address() -> str:
     """Return the address of the server that the command works through."""
-    found: str = click.get_current_context().meta[ADDRESS]
-    return found
+    chosen_address: str = click.get_current_context().meta[ADDRESS]
+    return chosen_address
 
 
 def with_client_id(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,10 +94,10 @@ def with_client_id(values: Mapping[str, Any]) -> dict[str, Any]:
 def page_of(items: Iterable[Any], limit: int, after: object = None, option: str = "--after", name: str = "id") -> tuple[list[Any], bool]:
     """Return the first items, or those behind the item with the id `after`, and whether there are more."""
     if after is not None:
-        rest = dropwhile(lambda item: item[name] != after, items)
-        if next(rest, None) is None:
+        following = dropwhile(lambda item: item[name] != after, items)
+        if next(following, None) is None:
             raise click.ClickException(f"{option} names nothing on this list: begin again without it")
-        items = rest
+        items = following
     page = [*islice(items, limit + 1)]
     return page[:limit], len(page) > limit
 
