@@ -43,11 +43,11 @@ def _execute_each(commands: Sequence[Any], ids: Ids, cipher: Cipher) -> Plan[lis
     results: list[object] = [None] * len(commands)
     waiting = list(range(len(commands)))
     while waiting:
-        known = yield from known_responses([commands[index].request for index in waiting])
+        stored = yield from known_responses([commands[index].request for index in waiting])
         first: dict[tuple[int, str], int] = {}
         for index in waiting:
             request = commands[index].request
-            response = known.get((request.client, request.key))
+            response = stored.get((request.client, request.key))
             if response is not None:
                 results[index] = response.to(request)
             else:

@@ -66,11 +66,11 @@ class InFlightKeys:
 
 async def find_response(store: Store, request: RequestKey) -> StoredResponse | None:
     """Return the stored response of this request, or None. Raises `KeyReused` when its key belongs to another request."""
-    known = await store.read(idempotency_sql.find_response(request))
-    found = None if known is None else known.to(request)
-    if isinstance(found, KeyReused):
-        raise found
-    return found
+    stored = await store.read(idempotency_sql.find_response(request))
+    response = None if stored is None else stored.to(request)
+    if isinstance(response, KeyReused):
+        raise response
+    return response
 
 
 class IdempotentWrites:
@@ -124,12 +124,12 @@ class ResponseCleanup:
         """Delete one batch if one is due; return how many responses were deleted."""
         if not has_passed(self._pause, self._swept_us, now_us):
             return 0
-        found = await self._store.read(expired_responses(now_us, CLEANUP_BATCH))
+        expired = await self._store.read(expired_responses(now_us, CLEANUP_BATCH))
         by_client: dict[int, list[str]] = {}
-        for client, key in found:
+        for client, key in expired:
             by_client.setdefault(client, []).append(key)
         deleted = 0
         for client, keys in by_client.items():
             deleted += await self._store.write(delete_responses(client, keys, now_us))
-        self._pause, self._swept_us = 0 if len(found) == CLEANUP_BATCH else CLEANUP_PAUSE, now_us
+        self._pause, self._swept_us = 0 if len(expired) == CLEANUP_BATCH else CLEANUP_PAUSE, now_us
         return deleted

@@ -64,8 +64,8 @@ def known_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str]
 @query(client="request.client", quick=True)
 def find_response(request: RequestKey) -> Plan[KnownResponse | None]:
     """The stored response of a request's key, whichever request it belongs to; None when it has expired."""
-    known = yield from known_responses([request])
-    return known.get((request.client, request.key))
+    stored = yield from known_responses([request])
+    return stored.get((request.client, request.key))
 
 
 @query(scope=ALL_CLIENTS)

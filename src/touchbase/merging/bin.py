@@ -34,8 +34,8 @@ def content_text(deleted: DeletedRecord[Any]) -> str:
 
 def deleted_of(kind: int, deleted_us: Micros, content: str) -> DeletedRecord[Any]:
     """Return the deleted record of a row."""
-    found = _CONTACT(content) if kind == CONTACT else _COMPANY(content)
-    return DeletedRecord(found.record, deleted_us, found.contacts)
+    deleted = _CONTACT(content) if kind == CONTACT else _COMPANY(content)
+    return DeletedRecord(deleted.record, deleted_us, deleted.contacts)
 
 
 def gone_us(deleted_us: Micros, days: int) -> Micros:

@@ -48,8 +48,8 @@ async def find_duplicates(
     left = SCANNED
     room = page_bytes
     while number < len(blocks) and left > 0 and len(pairs) < limit and room > 0:
-        found = await store.read(read_block(client, blocks[number], left + NEIGHBOURS, place))
-        walk = _Walk(number, blocks[number], found, limit - len(pairs), least, place)
+        placed = await store.read(read_block(client, blocks[number], left + NEIGHBOURS, place))
+        walk = _Walk(number, blocks[number], placed, limit - len(pairs), least, place)
         # Comparing takes some hundredths of a second, in which other requests must not wait.
         similar = await on_thread("duplicates", walk.pairs, left, done)
         complete, room = await _with_custom_fields(store, client, kind, similar, room, is_first=not pairs)
@@ -57,13 +57,13 @@ async def find_duplicates(
         if len(complete) < len(similar):
             return pairs, complete[-1].after if complete else (number, place, done)
         left -= max(1, walk.scanned)
-        if walk.is_cut or (left <= 0 and walk.scanned < len(found)):
-            place = found[walk.scanned - 1][0] if walk.scanned else place
+        if walk.is_cut or (left <= 0 and walk.scanned < len(placed)):
+            place = placed[walk.scanned - 1][0] if walk.scanned else place
             return pairs, (number, place, walk.done)
-        if walk.scanned >= len(found):
+        if walk.scanned >= len(placed):
             number, place, done = number + 1, None, 0
         else:
-            place, done = found[walk.scanned - 1][0], 0
+            place, done = placed[walk.scanned - 1][0], 0
     return pairs, (number, place, done) if number < len(blocks) else None
 
 
@@ -94,8 +94,8 @@ async def _with_custom_fields(
 class _Walk:
     """Compares the records of one read with their neighbours."""
 
-    def __init__(self, number: int, block: str, found: Sequence[Placed], limit: int, least: float, place: Place | None) -> None:
-        self._number, self._block, self._found, self._limit, self._least = number, block, found, limit, least
+    def __init__(self, number: int, block: str, placed: Sequence[Placed], limit: int, least: float, place: Place | None) -> None:
+        self._number, self._block, self._found, self._limit, self._least = number, block, placed, limit, least
         self._place = place
         """The place of the last record that is done."""
         self.scanned = 0
@@ -107,24 +107,24 @@ class _Walk:
 
     def pairs(self, most: int, done: int) -> list[Pair]:
         """Return the pairs of the first `most` records, without the first `done` neighbours of the first one."""
-        made: list[Pair] = []
+        pairs_: list[Pair] = []
         for index, (place, record) in enumerate(self._found[:most]):
             neighbours = self._found[index + 1 : index + 1 + NEIGHBOURS]
-            for offset, (near, other) in enumerate(neighbours[done:], done):
+            for offset, (near, neighbour) in enumerate(neighbours[done:], done):
                 if not self._is_in_block(place, near):
                     break
-                if self._was_found_before(record, other):
+                if self._was_found_before(record, neighbour):
                     continue
-                if (found := similarity(record, other)).score >= self._least:
+                if (score := similarity(record, neighbour)).score >= self._least:
                     after = (self._number, self._found[index - 1][0] if index else self._place, offset + 1)
-                    first, second = (record, other) if record.id < other.id else (other, record)
-                    made.append(Pair(first, second, found, after))
-                    if len(made) == self._limit:
+                    first, second = (record, neighbour) if record.id < neighbour.id else (neighbour, record)
+                    pairs_.append(Pair(first, second, score, after))
+                    if len(pairs_) == self._limit:
                         self.done, self.is_cut = offset + 1, True
-                        return made
+                        return pairs_
             done = 0
             self.scanned = index + 1
-        return made
+        return pairs_
 
     def _is_in_block(self, place: Place, near: Place) -> bool:
         if self._block == SURNAME:
@@ -133,12 +133,12 @@ class _Walk:
             return place[0][:1] == near[0][:1]
         return self._block == DOMAIN or place[0] == near[0]
 
-    def _was_found_before(self, one: Contact | Company, other: Contact | Company) -> bool:
+    def _was_found_before(self, first: Contact | Company, second: Contact | Company) -> bool:
         """Whether two records are in one part of an earlier block, which has the pair already."""
-        if self._block == ADDRESS and isinstance(one, Contact) and isinstance(other, Contact):
-            return _surname(one) is not None and _surname(one) == _surname(other)
-        if self._block == DOMAIN and isinstance(one, Company) and isinstance(other, Company):
-            return bool(one.name and other.name and one.name.lower() == other.name.lower())
+        if self._block == ADDRESS and isinstance(first, Contact) and isinstance(second, Contact):
+            return _surname(first) is not None and _surname(first) == _surname(second)
+        if self._block == DOMAIN and isinstance(first, Company) and isinstance(second, Company):
+            return bool(first.name and second.name and first.name.lower() == second.name.lower())
         return False
 
 

@@ -85,8 +85,8 @@ def content_text(survivor: Part, absorbed: list[Part]) -> str:
 
 def parts_of(kind: int, content: str) -> tuple[Part, list[Part]]:
     """Return the survivor and the others, as they were."""
-    found: Any = (_CONTACTS if kind == CONTACT else _COMPANIES)(content)
-    survivor, *absorbed = (Part(each.record, each.links, each.contacts) for each in (found.survivor, *found.absorbed))
+    snapshot: Any = (_CONTACTS if kind == CONTACT else _COMPANIES)(content)
+    survivor, *absorbed = (Part(part.record, part.links, part.contacts) for part in (snapshot.survivor, *snapshot.absorbed))
     return survivor, absorbed
 
 

@@ -33,67 +33,67 @@ class Similarity:
     reasons: list[str] = field(default_factory=list)
 
 
-def similarity(one: Contact | Company, other: Contact | Company) -> Similarity:
+def similarity(first: Contact | Company, second: Contact | Company) -> Similarity:
     """Compare two records of one kind."""
-    if isinstance(one, Contact) and isinstance(other, Contact):
-        return _contacts(one, other)
-    assert isinstance(one, Company)
-    assert isinstance(other, Company)
-    return _companies(one, other)
+    if isinstance(first, Contact) and isinstance(second, Contact):
+        return _contacts(first, second)
+    assert isinstance(first, Company)
+    assert isinstance(second, Company)
+    return _companies(first, second)
 
 
-def _contacts(one: Contact, other: Contact) -> Similarity:
-    found = Similarity(0.0)
-    name = _name(found, f"{one.first_name or ''} {one.last_name or ''}", f"{other.first_name or ''} {other.last_name or ''}")
-    address = _address(found, one.email_key, other.email_key)
-    if one.company_id is not None and one.company_id == other.company_id:
-        found.reasons.append(SAME_COMPANY)
-    together = SAME_DOMAIN in found.reasons or SAME_COMPANY in found.reasons
+def _contacts(first: Contact, second: Contact) -> Similarity:
+    result = Similarity(0.0)
+    name = _name(result, f"{first.first_name or ''} {first.last_name or ''}", f"{second.first_name or ''} {second.last_name or ''}")
+    address = _address(result, first.email_key, second.email_key)
+    if first.company_id is not None and first.company_id == second.company_id:
+        result.reasons.append(SAME_COMPANY)
+    together = SAME_DOMAIN in result.reasons or SAME_COMPANY in result.reasons
     if name is None:
-        found.score = 0.85 * address if SAME_DOMAIN in found.reasons else 0.5 * address
+        result.score = 0.85 * address if SAME_DOMAIN in result.reasons else 0.5 * address
     else:
-        found.score = 0.7 * name + (0.25 * name if together else 0.0) + 0.05 * address
-    if one.linkedin_key and other.linkedin_key:  # two LinkedIn profiles are seldom one person
-        found.reasons.append(OTHER_LINKEDIN)
-        found.score *= 0.6
-    found.score = round(found.score, 2)
-    return found
+        result.score = 0.7 * name + (0.25 * name if together else 0.0) + 0.05 * address
+    if first.linkedin_key and second.linkedin_key:  # two LinkedIn profiles are seldom one person
+        result.reasons.append(OTHER_LINKEDIN)
+        result.score *= 0.6
+    result.score = round(result.score, 2)
+    return result
 
 
-def _companies(one: Company, other: Company) -> Similarity:
-    found = Similarity(0.0)
-    name = _name(found, _LEGAL_FORM.sub("", (one.name or "").casefold()), _LEGAL_FORM.sub("", (other.name or "").casefold()))
-    labels = fuzz.ratio(_label(one.domain), _label(other.domain)) / 100
+def _companies(first: Company, second: Company) -> Similarity:
+    result = Similarity(0.0)
+    name = _name(result, _LEGAL_FORM.sub("", (first.name or "").casefold()), _LEGAL_FORM.sub("", (second.name or "").casefold()))
+    labels = fuzz.ratio(_label(first.domain), _label(second.domain)) / 100
     if labels == 1.0:
-        found.reasons.append(SAME_DOMAIN)
+        result.reasons.append(SAME_DOMAIN)
     elif labels >= SIMILAR:
-        found.reasons.append(SIMILAR_ADDRESS)
-    found.score = round(0.75 * labels if name is None else 0.7 * name + 0.3 * labels, 2)
-    return found
+        result.reasons.append(SIMILAR_ADDRESS)
+    result.score = round(0.75 * labels if name is None else 0.7 * name + 0.3 * labels, 2)
+    return result
 
 
-def _name(found: Similarity, one: str, other: str) -> float | None:
+def _name(result: Similarity, one: str, other: str) -> float | None:
     """Return the similarity of two names, in any order of their words; None if one is blank."""
     first, second = (" ".join(_NO_WORD.sub(" ", each.casefold()).split()) for each in (one, other))
     if not first or not second:
         return None
     ratio: float = fuzz.token_sort_ratio(first, second) / 100
     if ratio == 1.0:
-        found.reasons.append(SAME_NAME)
+        result.reasons.append(SAME_NAME)
     elif ratio >= SIMILAR:
-        found.reasons.append(SIMILAR_NAME)
+        result.reasons.append(SIMILAR_NAME)
     return ratio
 
 
-def _address(found: Similarity, one: str | None, other: str | None) -> float:
-    if one is None or other is None:
+def _address(result: Similarity, first: str | None, second: str | None) -> float:
+    if first is None or second is None:
         return 0.0
-    (local, _, domain), (local2, _, domain2) = one.rpartition("@"), other.rpartition("@")
+    (local, _, domain), (local2, _, domain2) = first.rpartition("@"), second.rpartition("@")
     ratio: float = fuzz.ratio(_NO_WORD.sub("", local), _NO_WORD.sub("", local2)) / 100
     if domain == domain2:
-        found.reasons.append(SAME_DOMAIN)
+        result.reasons.append(SAME_DOMAIN)
     if ratio >= SIMILAR:
-        found.reasons.append(SIMILAR_ADDRESS)
+        result.reasons.append(SIMILAR_ADDRESS)
     return ratio
 
 

@@ -53,7 +53,7 @@ def merged(
     ranked = _ranked(records, policy.survivorship)
     outcome = MergedRecord(replace(survivor, custom_fields=[], stamps=dict(survivor.stamps)), [])
     for name in stamped_fields(survivor):
-        values = [_Candidate(getattr(each, name), _stamp(each, current_stamp(each, name), survivor), each.id) for each in ranked]
+        values = [_Candidate(getattr(record, name), _stamp(record, current_stamp(record, name), survivor), record.id) for record in ranked]
         chosen, newest = _chosen(values, policy, name, survivor.id), _newest(values)
         setattr(outcome.record, name, chosen.value)
         outcome.fields.append(MergedField(name, chosen.value, chosen.source, getattr(survivor, name)))
@@ -71,7 +71,7 @@ def _ranked(records: Sequence[Record], survivorship: str) -> list[Record]:
     """Return the records, the preferred one first."""
     if survivorship != MOST_COMPLETE:
         return [*records]
-    return sorted(records, key=lambda each: -_filled(each))  # stable: of equal ones the survivor comes first
+    return sorted(records, key=lambda record: -_filled(record))  # stable: of equal ones the survivor comes first
 
 
 def _filled(record: Record) -> int:
@@ -111,7 +111,7 @@ def _set_keys(record: Record, records: Sequence[Record]) -> None:
 def _merge_custom(outcome: MergedRecord, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:
     of_record = {each.id: {custom_field.name: custom_field for custom_field in each.custom_fields} for each in ranked}
     own = of_record[survivor.id]
-    for name in dict.fromkeys(one.name for each in (survivor, *ranked) for one in each.custom_fields):
+    for name in dict.fromkeys(custom_field.name for each in (survivor, *ranked) for custom_field in each.custom_fields):
         values = [_custom(of_record[each.id].get(name), each, survivor) for each in ranked]
         chosen, newest = _chosen(values, policy, f"{CUSTOM}{name}", survivor.id), _newest(values)
         before = own[name].value if name in own else None
@@ -124,10 +124,11 @@ def _merge_custom(outcome: MergedRecord, ranked: Sequence[Record], policy: Polic
             outcome.record.custom_fields.append(replace(shown))
 
 
-def _custom(one: CustomField | None, record: Record, survivor: Record) -> _Candidate:
-    if one is None:
+def _custom(custom_field: CustomField | None, record: Record, survivor: Record) -> _Candidate:
+    if custom_field is None:
         return _Candidate(None, NEVER, record.id)
-    return _Candidate(one.value, _stamp(record, (one.priority, one.stamped_us, one.stamp_key), survivor), record.id)
+    stamp = (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)
+    return _Candidate(custom_field.value, _stamp(record, stamp, survivor), record.id)
 
 
 def _stamp(record: Record, stamp: Stamp, survivor: Record) -> Stamp:
@@ -151,7 +152,7 @@ def _merge_status(
 ) -> None:
     record, name = outcome.record, RECORD_TYPES[entry.record_kind].status
     refold_status(record, history, words)
-    values = [_Candidate(words.of(each.status), NEVER, each.id) for each in ranked]
+    values = [_Candidate(words.of(record.status), NEVER, record.id) for record in ranked]
     newest = next((value.source for value in values if value.value == record.status), survivor.id)
     is_last_set = policy.survivorship == NEWEST and name not in policy.from_ids
     chosen = _Candidate(record.status, NEVER, newest) if is_last_set else _chosen(values, policy, name, survivor.id)

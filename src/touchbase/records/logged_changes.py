@@ -78,17 +78,17 @@ def events_of(record: Record, changed: Mapping[str, Any], at: Micros, cause: Map
     The status and, if a webhook brought it, the last reply have events of their own; `what` names the event of all else.
     """
     events: list[LoggedEvent] = []
-    rest = dict(changed)
+    remaining = dict(changed)
     replied = {}
-    if rest and type_of(record).kind == CONTACT and cause.get("origin") == DELIVERY and _is_reply(rest.get(_REPLY)):
-        replied = {_REPLY: rest.pop(_REPLY)}
+    if remaining and type_of(record).kind == CONTACT and cause.get("origin") == DELIVERY and _is_reply(remaining.get(_REPLY)):
+        replied = {_REPLY: remaining.pop(_REPLY)}
     if what == "updated":
         names = _STATUS[type_of(record).kind]
-        status = {name: rest.pop(name) for name in [*rest] if name in names}
+        status = {name: remaining.pop(name) for name in [*remaining] if name in names}
         if status:
             events.append(_event(record, "status_changed", at, status, cause))
-    if rest or what != "updated":
-        events.insert(0, _event(record, what, at, rest, cause))
+    if remaining or what != "updated":
+        events.insert(0, _event(record, what, at, remaining, cause))
     if replied:
         events.append(_event(record, "replied", at, replied, cause))
     return events

@@ -33,11 +33,11 @@ def owned_since(record: Record, field_name: str) -> Micros | None:
     return api_since(record, field_name)
 
 
-def is_before(at: Micros, found: Record, former: Record | None, field_name: str) -> bool:
+def is_before(at: Micros, record: Record, former: Record | None, field_name: str) -> bool:
     """Return whether a time is before a key moved from the record `former` to `found`."""
-    if former is None or former is found:
+    if former is None or former is record:
         return False
-    since = owned_since(found, field_name)
+    since = owned_since(record, field_name)
     return since is not None and at < since
 
 

@@ -59,13 +59,13 @@ class RecordType(Generic[R_co]):
     def __repr__(self) -> str:
         return f"{self.name.upper()}_TYPE"
 
-    def columns(self, given: Mapping[str, str | int | None], faults: list[Fault]) -> dict[str, str | int | None]:
+    def columns(self, values: Mapping[str, str | int | None], faults: list[Fault]) -> dict[str, str | int | None]:
         """Return the columns of the given fields, with their normal forms; texts are trimmed, and None where blank."""
         columns: dict[str, str | int | None] = {}
         for field in self.fields:
             name = field.name
-            if name in given:
-                value = given[name]
+            if name in values:
+                value = values[name]
                 if field.normalize is not None:
                     text = validation.text_or_none(value)
                     columns[name] = stored = text if text is None or field.clean is None else field.clean(text)

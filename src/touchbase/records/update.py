@@ -61,14 +61,14 @@ class RecordChange:
 
 
 def custom_changes(
-    given: Sequence[NewValue] | None, declared: Mapping[str, FieldType], renamed: Mapping[str, str], pointer: str, faults: list[Fault]
+    changes: Sequence[NewValue] | None, declared: Mapping[str, FieldType], renamed: Mapping[str, str], pointer: str, faults: list[Fault]
 ) -> CustomChanges:
     """Validate changes of custom fields, by the same rules as at creation."""
-    if given is None:
+    if changes is None:
         return CustomChanges(clear=True)
-    values = [_NamedValue(each.field_name, each.field_value or "") for each in given]
+    values = [_NamedValue(change.field_name, change.field_value or "") for change in changes]
     named = validation.custom_fields(values, declared, pointer, faults, renamed)
-    removed = {renamed.get(name, name) for each in given if each.field_value is None and (name := each.field_name.strip())}
+    removed = {renamed.get(name, name) for change in changes if change.field_value is None and (name := change.field_name.strip())}
     return CustomChanges({name: None if name in removed else value for name, value in named})
 
 

@@ -156,8 +156,8 @@ def misfit(value: str, declared: FieldType) -> str | None:
     """Return what the declared type expects if the value is not of it, else None."""
     if declared.type == "select":
         return None if value in declared.options else f"one of {', '.join(declared.options)}"
-    known = _TYPES.get(declared.type)
-    return None if known is None or known[0](value) else known[1]
+    check = _TYPES.get(declared.type)
+    return None if check is None or check[0](value) else check[1]
 
 
 def _is_number(value: str) -> bool:

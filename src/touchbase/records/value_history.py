@@ -156,35 +156,35 @@ async def explain_values(
     if "company_id" in explained and record.stamps.get("company_id") == DERIVED:
         _explain_derived(explained["company_id"], record)
     for value in explained.values():
-        value.others.sort(key=lambda other: other.event.effective_time, reverse=True)
+        value.others.sort(key=lambda event: event.event.effective_time, reverse=True)
         value.others_total = len(value.others)
         del value.others[MOST_OTHERS:]
     return list(explained.values()), since_us
 
 
-def _explain_derived(found: ExplainedValue, record: Contact | Company) -> None:
+def _explain_derived(explained: ExplainedValue, record: Contact | Company) -> None:
     """Explain a company that follows from the e-mail address: no event has set it."""
-    if found.set_by is not None:
-        found.others.append(OtherEvent(found.set_by, found.value, UNKNOWN_COMPANY))
+    if explained.set_by is not None:
+        explained.others.append(OtherEvent(explained.set_by, explained.value, UNKNOWN_COMPANY))
     company = getattr(record, "company_id", None)
-    found.value, found.set_by = None if company is None else str(company), None
+    explained.value, explained.set_by = None if company is None else str(company), None
 
 
-def _explain(found: ExplainedValue, walk: HistoryWalk, event: StoredEvent, before: str | None, after: str | None) -> None:
+def _explain(explained: ExplainedValue, walk: HistoryWalk, event: StoredEvent, before: str | None, after: str | None) -> None:
     """Add one event to what is known of a value."""
     if after != before and is_rename(event):
-        found.value = after  # the event that had set the status stays its source
+        explained.value = after  # the event that had set the status stays its source
         return
     if after != before:
-        if found.set_by is not None:
-            found.others.append(OtherEvent(found.set_by, found.value, _replaced(event)))
-        found.value, found.set_by = after, event
+        if explained.set_by is not None:
+            explained.others.append(OtherEvent(explained.set_by, explained.value, _replaced(event)))
+        explained.value, explained.set_by = after, event
         return
-    named = _named(walk, event, found.name)
+    named = _named(walk, event, explained.name)
     if named is not None:
         value, is_deliberate = named
         reason = f"it was {_cut(value)} already" if value == after else OTHER_OBJECT if is_deliberate else FILLS_ONLY
-        found.others.append(OtherEvent(event, value, reason))
+        explained.others.append(OtherEvent(event, value, reason))
 
 
 def _cut(value: str | None) -> str:
@@ -278,8 +278,8 @@ def place_of(change: ValueChange) -> tuple[Micros, str, str]:
 
 
 def _check_name(record: Record, name: str) -> None:
-    known = value_names(record)
-    if name not in known:
-        near = suggest(name, known)
-        advice = f"did you mean {near}?" if near else f"there are {', '.join(known[:MOST_FAULTS])}"
+    names = value_names(record)
+    if name not in names:
+        near = suggest(name, names)
+        advice = f"did you mean {near}?" if near else f"there are {', '.join(names[:MOST_FAULTS])}"
         raise Invalid([Fault("?field", "unknown", f"must be the name of a field of this record; {advice}")])

@@ -127,10 +127,10 @@ def _resolved(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -
             return
 
 
-def _is_same(name: str, one: Value, other: Value) -> bool:
-    if isinstance(one, str) and isinstance(other, str) and name in ADDRESS_KEYS:
-        return ADDRESS_KEYS[name](one) == ADDRESS_KEYS[name](other)
-    return one == other
+def _is_same(name: str, first: Value, second: Value) -> bool:
+    if isinstance(first, str) and isinstance(second, str) and name in ADDRESS_KEYS:
+        return ADDRESS_KEYS[name](first) == ADDRESS_KEYS[name](second)
+    return first == second
 
 
 FORMER = {field.link: field.name for field in IDENTITY_FIELDS.values()}
@@ -140,7 +140,7 @@ FORMER = {field.link: field.name for field in IDENTITY_FIELDS.values()}
 def wrong_links(record: Record, history: Sequence[StoredEvent], links: Sequence[Ref]) -> Iterator[tuple[Ref, str]]:
     """Yield links to a record of another kind, or to a record that has none of their events."""
     kind = type_of(record).name
-    objects = {one for event in history if (one := object_of(event)) is not None}
+    objects = {object_ for event in history if (object_ := object_of(event)) is not None}
     merged = {(event.tool, str(event.detail["merged_into"])) for event in history if event.detail.get("merged_into")}
     vague = {event.tool for event in history if event.via != VIA_API and object_of(event) is None}
     is_whole = is_history_complete(record, history) if record.from_api else _names_all(record, history)

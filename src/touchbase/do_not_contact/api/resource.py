@@ -92,13 +92,13 @@ class SuppressionResource:
 
     async def list(self, call: Call) -> Response:
         """`GET` of a page of entries, or of all as CSV."""
-        owner, asked, now = await self._owner(call), call.parameters(), call.api.dependencies.clock()
-        after: EntryPosition | None = asked.cursor(self.path, tuple[int, int])
-        active = asked[ACTIVE]
-        kind, value = _address(asked)
-        asked.done()
-        store, limit, reason, source = call.api.dependencies.store, asked[LIMIT], asked[REASON], asked[SOURCE]
-        if asked[FORMAT] == CSV:
+        owner, parameters, now = await self._owner(call), call.parameters(), call.api.dependencies.clock()
+        after: EntryPosition | None = parameters.cursor(self.path, tuple[int, int])
+        active = parameters[ACTIVE]
+        kind, value = _address(parameters)
+        parameters.done()
+        store, limit, reason, source = call.api.dependencies.store, parameters[LIMIT], parameters[REASON], parameters[SOURCE]
+        if parameters[FORMAT] == CSV:
             active = active is not False
 
             def following(after: EntryPosition | None) -> Awaitable[list[Entry]]:
@@ -108,45 +108,45 @@ class SuppressionResource:
         page = await store.read(list_entries(owner.number, limit + 1, now, after, kind, value, reason, source, active))
         more, page = len(page) > limit, page[:limit]
         cursor = cursor_text(self.path, (page[-1].created_us, page[-1].id)) if more else None
-        return Response(body=encode(SuppressionPage([entry_out(each, now) for each in page], cursor)))
+        return Response(body=encode(SuppressionPage([entry_out(entry, now) for entry in page], cursor)))
 
     async def save(self, call: Call) -> Response:
         """`POST` of one entry or of several."""
         owner, now = await self._owner(call), call.api.dependencies.clock()
-        given = call.parameters()
-        given.done()
-        asked = await call.body(NewSuppressions, lambda partly: _listed(partly, now))
-        entries = [new_entry(each, place, now) async for each, place in in_slices(_listed(asked, now))]
+        parameters = call.parameters()
+        parameters.done()
+        body = await call.body(NewSuppressions, lambda partly: _listed(partly, now))
+        entries = [new_entry(item, place, now) async for item, place in in_slices(_listed(body, now))]
         valid = [entry for entry in entries if isinstance(entry, NewEntry)]
         if owner.client is not None:
             call.api.limiter.storing(owner.client, len(valid), now)
-        if given[DRY_RUN]:
+        if parameters[DRY_RUN]:
             return _tried(entries, (await _try(call, owner.number, valid, now)) if valid else [], now)
 
         def respond(saved: Sequence[Saved]) -> Response:
             following = iter(saved)
             results: list[Saved | list[Fault]] = [next(following) if isinstance(entry, NewEntry) else entry for entry in entries]
-            made = Response(201 if any(each.outcome == CREATED for each in saved) else 200, encode(saved_out(results, now)))
-            made.stored_body = encode(saved_out(results, now, stored=True))
-            if asked.entries is None:
-                made.headers.append((b"location", call.reached_at(f"{self.path}/{saved[0].entry.id}")))
-            return made
+            reply = Response(201 if any(itemlt.outcome == CREATED for itemlt in saved) else 200, encode(saved_out(results, now)))
+            reply.stored_body = encode(saved_out(results, now, stored=True))
+            if body.entries is None:
+                reply.headers.append((b"location", call.reached_at(f"{self.path}/{saved[0].entry.id}")))
+            return reply
 
         return await call.write_and_respond(lambda writes: writes.write(save_entries(owner.number, valid, now)), respond)
 
     async def get(self, call: Call) -> Response:
         """`GET` of one entry."""
         owner, number = await self._owner(call), call.id("suppression")
-        found = await call.api.dependencies.store.read(get_entry(owner.number, number))
-        if found is None:
+        entry = await call.api.dependencies.store.read(get_entry(owner.number, number))
+        if entry is None:
             raise NotFound(f"there is no suppression with id {number}: it was removed, or it is on another list")
-        return Response(body=encode(entry_out(found, call.api.dependencies.clock())))
+        return Response(body=encode(entry_out(entry, call.api.dependencies.clock())))
 
     async def remove(self, call: Call) -> Response:
         """`DELETE` of one entry."""
-        owner, number, asked = await self._owner(call), call.id("suppression"), call.parameters()
-        asked.done()
-        if asked[DRY_RUN]:
+        owner, number, parameters = await self._owner(call), call.id("suppression"), call.parameters()
+        parameters.done()
+        if parameters[DRY_RUN]:
             return await self.get(call)
         await call.api.dependencies.store.write(remove_entry(owner.number, number, call.api.dependencies.clock()))
         return Response(204)
@@ -154,47 +154,47 @@ class SuppressionResource:
     async def check(self, call: Call) -> Response:
         """`POST` of addresses to look up."""
         owner = await self._owner(call)
-        asked = await call.body(SuppressionCheck)
-        items = [addresses_of(each, f"/items/{index}") async for index, each in in_slices(enumerate(asked.items))]
+        body = await call.body(SuppressionCheck)
+        items = [addresses_of(item, f"/items/{index}") async for index, item in in_slices(enumerate(body.items))]
         now = call.api.dependencies.clock()
-        found = await call.api.dependencies.store.read(find_suppressed(owner.number, [addresses for addresses, _ in items], now))
-        made = CheckedItems([checked_item(each, faults) for each, (_, faults) in zip(found, items, strict=True)])
-        response = Response(body=encode(made))
-        for item in made.data:
+        matches = await call.api.dependencies.store.read(find_suppressed(owner.number, [addresses for addresses, _ in items], now))
+        checked = CheckedItems([checked_item(item, faults) for item, (_, faults) in zip(matches, items, strict=True)])
+        response = Response(body=encode(checked))
+        for item in checked.data:
             item.value = None
-        response.stored_body = encode(made)  # an erasure does not find stored responses
+        response.stored_body = encode(checked)  # an erasure does not find stored responses
         return response
 
 
-def _address(asked: Parameters) -> tuple[str | None, str | None]:
+def _address(parameters: Parameters) -> tuple[str | None, str | None]:
     """Return the kind and the normal form of the filters; an invalid address is a fault."""
-    kind, value = asked[KIND], asked[VALUE]
+    kind, value = parameters[KIND], parameters[VALUE]
     if value is None:
         return kind, None
     kind = kind or kind_of(value)
     with suppress(InvalidText):
         return kind, normal_form(kind, value)
-    asked.faults.append(Fault("?value", kind, f"is no address of the kind {kind}; correct it, or send the right `kind`"))
+    parameters.faults.append(Fault("?value", kind, f"is no address of the kind {kind}; correct it, or send the right `kind`"))
     return kind, None
 
 
-def _listed(asked: NewSuppressions, now: Micros) -> Sequence[tuple[NewSuppression, str]]:
+def _listed(body: NewSuppressions, now: Micros) -> Sequence[tuple[NewSuppression, str]]:
     """Return the entries of a body, with their places; raise `Invalid` for a single one that is invalid."""
-    if asked.entries is not None:
+    if body.entries is not None:
         alone = ("value", "kind", "reason", "source", "note", "since", "until")
-        given = [name for name in alone if getattr(asked, name) != getattr(_DEFAULTS, name)]
-        if given:
-            raise Invalid([Fault(f"/{name}", "unexpected", "belongs into each of the entries") for name in given])
-        if not asked.entries:
+        named = [name for name in alone if getattr(body, name) != getattr(_DEFAULTS, name)]
+        if named:
+            raise Invalid([Fault(f"/{name}", "unexpected", "belongs into each of the entries") for name in named])
+        if not body.entries:
             raise Invalid([Fault("/entries", "required", "must have at least one entry")])
-        return [(each, f"/entries/{index}") for index, each in enumerate(asked.entries)]
-    if asked.value is None:
+        return [(entry, f"/entries/{index}") for index, entry in enumerate(body.entries)]
+    if body.value is None:
         raise Invalid([Fault("/value", "required", "is required: send the address, or a list of `entries`")])
-    one = NewSuppression(asked.value, asked.kind, asked.reason, asked.source, asked.note, asked.since, asked.until)
-    entry = new_entry(one, "", now)
+    single = NewSuppression(body.value, body.kind, body.reason, body.source, body.note, body.since, body.until)
+    entry = new_entry(single, "", now)
     if isinstance(entry, list):
         raise Invalid(entry)
-    return [(one, "")]
+    return [(single, "")]
 
 
 _DEFAULTS = NewSuppressions()
@@ -212,11 +212,11 @@ async def _try(call: Call, client: int, entries: Sequence[NewEntry], now: Micros
 def _tried(entries: Sequence[NewEntry | list[Fault]], saved: Sequence[Saved], now: Micros) -> Response:
     """Return the response of a dry run; an entry that would be new is null, since it has no id yet."""
     following = iter(saved)
-    made = saved_out([next(following) if isinstance(entry, NewEntry) else entry for entry in entries], now)
-    for one in made.data:
-        if one.outcome == CREATED:
-            one.entry = None
-    return Response(200, encode(made))
+    tried = saved_out([next(following) if isinstance(entry, NewEntry) else entry for entry in entries], now)
+    for result in tried.data:
+        if result.outcome == CREATED:
+            result.entry = None
+    return Response(200, encode(tried))
 
 
 async def _entry_pages(following: Callable[[EntryPosition | None], Awaitable[list[Entry]]]) -> AsyncIterator[list[Entry]]:
@@ -241,8 +241,8 @@ async def _csv(following: Callable[[EntryPosition | None], Awaitable[list[Entry]
     return Response(content_type=b"text/csv; charset=utf-8", headers=headers, stream=pieces())
 
 
-def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: str, about: str) -> list[Route]:
-    one, many = f"{name}suppression", f"{name}suppressions"
+def _routes(at: SuppressionResource, read: str, write: str, prefix: str, whose: str, about: str) -> list[Route]:
+    name, many = f"{prefix}suppression", f"{prefix}suppressions"
     return [
         Route(
             "GET", at.path, at.list, scope=read, operation_id=f"list_{many}", tag=SUPPRESSIONS, summary=f"List {whose} do-not-contact list",
@@ -271,13 +271,13 @@ def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: st
             body=SuppressionCheck, success=(Success(200, "The status of each item.", CheckedItems),),
         ),
         Route(
-            "GET", f"{at.path}/{{id}}", at.get, scope=read, operation_id=f"get_{one}", tag=SUPPRESSIONS,
+            "GET", f"{at.path}/{{id}}", at.get, scope=read, operation_id=f"get_{name}", tag=SUPPRESSIONS,
             summary=f"Get one entry of {whose} do-not-contact list",
             description="Returns the entry. One that was removed is a 404.",
             success=(Success(200, "The entry.", SuppressionOut),),
         ),
         Route(
-            "DELETE", f"{at.path}/{{id}}", at.remove, scope=write, operation_id=f"remove_{one}", tag=SUPPRESSIONS,
+            "DELETE", f"{at.path}/{{id}}", at.remove, scope=write, operation_id=f"remove_{name}", tag=SUPPRESSIONS,
             summary=f"Remove one entry from {whose} do-not-contact list",
             description="Ends the entry, with all that was known about the address up to now: a replay of an old event does not bring it "
             "back, a later event does.",

@@ -209,31 +209,31 @@ def entry_out(entry: Entry, now: Micros) -> SuppressionOut:
 
 def saved_out(results: list[Saved | list[Fault]], now: Micros, *, stored: bool = False) -> SavedSuppressions:
     """Return the results of a request; `stored` leaves out addresses and notes, as an erasure does not find stored responses."""
-    made = [
+    items = [
         SavedSuppression("invalid", None, faults_out(result))
         if isinstance(result, list)
         else SavedSuppression(result.outcome, entry_out(result.entry, now))
         for result in results
     ]
-    for one in made:
-        if stored and one.entry is not None:
-            one.entry.value, one.entry.note = None, ""
-    counts = {outcome: sum(each.outcome == outcome for each in made) for outcome in OUTCOMES}
-    return SavedSuppressions(made, **counts)
+    for result in items:
+        if stored and result.entry is not None:
+            result.entry.value, result.entry.note = None, ""
+    counts = {outcome: sum(result.outcome == outcome for result in items) for outcome in OUTCOMES}
+    return SavedSuppressions(items, **counts)
 
 
-def status_of(found: Suppressed | None) -> SuppressionStatus:
+def status_of(match: Suppressed | None) -> SuppressionStatus:
     """Return the status of one record."""
-    if found is None:
+    if match is None:
         return SuppressionStatus(False)
     return SuppressionStatus(
-        True, found.reason, found.listed, found.kind, found.value, to_text(found.since_us), _time(found.until_us)
+        True, match.reason, match.listed, match.kind, match.value, to_text(match.since_us), _time(match.until_us)
     )  # fmt: skip
 
 
-def checked_item(found: Suppressed | None, faults: list[Fault]) -> CheckedItem:
+def checked_item(match: Suppressed | None, faults: list[Fault]) -> CheckedItem:
     """Return the status of one item of a check."""
-    return CheckedItem(**msgspec.structs.asdict(status_of(found)), errors=faults_out(faults))
+    return CheckedItem(**msgspec.structs.asdict(status_of(match)), errors=faults_out(faults))
 
 
 def faults_out(faults: list[Fault]) -> list[SuppressionFault]:
@@ -241,26 +241,26 @@ def faults_out(faults: list[Fault]) -> list[SuppressionFault]:
     return [SuppressionFault(fault.code, fault.pointer, fault.detail) for fault in faults]
 
 
-def new_entry(asked: NewSuppression, pointer: str, now: Micros) -> NewEntry | list[Fault]:
+def new_entry(request: NewSuppression, pointer: str, now: Micros) -> NewEntry | list[Fault]:
     """Return the entry that a request describes, or what is wrong with it."""
     faults: list[Fault] = []
-    kind = asked.kind or kind_of(asked.value)
-    value = _normal_form(kind, asked.value, f"{pointer}/value", faults) or ""
-    since = parse_time(asked.since, f"{pointer}/since", faults)
-    until = parse_time(asked.until, f"{pointer}/until", faults)
+    kind = request.kind or kind_of(request.value)
+    value = _normal_form(kind, request.value, f"{pointer}/value", faults) or ""
+    since = parse_time(request.since, f"{pointer}/since", faults)
+    until = parse_time(request.until, f"{pointer}/until", faults)
     if since is not None and since > now:
         faults.append(Fault(f"{pointer}/since", "time", "lies in the future: leave it out, or send the time since when it holds"))
     if until is not None and until <= (now if since is None else since):
         faults.append(Fault(f"{pointer}/until", "time", "must lie after `since`; without `since`, after now"))
-    return faults or NewEntry(kind, value, asked.reason, asked.source, asked.note.strip(), since, until)
+    return faults or NewEntry(kind, value, request.reason, request.source, request.note.strip(), since, until)
 
 
-def addresses_of(asked: CheckedAddress, pointer: str) -> tuple[Addresses, list[Fault]]:
+def addresses_of(item: CheckedAddress, pointer: str) -> tuple[Addresses, list[Fault]]:
     """Return the normal forms of an item's addresses, and what is wrong with the others."""
     faults: list[Fault] = []
-    given = {EMAIL: asked.email, LINKEDIN_URL: asked.linkedin_url, DOMAIN: asked.domain}
-    forms = {kind: value and _normal_form(kind, value, f"{pointer}/{kind}", faults) for kind, value in given.items()}
-    if not any(given.values()):
+    sent = {EMAIL: item.email, LINKEDIN_URL: item.linkedin_url, DOMAIN: item.domain}
+    forms = {kind: value and _normal_form(kind, value, f"{pointer}/{kind}", faults) for kind, value in sent.items()}
+    if not any(sent.values()):
         faults.append(Fault(pointer, "required", "needs one of email, linkedin_url and domain"))
     return Addresses(forms[EMAIL], forms[LINKEDIN_URL], forms[DOMAIN]), faults
 

@@ -89,35 +89,35 @@ class BatchResource(Generic[A, C, R]):
     async def post(self, call: Call) -> Response:
         """`POST` of a batch."""
         client, parts = await call.client(), call.api.dependencies
-        asked = call.parameters()
-        asked.done()
+        parameters = call.parameters()
+        parameters.done()
         body = await call.json()
         batch = _decoded(body)
         sender, preferred = BatchSender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
         # A full client may still delete.
-        enlarges = any(each.command is not None and each.command.operation is not delete_record.operation for each in prepared)
+        enlarges = any(item.command is not None and item.command.operation is not delete_record.operation for item in prepared)
         count = call.api.storing if enlarges else call.api.limiter.storing
-        count(client, sum(_rows(each) for each in prepared), sender.at)
-        if batch.atomic and (failed := batch_failed([each.error for each in prepared])) is not None:
+        count(client, sum(_rows(item) for item in prepared), sender.at)
+        if batch.atomic and (failed := batch_failed([item.error for item in prepared])) is not None:
             raise failed
         records = preferred.get(RETURN) == REPRESENTATION
         says = [f"{HANDLING}={STRICT}"] * sender.strict + [f"{RETURN}={REPRESENTATION}"] * records
-        options = _Options(client, asked[FLAT], records, parts.limits.page_bytes, applied(*says))
-        commands = [each.command for each in prepared if each.command is not None]
-        command = write_batch(client.number, commands, batch.atomic, asked[DRY_RUN])
-        if asked[DRY_RUN] and call.recorder is not None:
+        options = _Options(client, parameters[FLAT], records, parts.limits.page_bytes, applied(*says))
+        commands = [item.command for item in prepared if item.command is not None]
+        command = write_batch(client.number, commands, batch.atomic, parameters[DRY_RUN])
+        if parameters[DRY_RUN] and call.recorder is not None:
             call.recorder.skip()
         if not commands:
             return self._response(prepared, [], options)
-        if asked[DRY_RUN]:
+        if parameters[DRY_RUN]:
             return self._response(prepared, await parts.store.write(command), options)
         return await call.write_and_respond(lambda writes: writes.write(command), lambda done: self._response(prepared, done, options))
 
     def _response(self, prepared: Sequence[PreparedCommand], done: Sequence[object], options: _Options) -> Response:
         outcomes = iter(done)
-        ends = [(each, each.error or next(outcomes)) for each in prepared]
-        results: list[Any] = [self._one(each, end, options) for each, end in ends]
+        ends = [(item, item.error or next(outcomes)) for item in prepared]
+        results: list[Any] = [self._one(item, end, options) for item, end in ends]
         _limit_faults(results)
         left_out = self._add_records(results, [end for _, end in ends], options) if options.records else 0
         failed = sum(result.problem is not UNSET for result in results)
@@ -125,13 +125,13 @@ class BatchResource(Generic[A, C, R]):
         stored = encode(_BatchResponse([*_without_values(results)], len(results) - failed, failed))
         return Response(body=body, headers=options.headers, stored_body=stored)
 
-    def _one(self, each: PreparedCommand, outcome: object, options: _Options) -> Any:
+    def _one(self, item: PreparedCommand, outcome: object, options: _Options) -> Any:
         settings = options.client.settings
         changed: Any = UNSET
         if isinstance(outcome, CommandPreview):
             changed = fields_changed(self._kind, outcome, settings)
             outcome = outcome.outcome
-        status, ignored = status_of(outcome), UNSET if each.read is None else list(each.read.ignored) or UNSET
+        status, ignored = status_of(outcome), UNSET if item.read is None else list(item.read.ignored) or UNSET
         if isinstance(outcome, TouchbaseError):
             return self._result(status, ignored=ignored, problem=_problem(outcome))
         record: Any = record_of(outcome)
@@ -168,21 +168,21 @@ def _is_strict(call: Call) -> bool:
     return preferences(call.scope).get(HANDLING, "").lower() == STRICT
 
 
-def _rows(each: PreparedCommand) -> int:
+def _rows(item: PreparedCommand) -> int:
     """Return how many rows a command may store."""
-    return 0 if each.command is None else 1 + each.fields
+    return 0 if item.command is None else 1 + item.fields
 
 
 def _problem(error: TouchbaseError) -> BatchProblem:
     existing = error.data.get("existing_id")
-    made = BatchProblem(error.code, error.detail)
+    problem = BatchProblem(error.code, error.detail)
     if isinstance(error, Invalid):
-        made.detail = f"{error.faults[0].pointer} {error.faults[0].detail}" if error.faults else error.detail
-        made.detail += f" ({len(error.faults) + error.more:,} faults; errors has the first)" if error.more else ""
-        made.errors = [FaultOut(fault.pointer, fault.code, fault.detail) for fault in error.faults]
+        problem.detail = f"{error.faults[0].pointer} {error.faults[0].detail}" if error.faults else error.detail
+        problem.detail += f" ({len(error.faults) + error.more:,} faults; errors has the first)" if error.more else ""
+        problem.errors = [FaultOut(fault.pointer, fault.code, fault.detail) for fault in error.faults]
     if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
-        made.existing_id = existing
-    return made
+        problem.existing_id = existing
+    return problem
 
 
 def _limit_faults(results: Sequence[Any]) -> None:

@@ -68,50 +68,50 @@ class BinResource:
     async def delete(self, call: Call) -> Response:
         """`DELETE` of one record: move it into the bin."""
         client, parts = await call.client(), call.api.dependencies
-        asked, number = call.parameters(), call.id(self._kind.type.name)
-        asked.done()
+        parameters, number = call.parameters(), call.id(self._kind.type.name)
+        parameters.done()
         at = parts.clock()
         call.api.limiter.storing(client, 1, at)
         present = await if_updated_us(call, lambda: self.get(call, client, number))
         command = delete_record(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
         try:
-            if asked[DRY_RUN]:
+            if parameters[DRY_RUN]:
                 return await dry_run(call, self._kind, command, client, [])
             deleted = await parts.store.write(command)
         except NotFound:
             await self.get(call, client, number)  # its error says whether it is deleted already
             raise
-        return self._response(client, deleted, flat=asked[FLAT])
+        return self._response(client, deleted, flat=parameters[FLAT])
 
     async def restore(self, call: Call) -> Response:
         """`POST` that takes one record out of the bin."""
         client, parts = await call.client(), call.api.dependencies
-        asked, number = call.parameters(), call.id(self._kind.type.name)
-        asked.done()
+        parameters, number = call.parameters(), call.id(self._kind.type.name)
+        parameters.done()
         at = parts.clock()
         call.api.limiter.storing(client, 1, at)
         present = await if_updated_us(call, lambda: self._get_deleted(call, client, number))
         command = restore_record(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
-        if asked[DRY_RUN]:
+        if parameters[DRY_RUN]:
             return await dry_run(call, self._kind, command, client, [])
 
         def response(restored: Any) -> Response:
-            made = self._response(client, restored, flat=asked[FLAT])
-            made.record = (self._kind.type.kind, number)
-            return made
+            reply = self._response(client, restored, flat=parameters[FLAT])
+            reply.record = (self._kind.type.kind, number)
+            return reply
 
         return await call.write_and_respond(lambda writes: writes.write(command), response)
 
     async def list(self, call: Call) -> Response:
         """`GET` of a page of deleted records."""
         client, kind = await call.client(), self._kind.type
-        asked, listing = call.parameters(), f"deleted {self._kind.type.plural}"
-        after = asked.cursor(listing, tuple[int, int])
-        asked.done()
+        parameters, listing = call.parameters(), f"deleted {self._kind.type.plural}"
+        after = parameters.cursor(listing, tuple[int, int])
+        parameters.done()
         store, page_bytes = call.api.dependencies.store, call.api.dependencies.limits.page_bytes
-        found = await store.read(list_deleted(client.number, kind.kind, asked[LIMIT] + 1, page_bytes, after))
-        page, has_more = page_of(found, asked[LIMIT])
-        data = fitting((self._out(client, each, flat=asked[FLAT]) for each in page), page_bytes)
+        deleted = await store.read(list_deleted(client.number, kind.kind, parameters[LIMIT] + 1, page_bytes, after))
+        page, has_more = page_of(deleted, parameters[LIMIT])
+        data = fitting((self._out(client, record, flat=parameters[FLAT]) for record in page), page_bytes)
         has_more, page = has_more or len(data) < len(page), page[: len(data)]
         place = (page[-1].deleted_us, page[-1].record.id) if has_more else None
         return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
@@ -121,17 +121,17 @@ class BinResource:
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
 
     async def _get_deleted(self, call: Call, client: Client, number: int) -> Any:
-        found = await call.api.dependencies.store.read(get_deleted(client.number, self._kind.type.kind, number))
-        if found is None:
+        deleted = await call.api.dependencies.store.read(get_deleted(client.number, self._kind.type.kind, number))
+        if deleted is None:
             raise NotFound(f"there is no deleted {self._kind.type.name} with id {number}")
-        return found.record
+        return deleted.record
 
     def _out(self, client: Client, deleted: DeletedRecord[Any], *, flat: bool) -> msgspec.Struct:
         shown = self._kind.out(deleted.record, flat, client.settings)
         values = {name: getattr(shown, name) for name in shown.__struct_fields__}
         gone = to_text(gone_us(deleted.deleted_us, client.settings.keep_deleted_days))
-        made: msgspec.Struct = self._shown(**values, deleted_at=to_text(deleted.deleted_us), gone_at=gone)
-        return made
+        in_bin: msgspec.Struct = self._shown(**values, deleted_at=to_text(deleted.deleted_us), gone_at=gone)
+        return in_bin
 
     def _response(self, client: Client, record: Any, *, flat: bool) -> Response:
         body = encode(self._kind.out(record, flat, client.settings))
@@ -146,17 +146,17 @@ _IF_MATCH = " With `If-Match` only if it still has that ETag, else the response 
 
 def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Tag, page: type[msgspec.Struct]) -> list[Route]:
     """Return the routes of one type of record."""
-    one, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
+    name, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
     record, shown = partial(Success, 200, headers=("ETag",)), (kind.response, DryRunResponse)
     contacts = "" if kind is CONTACTS else " Its contacts lose their `company_id`, and get it back when the company is restored."
     return [
         Route(
-            "DELETE", by_id, handlers.delete, scope=WRITE, operation_id=f"delete_{one}", tag=tag,
-            summary=f"Delete one {one}: move it into the bin",
-            description=f"Responds with the {one} as it was. Its addresses are free at once, and it can be restored until `gone_at` in the "
-            f"list of deleted {many}.{contacts}{_IF_MATCH}",
+            "DELETE", by_id, handlers.delete, scope=WRITE, operation_id=f"delete_{name}", tag=tag,
+            summary=f"Delete one {name}: move it into the bin",
+            description=f"Responds with the {name} as it was. Its addresses are free at once, and it can be restored until `gone_at` in "
+            f"the list of deleted {many}.{contacts}{_IF_MATCH}",
             query=(FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,),
-            success=(record(f"The {one} as it was.", body=shown),),
+            success=(record(f"The {name} as it was.", body=shown),),
         ),
         Route(
             "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
@@ -166,11 +166,11 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
             query=(FLAT, *PAGE), success=(Success(200, "A page.", page),),
         ),
         Route(
-            "POST", f"{by_id}/restore", handlers.restore, scope=WRITE, operation_id=f"restore_{one}", tag=tag,
-            summary=f"Restore one deleted {one}",
-            description=f"Takes the {one} out of the bin, with its custom fields, timeline and links. If another {one} has its address, "
+            "POST", f"{by_id}/restore", handlers.restore, scope=WRITE, operation_id=f"restore_{name}", tag=tag,
+            summary=f"Restore one deleted {name}",
+            description=f"Takes the {name} out of the bin, with its custom fields, timeline and links. If another {name} has its address, "
             f"the response is 409 with `existing_id`.{_IF_MATCH}",
-            query=(FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,), success=(record(f"The {one} as it is now.", body=shown),),
+            query=(FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,), success=(record(f"The {name} as it is now.", body=shown),),
         ),
     ]  # fmt: skip
 

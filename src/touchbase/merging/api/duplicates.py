@@ -25,14 +25,14 @@ _Count = Annotated[int, Meta(ge=0)]
 _SCORES = {"type": "number", "minimum": 0, "maximum": 1, "default": LEAST}
 
 
-def _score(given: Parameters, name: str) -> float:
-    value = given.text(name)
+def _score(parameters: Parameters, name: str) -> float:
+    value = parameters.text(name)
     if value is None:
         return LEAST
     digits = value.replace(".", "", 1)
     if digits.isascii() and digits.isdigit() and len(value) < 10 and 0 <= float(value) <= 1:
         return float(value)
-    given.fault(name, "range", "must be a number from 0 to 1, such as 0.8")
+    parameters.fault(name, "range", "must be a number from 0 to 1, such as 0.8")
     return LEAST
 
 
@@ -43,19 +43,22 @@ Reason = Annotated[
 ]
 
 
-class ContactPair(Struct):
-    """Two contacts that may be one person, the lower id first."""
+class _ScoredPair(Struct):
+    """The score of two records that may be one."""
 
     score: Score
     reasons: list[Reason]
+
+
+class ContactPair(_ScoredPair):
+    """Two contacts that may be one person, the lower id first."""
+
     contacts: list[ContactResponse]
 
 
-class CompanyPair(Struct):
+class CompanyPair(_ScoredPair):
     """Two companies that may be one, the lower id first."""
 
-    score: Score
-    reasons: list[Reason]
     companies: list[CompanyResponse]
 
 
@@ -92,16 +95,16 @@ class DuplicatesResource:
     async def list(self, call: Call) -> Response:
         """`GET` of a page of pairs."""
         client, kind = await call.client(), self._kind.type
-        asked, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
-        after: Cursor | None = asked.cursor(listing, tuple[_Count, tuple[str, str, int] | None, _Count])
-        asked.done()
+        parameters, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
+        after: Cursor | None = parameters.cursor(listing, tuple[_Count, tuple[str, str, int] | None, _Count])
+        parameters.done()
         parts = call.api.dependencies
         pairs, place = await find_duplicates(
-            parts.store, client.number, kind.kind, asked[LIMIT], after, asked[MIN_SCORE], parts.limits.page_bytes
+            parts.store, client.number, kind.kind, parameters[LIMIT], after, parameters[MIN_SCORE], parts.limits.page_bytes
         )
 
         def shown(pair: Pair) -> dict[str, Any]:
-            records = [self._kind.out(record, asked[FLAT], client.settings) for record in (pair.one, pair.other)]
+            records = [self._kind.out(record, parameters[FLAT], client.settings) for record in (pair.one, pair.other)]
             return {"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.plural: records}
 
         data = fitting(map(shown, pairs), parts.limits.page_bytes)

@@ -124,31 +124,31 @@ class MergeResource:
         client, kind, parts = await call.client(), self._kind.type, call.api.dependencies
         query, number = call.parameters(), call.id(kind.name)
         query.done()
-        asked = await call.body(MergeRequest, lambda partly: _check(partly, kind, number))
-        _check(asked, kind, number)
-        policy = Policy(asked.survivorship, _present(asked.from_ids, kind.field_names(client.settings)))
+        request = await call.body(MergeRequest, lambda partly: _check(partly, kind, number))
+        _check(request, kind, number)
+        policy = Policy(request.survivorship, _present(request.from_ids, kind.field_names(client.settings)))
         at, present = parts.clock(), await if_updated_us(call, lambda: self._get(call, client, number))
-        if asked.dry_run or query[DRY_RUN]:
+        if request.dry_run or query[DRY_RUN]:
             if call.recorder is not None:
                 call.recorder.skip()
-            found = await parts.store.read(preview_merge(client.number, kind.kind, number, asked.records, policy, at))
-            if found is None:
-                raise await self._missing(call, client, [number, *asked.records])
-            return self._response(client, found, flat=query[FLAT])
-        call.api.limiter.storing(client, 1 + len(asked.records), at)
+            preview = await parts.store.read(preview_merge(client.number, kind.kind, number, request.records, policy, at))
+            if preview is None:
+                raise await self._missing(call, client, [number, *request.records])
+            return self._response(client, preview, flat=query[FLAT])
+        call.api.limiter.storing(client, 1 + len(request.records), at)
         command = merge_records(
-            client.number, kind.kind, number, asked.records, policy, at, new_write_key(), author_of(call.scope), present
+            client.number, kind.kind, number, request.records, policy, at, new_write_key(), author_of(call.scope), present
         )
 
         def response(merge: Merge) -> Response:
-            made = self._response(client, merge, flat=query[FLAT])
-            made.record = (kind.kind, number)
-            return made
+            reply = self._response(client, merge, flat=query[FLAT])
+            reply.record = (kind.kind, number)
+            return reply
 
         try:
             return await call.write_and_respond(lambda writes: writes.write(command), response)
         except NotFound:
-            raise await self._missing(call, client, [number, *asked.records]) from None
+            raise await self._missing(call, client, [number, *request.records]) from None
 
     async def undo(self, call: Call) -> Response:
         """`POST` that undoes a merge."""
@@ -165,9 +165,9 @@ class MergeResource:
 
         def response(undone: Undone) -> Response:
             data = [self._kind.out(record, query[FLAT], client.settings) for record in undone.records]
-            made = Response(body=encode({"data": data}))
-            made.record = (kind.kind, number)
-            return made
+            reply = Response(body=encode({"data": data}))
+            reply.record = (kind.kind, number)
+            return reply
 
         if query[DRY_RUN]:
             return response(await _undone(call, client, command))
@@ -205,19 +205,19 @@ async def _undone(call: Call, client: Client, command: Command[Undone]) -> Undon
     return preview.outcome
 
 
-def _check(asked: MergeRequest, kind: RecordType[Any], number: int) -> None:
+def _check(request: MergeRequest, kind: RecordType[Any], number: int) -> None:
     """Raise `Invalid` for records that cannot be merged, and for choices of what they do not have."""
-    records: list[Any] = asked.records if isinstance(asked.records, list) else []
-    faults = [Fault(f"/with/{index}", "itself", "is the record itself") for index, each in enumerate(records) if each == number]
-    faults += [Fault(f"/with/{index}", "repeated", "is given twice") for index, each in enumerate(records) if each in records[:index]]
-    chosen: dict[str, Any] = asked.from_ids if isinstance(asked.from_ids, dict) else {}
-    known = (*kind.names, kind.status)
+    records: list[Any] = request.records if isinstance(request.records, list) else []
+    faults = [Fault(f"/with/{index}", "itself", "is the record itself") for index, number_ in enumerate(records) if number_ == number]
+    faults += [Fault(f"/with/{index}", "repeated", "is given twice") for index, number_ in enumerate(records) if number_ in records[:index]]
+    chosen: dict[str, Any] = request.from_ids if isinstance(request.from_ids, dict) else {}
+    names = (*kind.names, kind.status)
     for name, source in chosen.items():
-        if not name.startswith(CUSTOM) and name not in known:
-            detail = f"{name[:100]!r} cannot be chosen; there are {', '.join(known)}, and cf.NAME for a custom field"
+        if not name.startswith(CUSTOM) and name not in names:
+            detail = f"{name[:100]!r} cannot be chosen; there are {', '.join(names)}, and cf.NAME for a custom field"
             faults.append(Fault(f"/from_ids/{escaped(name)}", "unknown", detail))
         elif source not in (number, *records):
-            ids = ", ".join(str(each) for each in (number, *records))
+            ids = ", ".join(str(number_) for number_ in (number, *records))
             faults.append(Fault(f"/from_ids/{escaped(name)}", "record", f"must be the id of a record of this merge: {ids}"))
     if faults:
         raise Invalid(faults)
@@ -231,7 +231,7 @@ def _present(chosen: Mapping[str, int], names: Mapping[str, str]) -> dict[str, i
 
 def merge_routes(kind: ResourceType[Any, Any, Any], tag: Tag, merged: type[Struct], undone: type[Struct]) -> list[Route]:
     """Return the routes of one type of record."""
-    handlers, one, many, by_id = MergeResource(kind), kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
+    handlers, name, many, by_id = MergeResource(kind), kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
     also = " A company's contacts become this one's." if kind is COMPANIES else ""
     answer = partial(Success, 200)
     return [
@@ -243,10 +243,10 @@ def merge_routes(kind: ResourceType[Any, Any, Any], tag: Tag, merged: type[Struc
             "without merging; `from_ids` chooses single values. With `If-Match` only if this one still has that ETag, else the response "
             "is 412.",
             query=(FLAT, DRY_RUN), headers=(IF_MATCH,), body=MergeRequest, problems=(412,),
-            success=(answer(f"The {one} as it is now, or would be.", merged),),
+            success=(answer(f"The {name} as it is now, or would be.", merged),),
         ),
         Route(
-            "POST", f"{by_id}/merge/{{merge_id}}/undo", handlers.undo, scope=WRITE, operation_id=f"undo_{one}_merge", tag=tag,
+            "POST", f"{by_id}/merge/{{merge_id}}/undo", handlers.undo, scope=WRITE, operation_id=f"undo_{name}_merge", tag=tag,
             summary=f"Undo a merge of {many}",
             description="Until `undo_until`. Each record gets its values and timeline back, and the webhooks' events since that name its "
             "address or object. Requests since stay with the record that they changed. 409 if another record has one of their addresses.",

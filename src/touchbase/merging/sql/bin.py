@@ -58,8 +58,8 @@ def list_deleted(
     sql = f"SELECT deleted_us, content FROM deleted_record WHERE {where} ORDER BY deleted_us DESC, record_id DESC LIMIT ?"
     budget = ByteBudget(page_bytes, (1,))
     rows = yield Select(sql, (*where.params, limit), budget=budget)
-    found = [deleted_of(kind, *row) for row in rows]
-    return Cut(found) if budget.is_spent else found
+    deleted = [deleted_of(kind, *row) for row in rows]
+    return Cut(deleted) if budget.is_spent else deleted
 
 
 @query

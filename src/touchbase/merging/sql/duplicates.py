@@ -60,8 +60,8 @@ def read_block(client: int, block: str, limit: int, after: Place | None = None) 
         f"SELECT {', '.join(shown)} FROM {'contact' if is_contact else 'company'} WHERE {where} ORDER BY {', '.join((*keys, 'id'))} LIMIT ?"
     )
     rows = yield Select(sql, (*where.params, limit))
-    found = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
-    return [((row[0], row[1], row[3]), record) for row, record in zip(rows, found, strict=True)]
+    records = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
+    return [((row[0], row[1], row[3]), record) for row, record in zip(rows, records, strict=True)]
 
 
 @query

@@ -167,7 +167,7 @@ def _wait_for_company(client: int, contact: int, named: int) -> Plan[None]:
     """Let a contact get its company when that is restored."""
     ref = ("", "company", str(named))
     merged = yield from deleted_having(client, COMPANY, [ref])  # the company that it was merged into
-    company = next((each.record_id for each in merged.get(ref, ())), named)
+    company = next((merge.record_id for merge in merged.get(ref, ())), named)
     rows = yield Execute(FIND_DELETED, [(client, COMPANY, company)])
     for row in rows:
         deleted = deleted_of(COMPANY, row[3], row[4])

@@ -137,12 +137,12 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[N
     if isinstance(record, Contact) and record.company_id is not None:
         record.company_id = yield from existing_company(batch, record.company_id)
     for name, key in zip(_FIELDS[kind], keys_of(record), strict=True):
-        known = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
-        if key is not None and key in known:
-            release(resolver, known[key], name)
+        resolved = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
+        if key is not None and key in resolved:
+            release(resolver, resolved[key], name)
             _take_away(resolver.by_id[survivor], name)
         if key is not None:
-            known[key] = record
+            resolved[key] = record
     gone: list[Ref] = [("", RECORD_TYPES[kind].name, str(record.id)), *_present(kind, record)]
     yield Execute(DELETE_LINK, [(client, *ref) for ref in gone])
     if part.links:
@@ -221,17 +221,17 @@ def _merge_id(event: StoredEvent) -> int | None:
     return merge.get("id")
 
 
-def _home(kind: int, event: StoredEvent, known: set[int], identities: Mapping[Ref, int]) -> int | None:
+def _home(kind: int, event: StoredEvent, records: set[int], identities: Mapping[Ref, int]) -> int | None:
     """Return the merged record that an event goes to; None for the survivor."""
-    came_from = [number for number in event.detail.get(MERGED_FROM, ()) if number in known]
+    came_from = [number for number in event.detail.get(MERGED_FROM, ()) if number in records]
     if came_from or MERGED_FROM in event.detail:
         return came_from[-1] if came_from else None
     if event.via == VIA_API:
         return None
     named = event.detail.get("named", {})
     refs = [former_key_of(name, key) for name in ("email", "domain") if (key := _key(name, named.get(name)))]
-    if (one := object_of(event)) is not None:
-        refs.append(one)
+    if (object_ := object_of(event)) is not None:
+        refs.append(object_)
     if key := _key("linkedin_url", named.get("linkedin_url")):
         refs.append(former_key_of("linkedin_url", key))
     return next((identities[ref] for ref in refs[:1] if ref in identities), None) if refs else None
@@ -283,11 +283,11 @@ def _set_cleared(record: Record, history: Sequence[StoredEvent]) -> None:
 
 def _set_field_ids(batch: ApplyBatch, kind: int, survivor: int, before: Part) -> Plan[None]:
     """Give the survivor's custom fields their former ids: the merge may have replaced a field by that of another record."""
-    known = {custom_field.name: custom_field.id for custom_field in before.record.custom_fields}
+    ids_by_name = {custom_field.name: custom_field.id for custom_field in before.record.custom_fields}
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
-    if any(known.get(row[3], row[4]) != row[4] for row in rows):
+    if any(ids_by_name.get(row[3], row[4]) != row[4] for row in rows):
         yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
-        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [(*row[:4], known.get(row[3], row[4]), *row[5:]) for row in rows])
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [(*row[:4], ids_by_name.get(row[3], row[4]), *row[5:]) for row in rows])
 
 
 def _return_all_contacts(batch: ApplyBatch, parts: Sequence[Part], survivor: int, merged_us: Micros) -> Plan[None]:

@@ -150,21 +150,21 @@ def _interfere(outcomes: Sequence[object]) -> bool:
 def _previews(client: int, commands: Commands, outcomes: Sequence[object]) -> Plan[list[object]]:
     """Return each outcome with the record before it: as it is stored, or as the commands before it would leave it."""
     records = [record for outcome in outcomes if (record := record_of(outcome)) is not None]
-    known: dict[tuple[int, int], Record] = {}
+    stored_records: dict[tuple[int, int], Record] = {}
     for kind, model in ((CONTACT, Contact), (COMPANY, Company)):
         stored = yield from get_records.plan(client, kind, [record.id for record in records if isinstance(record, model)])
-        known |= {(kind, number): record for number, record in stored.items()}
-    made: list[object] = []
+        stored_records |= {(kind, number): record for number, record in stored.items()}
+    previews: list[object] = []
     for inner, outcome in zip(commands, outcomes, strict=True):
         record = record_of(outcome)
         if record is None:
-            made.append(CommandPreview(None, outcome))
+            previews.append(CommandPreview(None, outcome))
             continue
         if inner.operation is delete_record.operation:
-            made.append(CommandPreview(record, outcome, deletes=True))
+            previews.append(CommandPreview(record, outcome, deletes=True))
             continue
         key = (CONTACT if isinstance(record, Contact) else COMPANY, record.id)
-        before = None if isinstance(outcome, Created) and outcome.is_new else known.get(key)
-        made.append(CommandPreview(before, outcome))
-        known[key] = record
-    return made
+        before = None if isinstance(outcome, Created) and outcome.is_new else stored_records.get(key)
+        previews.append(CommandPreview(before, outcome))
+        stored_records[key] = record
+    return previews

@@ -62,15 +62,15 @@ def record_of_client(kind: ResourceType[Any, Any, Any], client: Client, record: 
     """Return a record as responses show it, with the id of its client."""
     shown = kind.out(record, flat, client.settings)
     values = {name: getattr(shown, name) for name in shown.__struct_fields__}
-    made: msgspec.Struct = OF_CLIENT[kind.type.name](**values, client_id=client.client_id)
-    return made
+    of_client: msgspec.Struct = OF_CLIENT[kind.type.name](**values, client_id=client.client_id)
+    return of_client
 
 
 async def clients_shown(call: Call, only: int | None) -> list[Client]:
     """Return the clients whose records an administrator reads, by number: the one that the key is limited to, or all."""
     if only is not None:
         return [await call.api.clients.by_number(only)]
-    return sorted((each for each in await call.api.clients.all() if each.state != DELETING), key=lambda each: each.number)
+    return sorted((client for client in await call.api.clients.all() if client.state != DELETING), key=lambda client: client.number)
 
 
 def first_of(clients: Sequence[Client]) -> Client:
@@ -100,19 +100,19 @@ class AllClientsResource:
     async def list(self, call: Call) -> Response:
         """`GET` of a page of records."""
         only, kind = await call.administrator(), self._kind
-        asked, listing = call.parameters(), f"{self._kind.type.plural} of all clients"
-        found: tuple[int, tuple[int, int] | None] | None = asked.cursor(listing, tuple[int, tuple[int, int] | None])
-        request = SearchRequest(filters_of(asked, DECLARED), sort=ORDER, also=[each.name for each in DECLARED])
-        if (named := asked[CLIENT]) is not None:
+        parameters, listing = call.parameters(), f"{self._kind.type.plural} of all clients"
+        start: tuple[int, tuple[int, int] | None] | None = parameters.cursor(listing, tuple[int, tuple[int, int] | None])
+        request = SearchRequest(filters_of(parameters, DECLARED), sort=ORDER, also=[parameter.name for parameter in DECLARED])
+        if (named := parameters[CLIENT]) is not None:
             only = await call.client_number(named, only, "?client")
         clients = await clients_shown(call, only)
-        search_for = searches(kind, request, call, clients, asked.faults)
-        place = None if found is None else Place(*found)
+        search_for = searches(kind, request, call, clients, parameters.faults)
+        place = None if start is None else Place(*start)
         parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
         records, after = await records_across(
-            parts.store, clients, search_for, place, asked[LIMIT], most=MOST_CLIENTS, page_bytes=page_bytes
+            parts.store, clients, search_for, place, parameters[LIMIT], most=MOST_CLIENTS, page_bytes=page_bytes
         )
-        data = fitting((record_of_client(kind, client, record, flat=asked[FLAT]) for client, record in records), page_bytes)
+        data = fitting((record_of_client(kind, client, record, flat=parameters[FLAT]) for client, record in records), page_bytes)
         if len(data) < len(records):
             owner, last = records[len(data) - 1]
             after = Place(owner.number, (last.created_us, last.id))

@@ -64,15 +64,15 @@ class BulkResource(Generic[A, C, R]):
     def __init__(self, kind: ResourceType[A, C, R]) -> None:
         self._kind: ResourceType[A, C, R] = kind
         self._bodies: RecordBodies[A, C, R] = RecordBodies(kind)
-        self.filters = tuple(each for each in kind.filters if each is not UPDATED_SINCE)
+        self.filters = tuple(filter_ for filter_ in kind.filters if filter_ is not UPDATED_SINCE)
         """A change moves a record in the order of changes, so that is no filter here."""
 
     async def patch(self, call: Call) -> Response:
         """`PATCH` of all records that match."""
         client, parts, kind = await call.client(), call.api.dependencies, self._kind
-        asked = Parameters(call.query, (*self.filters, Q, DRY_RUN))
-        most: int = _max_affected(call, asked.faults)
-        listing = self._matching(asked, client, parts.clock())
+        parameters = Parameters(call.query, (*self.filters, Q, DRY_RUN))
+        most: int = _max_affected(call, parameters.faults)
+        listing = self._matching(parameters, client, parts.clock())
         body, at = await call.json(), parts.clock()
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
         change = self._bodies.change_of(read.asked)
@@ -87,31 +87,31 @@ class BulkResource(Generic[A, C, R]):
         if count > most:
             raise _too_many(count, most)
         call.api.storing(client, count * (1 + len(update.custom)), at)
-        done = Step(count) if asked[DRY_RUN] else await change_matching(parts.store, listing, update, most)
+        done = Step(count) if parameters[DRY_RUN] else await change_matching(parts.store, listing, update, most)
         failures = [BulkFailure(number, error.code, error.detail) for number, error in done.failed[:MAX_LISTED]]
         return Response(
             body=encode(BulkChange(done.matched, done.changed, len(done.failed), failures)),
             headers=[*ignored_header(read.ignored), *applied(*([f"{HANDLING}={STRICT}"] * read.strict), f"{PREFERENCE}={most}")],
         )
 
-    def _matching(self, asked: Parameters, client: Client, now: Micros) -> Matching:
+    def _matching(self, parameters: Parameters, client: Client, now: Micros) -> Matching:
         """Return the records that match. Raises `Invalid`."""
-        if asked.unknown or asked[Q] is not None:  # filters that only searches have
-            return search_for(self._kind.type, client, asked, now, (Q, DRY_RUN), asked[Q])
-        filters = {name: value for name, value in asked.filters.items() if value is not None}
-        if not filters and not asked.faults:
-            names = ", ".join(each.name for each in self.filters)
-            asked.faults.append(Fault("?", "required", f"must have a filter: {names}, q, or one with an operator as in lists"))
-        asked.done()
+        if parameters.unknown or parameters[Q] is not None:  # filters that only searches have
+            return search_for(self._kind.type, client, parameters, now, (Q, DRY_RUN), parameters[Q])
+        filters = {name: value for name, value in parameters.filters.items() if value is not None}
+        if not filters and not parameters.faults:
+            names = ", ".join(filter_.name for filter_ in self.filters)
+            parameters.faults.append(Fault("?", "required", f"must have a filter: {names}, q, or one with an operator as in lists"))
+        parameters.done()
         return Listing(self._kind.type, client.number, 0, None, **filters)
 
 
 def _max_affected(call: Call, faults: list[Fault]) -> int:
-    given = preferences(call.scope).get(PREFERENCE)
-    if given is None:
+    text = preferences(call.scope).get(PREFERENCE)
+    if text is None:
         return MAX_AFFECTED
-    if given.isascii() and given.isdigit() and len(given) < 20:
-        return min(int(given), MAX_AFFECTED)
+    if text.isascii() and text.isdigit() and len(text) < 20:
+        return min(int(text), MAX_AFFECTED)
     faults.append(Fault(PREFER_HEADER, "range", f"{PREFERENCE} must be an integer from 0 to {MAX_AFFECTED}"))
     return 0
 

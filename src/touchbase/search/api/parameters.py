@@ -64,9 +64,9 @@ class SearchBody(Struct):
 example(SearchBody, {"where": _WHERE_EXAMPLE, "sort": "-last_reply_received", "limit": 50})
 
 
-def joined(given: str | list[str] | None) -> str | None:
+def joined(names: str | list[str] | None) -> str | None:
     """Return names that may be an array as the text of a parameter."""
-    return ",".join(given) if isinstance(given, list) else given
+    return ",".join(names) if isinstance(names, list) else names
 
 
 def count_of(scope: Scope) -> str:
@@ -75,18 +75,18 @@ def count_of(scope: Scope) -> str:
     return wanted if wanted in (EXACT, ESTIMATED) else ""
 
 
-def filters_of(given: Parameters, declared: Sequence[Parameter[Any]]) -> list[tuple[str, str]]:
+def filters_of(parameters: Parameters, declared: Sequence[Parameter[Any]]) -> list[tuple[str, str]]:
     """Return the parameters that are filters."""
-    others = {each.name for each in declared}
-    return [(name, value) for name, value in given.pairs if name not in others]
+    others = {parameter.name for parameter in declared}
+    return [(name, value) for name, value in parameters.pairs if name not in others]
 
 
 def search_for(
-    kind: RecordType[R], client: Client, asked: Parameters, now: Micros, others: Sequence[Parameter[Any]], q: str | None = None
+    kind: RecordType[R], client: Client, parameters: Parameters, now: Micros, others: Sequence[Parameter[Any]], q: str | None = None
 ) -> RecordSearch[Any]:
     """Return the search that a request's filters describe, in order of creation. Raises `Invalid`, with the faults of `asked` first.
 
     `others` are the declared parameters that are no filters.
     """
-    request = SearchRequest(filters_of(asked, others), q=q, sort="created_time", also=[other.name for other in others])
-    return replace(prepare(kind, client, request, now, asked.faults).search, custom_fields=False)
+    request = SearchRequest(filters_of(parameters, others), q=q, sort="created_time", also=[parameter.name for parameter in others])
+    return replace(prepare(kind, client, request, now, parameters.faults).search, custom_fields=False)

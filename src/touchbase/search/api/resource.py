@@ -55,31 +55,33 @@ _decoder = msgspec.json.Decoder(SearchBody)
 
 async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: Client) -> Response:
     """Respond to the `GET` of a list with a parameter that only searches have, or with a wanted count."""
-    given = Parameters(call.query, DECLARED)
-    filters = filters_of(given, DECLARED)
-    if (since := given[UPDATED_SINCE]) is not None:
+    parameters = Parameters(call.query, DECLARED)
+    filters = filters_of(parameters, DECLARED)
+    if (since := parameters[UPDATED_SINCE]) is not None:
         filters.insert(0, ("updated_time[gte]", to_text(since)))
-    cursor, count = given.given_cursor(), count_of(call.scope)
-    request = SearchRequest(filters, None, given[Q], given[SORT], given[FIELDS], cursor, given[LIMIT], count, also=_KNOWN)
-    prepared = prepare(kind.type, client, request, call.api.dependencies.clock(), given.faults)
-    return await _page(call, kind, client, prepared, given[FLAT])
+    cursor, count = parameters.given_cursor(), count_of(call.scope)
+    request = SearchRequest(
+        filters, None, parameters[Q], parameters[SORT], parameters[FIELDS], cursor, parameters[LIMIT], count, also=_KNOWN
+    )
+    prepared = prepare(kind.type, client, request, call.api.dependencies.clock(), parameters.faults)
+    return await _page(call, kind, client, prepared, parameters[FLAT])
 
 
 async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: PreparedSearch, flat: bool) -> Response:
     prepared.search.page_bytes = page_bytes = call.api.dependencies.limits.page_bytes
-    found, cursor = await search_records(call.api.dependencies.store, prepared.search)
-    data: Sequence[object] = [kind.out(record, flat, client.settings) for record in found.records]
+    page, cursor = await search_records(call.api.dependencies.store, prepared.search)
+    data: Sequence[object] = [kind.out(record, flat, client.settings) for record in page.records]
     if prepared.shown is not None:
-        data = [{name: value for name, value in msgspec.to_builtins(one).items() if name in prepared.shown} for one in data]
+        data = [{name: value for name, value in msgspec.to_builtins(record).items() if name in prepared.shown} for record in data]
 
     def cursor_after(count: int) -> str | None:
         sort = prepared.search.sort
-        return cursor if count == len(data) else cursor_of(position_of(found.records[count - 1], sort), sort)
+        return cursor if count == len(data) else cursor_of(position_of(page.records[count - 1], sort), sort)
 
     response = Response(body=page_body(data, cursor_after, page_bytes))
-    if found.count is not None:
-        response.headers += _count_headers(found.count)
-    if not found.is_complete:
+    if page.count is not None:
+        response.headers += _count_headers(page.count)
+    if not page.is_complete:
         response.headers.append((b"search-index", b"incomplete"))
     return response
 
@@ -98,21 +100,22 @@ class SearchResource:
     async def list(self, call: Call) -> Response:
         """`GET` of a page of records."""
         client = await call.client()
-        asked = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
-        if asked.unknown or count_of(call.scope):
+        parameters = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
+        if parameters.unknown or count_of(call.scope):
             return await filtered_list(call, self._kind, client)
-        order = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
-        after = asked.cursor(order, tuple[int, int])
-        asked.done()
+        order = f"{self._kind.type.plural} by {'creation' if parameters[UPDATED_SINCE] is None else 'time'}"
+        after = parameters.cursor(order, tuple[int, int])
+        parameters.done()
         parts = call.api.dependencies
-        listing = Listing(self._kind.type, client.number, asked[LIMIT] + 1, after, page_bytes=parts.limits.page_bytes, **asked.filters)
-        page, has_more = page_of(await parts.store.read(list_records(listing)), asked[LIMIT])
+        limit, page_bytes = parameters[LIMIT], parts.limits.page_bytes
+        listing = Listing(self._kind.type, client.number, limit + 1, after, page_bytes=page_bytes, **parameters.filters)
+        page, has_more = page_of(await parts.store.read(list_records(listing)), limit)
 
         def cursor_after(count: int) -> str | None:
             return cursor_text(order, place_in_list(listing, page[count - 1])) if has_more or count < len(page) else None
 
-        data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
-        return unless_known(call, tagged(page_body(data, cursor_after, parts.limits.page_bytes)))
+        data = [self._kind.out(record, parameters[FLAT], client.settings) for record in page]
+        return unless_known(call, tagged(page_body(data, cursor_after, page_bytes)))
 
     async def search(self, call: Call) -> Response:
         """Respond with a page of the records that match."""
@@ -122,9 +125,9 @@ class SearchResource:
         raw = await call.json()
 
         fields = SearchFields(kind.type, client.settings)
-        asked = read_struct(raw, _decoder, SearchBody, lambda partly: raise_if_any(_unknown_members(raw, fields)))
+        body = read_struct(raw, _decoder, SearchBody, lambda partly: raise_if_any(_unknown_members(raw, fields)))
         request = SearchRequest(
-            (), asked.where, asked.q, joined(asked.sort), joined(asked.fields), asked.cursor or None, asked.limit, count, "/", _MEMBERS
+            (), body.where, body.q, joined(body.sort), joined(body.fields), body.cursor or None, body.limit, count, "/", _MEMBERS
         )
         prepared = prepare(kind.type, client, request, now, _unknown_members(raw, fields))
         return await _page(call, kind, client, prepared, flat)
