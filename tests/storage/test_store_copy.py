@@ -174,7 +174,7 @@ async def test_copy_store__detects_a_source_that_changes_during_the_copy(empty_p
     target = f"sqlite:///{tmp_path / 'new.db'}"
     changed: list[str] = []
 
-    async def change_after_copying(self: SqliteReader, table: copying.Table) -> int:
+    async def change_after_copying(self: SqliteReader, table: copying.StoredTable) -> int:
         """Change the source once its clients are copied."""
         if table.name == "delivery" and type(self) is SqliteReader and not changed:
             with closing(apsw.Connection(str(tmp_path / "old.db"))) as connection:
