@@ -19,6 +19,7 @@ from touchbase.common.normalize import (
     email_text,
     find_company_domain,
     find_email_key,
+    former_linkedin_key,
     linkedin_key,
     linkedin_search_key,
 )
@@ -181,6 +182,23 @@ def test_email_key__refuses_an_invalid_address_with_a_reason(email: str) -> None
 
 
 PROFILE = "linkedin.com/in/jane-doe"
+
+
+@pytest.mark.parametrize(
+    ("text", "former"),
+    [
+        ("https://www.linkedin.com/sales/lead/ACwAAA,NAME_SEARCH,x1?a=b", "linkedin.com/sales/lead/acwaaa,name_search,x1"),
+        ("https://www.linkedin.com/mwlite/in/Jos%C3%A9/details", "linkedin.com/mwlite/in/josé/details"),
+        ("https://www.linkedin.com/in/Jane-Doe\u200b/de", "linkedin.com/in/jane-doe\u200b"),
+        ("https%3A%2F%2Fwww.LinkedIn.com%2Fin%2FJane-Doe", "https%3a%2f%2fwww.linkedin.com%2fin%2fjane-doe"),
+        ("https://www.linkedin.com/in/Jane-Doe", None),
+        ("https://www.linkedin.com/in/jos%C3%A9/", None),
+        ("https://www.linkedin.com/company/acme", None),
+        ("Jane on the Network", None),
+    ],
+)
+def test_former_linkedin_key__is_what_a_profile_had_before_if_it_was_another(text: str, former: str | None) -> None:
+    assert former_linkedin_key(text) == former
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from touchbase.storage.schema_state import schema_state
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import staged_backup
 from touchbase.stores import copy_store, open_store
+from touchbase.suppression.suppression_keys import LINKEDIN, digest
 
 LATER = [each.name for each in packaged("sqlite") if each.name != SCHEMA]
 """The migrations that a store of revision 81a25171 lacks."""
@@ -126,7 +127,7 @@ async def test_upgrade__keeps_records_and_their_history(old_url: str, make_clien
     assert no_differences == []
 
 
-LINKEDIN = {
+PROFILES = {
     "linkedin.com/sales/lead/acwaa,name_search": "linkedin.com/in/acwaa",
     "linkedin.com/sales/people/acwaa,name_search,x": None,
     "linkedin.com/mwlite/in/cid/details": "linkedin.com/in/cid",
@@ -138,12 +139,137 @@ LINKEDIN = {
 
 async def test_upgrade__leaves_profiles_as_the_only_linkedin_keys(old_url: str) -> None:
     numbers = [number for (number,) in await read(old_url, "SELECT id FROM contact WHERE client = 1 ORDER BY id")]
-    for number, key in zip(numbers, LINKEDIN, strict=True):
+    for number, key in zip(numbers, PROFILES, strict=True):
         await run(old_url, f"UPDATE contact SET linkedin_key = '{key}' WHERE id = {number}")
 
     await (await upgraded(old_url)).close()
 
-    assert await read(old_url, "SELECT linkedin_key FROM contact WHERE client = 1 ORDER BY id") == [(key,) for key in LINKEDIN.values()]
+    assert await read(old_url, "SELECT linkedin_key FROM contact WHERE client = 1 ORDER BY id") == [(key,) for key in PROFILES.values()]
+
+
+LISTED = {
+    "linkedin.com/sales/lead/acwaa,name_search,x1": "linkedin.com/in/acwaa",
+    "linkedin.com/sales/people/acwbb": "linkedin.com/in/acwbb",
+    "linkedin.com/sales/profile/17,x,y": "linkedin.com/in/17",
+    "linkedin.com/mwlite/in/josé/details": "linkedin.com/in/josé",
+    "linkedin.com/comm/in/m-in": "linkedin.com/in/m-in",
+    "linkedin.com/in/pasted\u200b": "linkedin.com/in/pasted",
+    "linkedin.com/recruiter/profile/4711,name": "linkedin.com/talent/4711",
+    "linkedin.com/talent/profile/aem1": "linkedin.com/in/aem1",
+    "linkedin.com/pub/ann/1/2/3/de": "linkedin.com/pub/ann/1/2/3",
+    "linkedin.com/in/plain": "linkedin.com/in/plain",
+    "linkedin.com/company/acme": "linkedin.com/company/acme",
+}
+"""Entries of a do-not-contact list of an old store -> those after the upgrade."""
+
+
+def entry(number: int, value: str, removed_us: int = 0, reason: str | None = "legal", until_us: int | None = None, hashed: int = 0) -> str:
+    shown = "NULL, 'api', '', 5" if reason is None else f"'{reason}', 'api', '', 5"
+    return (
+        "INSERT INTO suppression (client, kind, value, id, hashed, created_us, updated_us, removed_us, reason, source, note, since_us, "
+        f"until_us) VALUES (1, 'linkedin_url', '{value}', {number}, {hashed}, 5, 5, {removed_us}, {shown}, {until_us or 'NULL'})"
+    )
+
+
+def cause(value: str, key: str, at_us: int, reason: str = "legal", until_us: int | None = None) -> str:
+    return (
+        "INSERT INTO suppression_cause (client, kind, value, key, reason, source, note, since_us, until_us, at_us) "
+        f"VALUES (1, 'linkedin_url', '{value}', '{key}', '{reason}', 'api', '', 5, {until_us or 'NULL'}, {at_us})"
+    )
+
+
+async def test_upgrade__lists_profiles_whose_other_pages_were_listed(old_url: str, make_client: MakeClient) -> None:
+    for number, value in enumerate(LISTED, 9_000):
+        await run(old_url, entry(number, value))
+        await run(old_url, cause(value, "", 5))
+        await run(
+            old_url,
+            "INSERT INTO installation_suppression (kind, value, id, created_us, updated_us, reason, source, note, since_us) "
+            f"VALUES ('linkedin_url', '{value}', {number + 100}, 5, 5, 'legal', 'api', '', 5)",
+        )
+
+    store = await upgraded(old_url)
+    call = make_client(store)
+    own = [each["value"] for each in await rows(call, "/public/v2/suppressions?kind=linkedin_url")]
+    of_all = [each["value"] for each in await rows(call, "/admin/v1/suppressions?kind=linkedin_url")]
+    url = "https://www.linkedin.com/sales/lead/ACwAA,NAME_SEARCH,zz"
+    checked = await call.post("/public/v2/suppressions/check", {"items": [{"linkedin_url": url}]}, **ACME)
+    await store.close()
+
+    assert own == list(LISTED.values())
+    assert of_all == list(LISTED.values())
+    assert [each["reason"] for each in checked.json()["data"]] == ["legal"]
+    assert await read(old_url, "SELECT value FROM suppression_cause WHERE kind = 'linkedin_url' ORDER BY value") == sorted(
+        [(value,) for value in LISTED.values()]
+    )
+
+
+async def test_upgrade__joins_entries_of_one_profile_to_the_one_in_force_longest(old_url: str, make_client: MakeClient) -> None:
+    page, mobile, profile = "linkedin.com/sales/lead/ann,a,b", "linkedin.com/mwlite/in/ann", "linkedin.com/in/ann"
+    await run(old_url, entry(9_001, page))
+    await run(old_url, cause(page, "", 5))
+    await run(old_url, entry(9_002, profile, removed_us=100, reason=None))
+    await run(old_url, cause(profile, "", 50, reason="competitor"))
+    await run(old_url, cause(profile, "event", 60, reason="unsubscribed"))
+    await run(old_url, entry(9_003, mobile, reason="other", until_us=AFTER))
+    await run(old_url, cause(mobile, "later", 90, reason="other", until_us=AFTER))
+
+    store = await upgraded(old_url)
+    call = make_client(store)
+    entries = await rows(call, "/public/v2/suppressions?kind=linkedin_url")
+    causes = await read(old_url, "SELECT key, reason, at_us FROM suppression_cause WHERE kind = 'linkedin_url' ORDER BY key")
+    added = await call.post("/public/v2/suppressions", {"entries": [{"value": f"https://{profile}", "reason": "legal"}]}, **ACME)
+    again = await rows(call, "/public/v2/suppressions?kind=linkedin_url")
+    await store.close()
+
+    assert [(each["id"], each["value"], each["reason"], each["until"]) for each in entries] == [(9_001, profile, "legal", None)]
+    assert causes == [("", "legal", 5), ("event", "unsubscribed", 0), ("later", "other", 90)]
+    assert added.status == 200
+    assert [(each["id"], each["reason"]) for each in again] == [(9_001, "legal")]
+
+
+async def test_upgrade__gives_contacts_the_key_of_the_profile_in_their_text(old_url: str) -> None:
+    texts = {
+        "https://www.LinkedIn.com/comm/in/Ann?trk=x": "linkedin.com/in/ann",
+        "linkedin.com/m/in/ann/": None,  # the first has it
+        "https://www.linkedin.com/talent/profile/AEMx#top": "linkedin.com/in/aemx",
+        "https://www.linkedin.com/company/acme": None,
+        "jane on the network": None,
+    }
+    numbers = [number for (number,) in await read(old_url, "SELECT id FROM contact WHERE client = 1 ORDER BY id")]
+    for number, text in zip(numbers, texts, strict=True):
+        await run(old_url, f"UPDATE contact SET linkedin_url = '{text}', linkedin_key = NULL WHERE id = {number}")
+
+    await (await upgraded(old_url)).close()
+
+    assert await read(old_url, "SELECT linkedin_key FROM contact WHERE client = 1 ORDER BY id") == [(key,) for key in texts.values()]
+
+
+async def test_upgraded_store__recognises_erased_people_by_the_hash_of_a_former_key(old_url: str, make_client: MakeClient) -> None:
+    former, url = ("", LINKEDIN, "linkedin.com/sales/lead/acwzz,name_search,x1"), "https://linkedin.com/sales/lead/ACwZZ,NAME_SEARCH,x1?a=b"
+    [(secret,)] = await read(old_url, "SELECT value FROM server_secret WHERE name = 'erasure'")
+    mark, hashed = digest(bytes(secret), 1, former).hex(), f"hmac-sha256:{digest(bytes(secret), 1, former).hex()}"
+    as_bytes = f"x'{mark}'" if old_url.startswith("sqlite") else rf"'\x{mark}'"
+    await run(old_url, f"INSERT INTO erased (client, digest, erasure, derived, erased_us) VALUES (1, {as_bytes}, 77, 0, 5)")
+    await run(old_url, entry(9_001, hashed, hashed=1))
+
+    store = await upgraded(old_url)
+    call = make_client(store)
+    created = await call.post("/public/v2/contacts", {"linkedin_url": url}, **ACME)
+    await call.post("/public/crm-webhook/acme", {"of": "zed"})
+    event = Event("contact_changed", AFTER, None, key="z", linkedin_url=url)
+    await store.work(1, 10, lambda delivery: Translation("hubspot", [event]), AFTER)
+    newest = (await rows(call, "/admin/v1/deliveries"))[0]
+    checked = await call.post("/public/v2/suppressions/check", {"items": [{"linkedin_url": url}]}, **ACME)
+    matched = await call.post("/public/v2/contacts/match", {"items": [{"linkedin_url": url}]}, **ACME)
+    restored = await call.post("/public/v2/contacts?restore_erased=true", {"linkedin_url": url}, **ACME)
+    await store.close()
+
+    assert (created.status, created.json()["code"]) == (409, "person_erased")
+    assert newest["state"] == "ignored"
+    assert [each["reason"] for each in checked.json()["data"]] == ["legal"]
+    assert [each["suppressed"] for each in matched.json()["data"]] == ["legal"]
+    assert (restored.status, restored.headers["touchbase-suppressed"]) == (201, "legal")
 
 
 async def test_upgrade__keeps_what_surrounds_records(old_url: str, make_client: MakeClient) -> None:

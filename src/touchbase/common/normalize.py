@@ -168,6 +168,22 @@ def _percent_decoded(text: str) -> str:
     return unquote_to_bytes(text.encode("utf-8", "replace")).decode("utf-8", "replace")  # many times faster than `unquote`
 
 
+def former_linkedin_key(text: str) -> str | None:
+    """Return the key that a profile's address had before only profiles were keys; None if it is the same now, or the text is no profile's.
+
+    Hashes of that key cannot be converted: an erased person is recognised by the hash of either.
+    """
+    if _PLAIN_LINKEDIN.fullmatch(text) or (key := linkedin_key(text)) is None:
+        return None
+    host, path = _split_host(_without_scheme(text.strip()))
+    if _LINKEDIN_HOST.fullmatch(host):
+        parts = [part for part in (part.strip().rstrip(_AFTER_ADDRESS) for part in _decoded_path(path).split("/")) if part]
+        former = "/".join(("linkedin.com", *(parts[:2] if parts[0] == "in" else parts)))
+    else:
+        former = unicodedata.normalize("NFC", text.strip().casefold())
+    return None if former == key else _bounded(former)
+
+
 def linkedin_search_key(text: str) -> str:
     """Return the key to search for; text that identifies no person matches no contact."""
     return linkedin_key(text) or "-"

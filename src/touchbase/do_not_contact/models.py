@@ -7,7 +7,7 @@ result is the same for every order and repetition of the causes; a removal at on
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 
@@ -120,6 +120,8 @@ class Addresses:
     email: str | None = None
     linkedin: str | None = None
     domain: str | None = None
+    linkedin_url: str | None = field(default=None, compare=False)
+    """The text that `linkedin` is the normal form of, if it is at hand: an erased person may be listed by the hash of a former form."""
 
 
 @dataclass(frozen=True, slots=True)

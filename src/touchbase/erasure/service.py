@@ -26,10 +26,11 @@ from touchbase.inbox.fair_scheduler import BATCH_SIZE
 from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
 from touchbase.inbox.worker import ConnectionsOf, Read, no_connections, translator
 from touchbase.jobs.sql import due_job_files, jobs_at_work, remove_job_files
+from touchbase.records.models import Contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Vacuumed
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
+from touchbase.suppression.suppression_keys import EMAIL, email_ref, linkedin_refs
 
 PAGE = 200
 REFUSED_PAGE = 20
@@ -50,10 +51,10 @@ def identities(email: str | None, linkedin_url: str | None) -> list[Ref]:
         except InvalidText as refused:
             raise Invalid([Fault("email", refused.code, refused.detail)]) from None
     if linkedin_url is not None:
-        found = linkedin_ref(linkedin_url)
-        if found is None:
+        found = linkedin_refs(linkedin_url)
+        if not found:
             raise Invalid([Fault("linkedin_url", "linkedin_url", "is not the address of a LinkedIn profile")])
-        refs.append(found)
+        refs += found
     return refs
 
 
@@ -167,10 +168,11 @@ class Eraser:
         """Erase the records with an erased identity: a restored backup contains people erased after it was taken."""
         cursor: tuple[int, int] | None = None
         while contacts := await self._store.read(list_records(Listing(CONTACT_TYPE, client, PAGE, cursor))):
-            keys = {("", EMAIL, contact.email_key) for contact in contacts if contact.email_key}
-            keys |= {("", LINKEDIN, contact.linkedin_key) for contact in contacts if contact.linkedin_key}
-            for ref in sorted(await self._erased(client, keys)):
-                await self.erase(client, refs=[ref], search=False)
+            named = [_addresses(contact) for contact in contacts]
+            erased = await self._erased(client, set().union(*named))
+            for refs in named:
+                if not refs.isdisjoint(erased):
+                    await self.erase(client, refs=refs, search=False)
             cursor = (contacts[-1].created_us, contacts[-1].id)
         await self._erase_linked(client, deleted=True)
         await self._erase_linked(client, deleted=False)
@@ -220,3 +222,8 @@ class Eraser:
 
     async def _erased(self, client: int, refs: set[Ref]) -> set[Ref]:
         return await self._store.read(find_erased(client, sorted(refs))) if refs else set()
+
+
+def _addresses(contact: Contact) -> set[Ref]:
+    refs = {("", EMAIL, contact.email_key)} if contact.email_key else set[Ref]()
+    return refs | linkedin_refs(contact.linkedin_url) if contact.linkedin_key and contact.linkedin_url else refs

@@ -35,7 +35,7 @@ class EncodedPage:
 # Each name and value with its length before it: both engines can do that, and it is unpacked faster than rows are joined.
 _PACKED = "string_agg(length(f.name) || ':' || f.name || length(f.value) || ':' || f.value, '')"
 _CREATED, _ID, _UPDATED = (COLUMNS[CONTACT].index(column) for column in ("created_us", "id", "updated_us"))
-_KEYS = {CONTACT: ("email_key", "linkedin_key", "company_id"), COMPANY: ("domain",)}
+_KEYS = {CONTACT: ("email_key", "linkedin_key", "linkedin_url", "company_id"), COMPANY: ("domain",)}
 """The columns by which suppressions are looked up."""
 
 
@@ -46,6 +46,7 @@ class _Addresses:
     client: int
     email_key: str | None = None
     linkedin_key: str | None = None
+    linkedin_url: str | None = None
     company_id: int | None = None
     domain: str | None = None
     suppressed: str | None = None

@@ -27,7 +27,7 @@ from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import Mark, delete_marks, find_marks, save_marks
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, linkedin_refs
 
 
 @dataclass(slots=True)
@@ -107,7 +107,8 @@ def refs_of(subject: EventSubject) -> set[Ref]:
 
 def _addresses(subject: EventSubject) -> set[Ref]:
     pairs = ((EMAIL, subject.primary), (LINKEDIN, subject.linkedin))
-    return {("", word, key) for word, key in pairs if key is not None}
+    refs = {("", word, key) for word, key in pairs if key is not None}
+    return refs if subject.linkedin is None else refs | linkedin_refs(subject.event.linkedin_url or "")
 
 
 def _objects(subject: EventSubject) -> set[Ref]:

@@ -19,7 +19,7 @@ from touchbase.common.html_text import unescape
 from touchbase.common.normalize import find_email_key
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.identity_links import Ref
-from touchbase.suppression.suppression_keys import EMAIL, linkedin_ref
+from touchbase.suppression.suppression_keys import EMAIL, linkedin_refs
 
 ROUNDS = 3
 """Layers of escapes that are decoded: JSON in a form field in JSON."""
@@ -145,8 +145,8 @@ class _IdentitySearch:
         if "linkedin" in text.lower():
             for match in _LINKEDIN.finditer(text):
                 candidate = match[0][:LONGEST_LINK].rstrip(".:!")
-                if self._is_new(candidate) and (ref := linkedin_ref(candidate)) is not None:
-                    self.found.add(ref)
+                if self._is_new(candidate):
+                    self.found |= linkedin_refs(candidate)
 
     def _is_new(self, candidate: str) -> bool:
         if candidate in self._tried:

@@ -10,7 +10,7 @@ import hmac
 from hashlib import sha256
 
 from touchbase.common.field_limits import NAME, storable
-from touchbase.common.normalize import email_key, find_email_key, linkedin_key
+from touchbase.common.normalize import email_key, find_email_key, former_linkedin_key, linkedin_key
 from touchbase.history.events import CONTACT, Event
 from touchbase.history.identity_links import Ref
 
@@ -29,6 +29,11 @@ def linkedin_ref(url: str) -> Ref | None:
     """Return the identity of a LinkedIn address; None when the text identifies no person."""
     key = linkedin_key(url)
     return None if key is None else ("", LINKEDIN, key)
+
+
+def linkedin_refs(url: str) -> set[Ref]:
+    """Return the identities under which the profile at this address may have been erased: its present key, and a former one."""
+    return {("", LINKEDIN, key) for key in (linkedin_key(url), former_linkedin_key(url)) if key is not None}
 
 
 def is_personal(ref: Ref) -> bool:
@@ -56,8 +61,8 @@ def identities_of(tool: str, event: Event) -> set[Ref]:
     if email is not None:
         refs.add(("", EMAIL, email))
     linkedin = event.linkedin_url or event.fields.get("linkedin_url")
-    if linkedin and (found := linkedin_ref(linkedin)) is not None:
-        refs.add(found)
+    if linkedin:
+        refs |= linkedin_refs(linkedin)
     for object_id in (event.object_id, event.merged_into):
         if object_id is not None:
             refs.add((tool, storable(event.object_type, NAME) or "", storable(object_id, NAME) or ""))

@@ -262,7 +262,7 @@ def addresses_of(item: CheckedAddress, pointer: str) -> tuple[Addresses, list[Fa
     forms = {kind: value and _normal_form(kind, value, f"{pointer}/{kind}", faults) for kind, value in sent.items()}
     if not any(sent.values()):
         faults.append(Fault(pointer, "required", "needs one of email, linkedin_url and domain"))
-    return Addresses(forms[EMAIL], forms[LINKEDIN_URL], forms[DOMAIN]), faults
+    return Addresses(forms[EMAIL], forms[LINKEDIN_URL], forms[DOMAIN], item.linkedin_url), faults
 
 
 def _normal_form(kind: str, value: str, pointer: str, faults: list[Fault]) -> str | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
+from touchbase.common.normalize import former_linkedin_key
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, covering_domains
 from touchbase.do_not_contact.models import (
@@ -138,6 +139,8 @@ def _covers(items: Sequence[Item], listed: Mapping[int, Listed]) -> list[list[Pl
             places.append((client, EMAIL, email))
         if each.linkedin is not None and LINKEDIN_URL in kinds:
             places.append((client, LINKEDIN_URL, each.linkedin))
+            if listed[client].has_hashes and (former := former_linkedin_key(each.linkedin_url or "")) is not None:
+                places.append((client, LINKEDIN_URL, former))
         if DOMAIN in kinds:
             for domain in (None if email is None else email[email.rfind("@") + 1 :], each.domain):
                 if domain is not None:
@@ -284,4 +287,5 @@ def _company_domains(records: Sequence[MarkedRecord], listed: dict[int, Listed])
 def _item(record: MarkedRecord, domains: dict[tuple[int, int], str]) -> Item:
     own: str | None = getattr(record, "domain", None)
     company = domains.get((record.client, getattr(record, "company_id", None) or 0))
-    return (record.client, Addresses(getattr(record, "email_key", None), getattr(record, "linkedin_key", None), own or company))
+    email, linkedin, url = (getattr(record, name, None) for name in ("email_key", "linkedin_key", "linkedin_url"))
+    return (record.client, Addresses(email, linkedin, own or company, url))

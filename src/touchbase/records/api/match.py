@@ -13,7 +13,7 @@ from msgspec import Meta, Raw, Struct
 from touchbase.auth.authentication import ADMIN, READ
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.models import Addresses
+from touchbase.do_not_contact.models import LINKEDIN_URL, Addresses
 from touchbase.do_not_contact.sql.lookup import find_suppressed
 from touchbase.errors import Fault, Invalid
 from touchbase.http.endpoint import Call
@@ -97,7 +97,7 @@ _SHAPES = {
 }  # fmt: skip
 _request = msgspec.json.Decoder(_Request)
 Keys = list[Key] | MatchError
-"""The keys of an item, or why it has none."""
+"""The keys of an item, and its `linkedin_url` as it was sent; or why it has none."""
 
 
 async def mark_suppressed(
@@ -118,9 +118,10 @@ def _addresses(keys: Keys, matches: Mapping[Key, Match]) -> list[Addresses]:
     values = dict(keys)
     match = next((match for key in keys if (match := matches.get(key)) is not None), None)
     if match is None:
-        return [Addresses(values.get("email_key"), values.get("linkedin_key"), values.get("domain"))]
+        return [Addresses(values.get("email_key"), values.get("linkedin_key"), values.get("domain"), values.get(LINKEDIN_URL))]
     domain = values.get("domain", match.company_domain)
-    sent = Addresses(values.get("email_key", match.email_key), values.get("linkedin_key", match.linkedin_key), domain)
+    url = values.get(LINKEDIN_URL)
+    sent = Addresses(values.get("email_key", match.email_key), values.get("linkedin_key", match.linkedin_key), domain, url)
     stored = Addresses(match.email_key, match.linkedin_key, domain)
     return [sent] if sent == stored else [sent, stored]
 
@@ -173,6 +174,8 @@ class MatchResource:
         keys = [(field.key, key) for field in self._fields.values() if (key := _key(field, getattr(item, field.name), faults)) is not None]
         if not keys and not faults:
             faults.append(Fault("", "required", f"must have {' or '.join(self._fields)}"))
+        if keys and (text := getattr(item, LINKEDIN_URL, None)):
+            keys.append((LINKEDIN_URL, text))
         return _error(faults) if faults else keys
 
     def _one(self, keys: Keys, matches: Mapping[Key, Match]) -> Any:
@@ -200,7 +203,7 @@ def _key(field: Field, value: object, faults: list[Fault]) -> str | None:
 
 
 def _all(keys: Sequence[Keys]) -> list[Key]:
-    return sorted({key for item in keys if not isinstance(item, MatchError) for key in item})
+    return sorted({key for item in keys if not isinstance(item, MatchError) for key in item if key[0] != LINKEDIN_URL})
 
 
 def _error(faults: Sequence[Fault]) -> MatchError:

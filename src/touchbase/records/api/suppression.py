@@ -36,7 +36,7 @@ async def company(call: Call) -> Response:
 async def addresses_of_contact(store: Store, contact: Contact) -> Addresses:
     """Return the addresses by which a contact may be listed; the domain is that of its company."""
     its = None if contact.company_id is None else await store.read(find_record(contact.client, COMPANY_TYPE, contact.company_id))
-    return Addresses(contact.email_key, contact.linkedin_key, None if its is None else its.domain)
+    return Addresses(contact.email_key, contact.linkedin_key, None if its is None else its.domain, contact.linkedin_url)
 
 
 async def _status(call: Call, client: int, addresses: Addresses) -> Response:

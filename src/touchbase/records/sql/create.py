@@ -29,7 +29,7 @@ from touchbase.sql.operation import NEEDS_TRANSACTION
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import DELETE_ERASURE, LOCK_CLIENT, find_marks
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, linkedin_refs
 
 R = TypeVar("R", Contact, Company)
 
@@ -133,9 +133,12 @@ def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]
 def _refs(command: Guarded) -> set[Ref]:
     if isinstance(command, Creation):
         keys: tuple[object, object] = (command.record.email_key, command.record.linkedin_key)
+        url: object = command.record.linkedin_url
     else:
         keys = (command.changes.get("email_key"), command.changes.get("linkedin_key"))
-    return {("", word, key) for word, key in zip((EMAIL, LINKEDIN), keys, strict=True) if isinstance(key, str)}
+        url = command.changes.get("linkedin_url")
+    refs = {("", word, key) for word, key in zip((EMAIL, LINKEDIN), keys, strict=True) if isinstance(key, str)}
+    return refs | linkedin_refs(url) if isinstance(url, str) else refs
 
 
 def _refusal(ref: Ref) -> PersonErased:
