@@ -10,6 +10,9 @@ from tests.asgi_client import Clock, MakeClient
 from tests.outgoing.conftest import PATH
 from tests.outgoing.hubspot import CONNECTIONS, PROPERTY, TOKEN, Hub, hub_of, text_of
 
+from touchbase.outgoing.http_client import READ_BYTES
+from touchbase.outgoing.hubspot_client import response_text
+from touchbase.outgoing.models import RESPONSE_BYTES
 from touchbase.sql.store import Store
 
 
@@ -451,3 +454,14 @@ async def test_connection__refuses_a_property_that_is_none_for_statuses(hub: Hub
 
     assert reply.status == 422, reply.body
     assert [one["pointer"] for one in reply.json()["errors"]] == ["/settings/written_property"]
+
+
+@pytest.mark.parametrize("before", [0, READ_BYTES - 5, READ_BYTES, RESPONSE_BYTES - 5])
+def test_response_text__has_no_part_of_the_token(before: int) -> None:
+    token = b"pat-eu1-secret"
+
+    text = response_text(b"." * before + token * 500_000, token)
+
+    assert "pat-" not in text
+    assert text.startswith("." * min(before, RESPONSE_BYTES) or "***")
+    assert len(text) <= RESPONSE_BYTES

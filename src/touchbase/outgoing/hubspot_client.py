@@ -10,7 +10,7 @@ from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
 from touchbase.history.events import CRM
 from touchbase.outgoing import hubspot
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import READ_BYTES, Answer
 from touchbase.outgoing.models import RESPONSE_BYTES, SKIPPED, UNREACHABLE
 from touchbase.sql.store import Store
 
@@ -70,9 +70,16 @@ class HubSpotClient:
 
 
 def _answer(request: ApiRequest, response: ApiResponse, connection: Connection, began: float) -> Answer:
-    body = response.body.replace(connection.access_token.encode(), b"***")  # before it is cut, which could leave a part of it
-    text = body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
+    text = response_text(response.body, connection.access_token.encode())
     return Answer(_since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
+
+
+def response_text(body: bytes, token: bytes) -> str:
+    """Return the beginning of a response without the token, of which it leaves no part; a long response is cut before it is searched."""
+    shown = body[:READ_BYTES].replace(token, b"***")
+    if len(body) > READ_BYTES:
+        shown = shown[: -len(token)]  # the cut may have left the beginning of a token
+    return shown[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 
 def _since(began: float) -> int:
