@@ -221,6 +221,8 @@ def make_application_server(application: Application, writer: LineWriter | None,
         origin_guard=origin_guard(settings),
         on_foreign_origin=partial(record_foreign_webhook, application.refused),
     )
+    if settings.max_unread_bytes:
+        application.parts.pages.unread_left = limits.unread.left
     ticks = [Tick(TICKS_PER_SECOND, operations.publish)]
     if writer is not None:
         ticks.append(Tick(TICKS_PER_SECOND // 5, writer.flush))

@@ -123,7 +123,7 @@ class Settings:
     max_waiting: int = _setting(256, "Most requests of one process that wait for events; more get a 503 at once.", least=1)
     max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")
     max_unread_bytes: int = _setting(
-        134_217_728, "Most bytes of responses that their receivers have not read yet, in one process; more get a 503; 0: no limit."
+        67_108_864, "Most bytes of responses that their receivers have not read yet, in one process; more get a 503; 0: no limit."
     )
     max_connections: int = _setting(
         4096, "Most open connections of one process; for more an idle one is closed, and if there is none they get a 503.", least=1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from tests.server.conftest import RawConnection, Running, Start
 
+from touchbase.http.responses import Response, send_response
 from touchbase.server.limits import BodyMemory
 
 SIZE = 16 * 1024 * 1024
@@ -68,3 +70,49 @@ async def test_response_that_is_read__may_be_longer_than_the_memory(start: Start
 
     assert (status, len(body)) == (200, 2 * SIZE)
     await unread(running, 0)
+
+
+async def test_long_response__counts_while_an_earlier_one_is_unread(start: Start) -> None:
+    running = await start(long_response, unread=BodyMemory(4 * SIZE))
+    first = await ask(running, GET * 2)
+    await unread(running, 2 * SIZE)
+
+    read = [await first.response(), await first.response()]
+
+    assert [(status, len(body)) for status, _, body in read] == [(200, SIZE)] * 2
+    await unread(running, 0)
+
+
+async def test_stream__ends_once_its_peer_is_gone(start: Start) -> None:
+    ended = asyncio.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b"x" * SIZE
+        finally:
+            ended.set()
+
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        await send_response(scope, send, Response(stream=pieces()), b"id")
+
+    running = await start(endless, unread=BodyMemory(4 * SIZE))
+    first = await ask(running)
+    await unread(running, SIZE)
+
+    first.writer.transport.abort()
+
+    async with asyncio.timeout(10):
+        await ended.wait()
+    await unread(running, 0)
+
+
+async def test_stream__beyond_the_memory_ends(start: Start) -> None:
+    running = await start(long_response, unread=BodyMemory(SIZE * 3 // 2))
+    await ask(running)
+    await unread(running, SIZE)
+
+    closed = await ask(running, GET.replace(b"/ ", b"/parts ", 1))
+
+    assert (await closed.response())[0] == 503
+    assert await closed.rest() == b""

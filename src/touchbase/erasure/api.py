@@ -218,7 +218,7 @@ async def export_contact(call: Call) -> Response:
     asked.done()
     api, parts = call.api, call.api.dependencies
     translate = translator(api[READ], await api[CONNECTIONS].of(client.number))
-    pages = PersonPages(parts.store, translate, client, number, asked[LIMIT], parts.limits.page_bytes, parts.clock)
+    pages = PersonPages(parts.store, translate, client, number, asked[LIMIT], await call.page_bytes(), parts.clock)
     made, following = await pages.page(place)
     made.next_cursor = None if following is None else cursor_text(listing, following)
     return Response(body=encode(made))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from touchbase.exports.parquet_file import not_installed
 from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, PARQUET, ExportFormat, members
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
+from touchbase.http.page_turns import STREAM_BYTES
 from touchbase.http.query_parameters import YES_OR_NO, Parameter, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -30,7 +32,6 @@ from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.search.api.parameters import FILTERS, Q, filters_of, search_for
-from touchbase.sql.store import Store
 
 named_enum("ExportFormat", "How an export is written.", FORMATS)
 FORMAT = query.choice("format", FORMATS, "The form of the file. Default: `ndjson`. `parquet` needs the extra `touchbase[parquet]`.")
@@ -97,17 +98,21 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
         client = await call.client()
         settings = _settings(call, record, client)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
-        parts = call.api.dependencies
-        body = _bodies(parts.store, record, client, settings, parts.limits.page_bytes)
+        body = _bodies(call, record, client, settings)
         return Response(content_type=settings.media_type.encode(), headers=[(b"content-disposition", disposition)], stream=body)
 
     return handle
 
 
-async def _bodies(store: Store, record: str, client: Client, settings: ExportSettings, page_bytes: int) -> AsyncIterator[bytes]:
-    async for page, _ in pages(store, record, client, settings, ExportPosition(), page_bytes):
-        if page.body:
-            yield page.body
+async def _bodies(call: Call, record: str, client: Client, settings: ExportSettings) -> AsyncIterator[bytes]:
+    parts, size = call.api.dependencies, min(call.api.dependencies.limits.page_bytes, STREAM_BYTES)
+    following = pages(parts.store, record, client, settings, ExportPosition(), size)
+    with contextlib.suppress(StopAsyncIteration):
+        while True:
+            async with parts.pages.place(client.number, size):
+                body = (await anext(following))[0].body
+            if body:
+                yield body  # not the page: what waits for its receiver is in memory once
 
 
 def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:

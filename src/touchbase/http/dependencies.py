@@ -11,6 +11,7 @@ from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.sessions import Sessions
 from touchbase.common.timestamps import DAY, Clock, Micros
 from touchbase.config import Settings
+from touchbase.http.page_turns import PageTurns
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.rate_limit.rate_limiter import RateLimiter
 from touchbase.sandbox.pool import Sandbox
@@ -102,6 +103,8 @@ class HttpDependencies:
     """Called after an endpoint of outgoing webhooks has changed, to wake the dispatcher."""
     keep_job_files_us: Micros = _DEFAULTS.keep_job_files_days * DAY
     """How long the files of a job are stored."""
+    pages: PageTurns = field(default_factory=PageTurns)
+    """Pages in the making."""
     limiter: RateLimiter = field(default_factory=RateLimiter)
     """Rate limits of clients and keys."""
     failed_keys: KeyThrottle = field(default_factory=KeyThrottle)

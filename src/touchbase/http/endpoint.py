@@ -49,6 +49,8 @@ KEY_ID = "touchbase.key_id"
 
 CLIENT_ID = CLIENT_HEADER.lower().encode()
 IDEMPOTENCY_KEY = b"idempotency-key"
+PAGE = "touchbase.page"
+"""Key in a request's scope: what `PageTurns.release` needs, while its page is in the making."""
 OPERATOR = 0
 """The number under which requests of administrators of all clients count as in progress; no client has it."""
 
@@ -148,7 +150,10 @@ class Api:
             scope[IN_PROGRESS] = client
 
     def finish_request(self, scope: Scope) -> None:
-        """Count the request as no longer in progress, if it was counted."""
+        """Count the request as no longer in progress, if it was counted, and give back its place among the pages in the making."""
+        page = scope.pop(PAGE, None)
+        if page is not None:
+            self.dependencies.pages.release(*page)
         client = scope.get(IN_PROGRESS)
         if client is not None:
             del scope[IN_PROGRESS]
@@ -251,6 +256,18 @@ class Call:
         if client is None:
             raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
         return client.number
+
+    async def page_bytes(self, *, whole: bool = False) -> int:
+        """Wait until the page of this request may be made; return the bytes after which it ends (`PageTurns.acquire`).
+
+        Call it after authentication.
+        """
+        if PAGE not in self.scope:
+            client = self.scope.get(IN_PROGRESS, OPERATOR)
+            parts = self.api.dependencies
+            self.scope[PAGE] = (client, await parts.pages.acquire(client, parts.limits.page_bytes, whole=whole), whole)
+        size: int = self.scope[PAGE][1]
+        return size
 
     def parameters(self) -> Parameters:
         """Return the query parameters that the route declares; the caller must call `done`."""

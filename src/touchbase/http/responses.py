@@ -57,9 +57,12 @@ async def _send_stream(scope: Scope, send: Send, status: int, headers: list[tupl
     """Send a response piece by piece; the next piece is made when the one before has left."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if scope["method"] != "HEAD":
-        async with contextlib.aclosing(pieces) as body:  # type: ignore[type-var]
-            async for piece in body:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        try:
+            async with contextlib.aclosing(pieces) as body:  # type: ignore[type-var]
+                async for piece in body:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except ConnectionAbortedError:
+            return
     await send({"type": "http.response.body", "body": b""})
 
 

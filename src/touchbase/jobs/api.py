@@ -104,7 +104,7 @@ async def list_jobs(call: Call) -> Response:
     before = asked.cursor("jobs", int)
     asked.done()
     parts = call.api.dependencies
-    page_bytes = parts.limits.page_bytes
+    page_bytes = await call.page_bytes()
     found = await parts.store.read(jobs_sql.list_jobs(client.number, asked[LIMIT] + 1, before, page_bytes=page_bytes, **asked.filters))
     page, has_more = page_of(found, asked[LIMIT])
     data = fitting([job_out(call, job, await _sizes(call, job)) for job in page], page_bytes)

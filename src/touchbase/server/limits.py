@@ -87,6 +87,10 @@ class BodyMemory:
         self.used += size
         return True
 
+    def left(self) -> int:
+        """Return how many bytes are free."""
+        return self.capacity - self.used
+
     def release(self, peer: str, size: int) -> None:
         """Count `size` fewer bytes."""
         of_peer = self._by_peer.get(peer, 0) - size

@@ -44,8 +44,10 @@ class ServerConnection(HeadReader):
         self.at_eof = False
         self.replayed_head = b""
         self.peer = LOCAL_PEER
-        self._held = ("", 0)
-        """The peer, and the bytes of a part of a response that it has not read yet."""
+        self._held: dict[str, int] = {}
+        """The bytes of long parts of responses that are not read yet, by peer: a proxy's connection has responses of several."""
+        self.is_writing = False
+        """Whether one of them waits to be written."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, unless there are too many in all or from this address."""
@@ -87,6 +89,7 @@ class ServerConnection(HeadReader):
         self.pipeline.clear()
         self.flow.take_buffered()
         self.flow.resume_writing()
+        self.is_writing = False
         self.release_if_read()
         # Break reference cycles: the garbage collector blocks the event loop, and there may be a connection per request.
         self.parser = self.cycle = self.running = None  # type: ignore[assignment]
@@ -354,15 +357,16 @@ class ServerConnection(HeadReader):
         """Count a part of a response, until the peer has read it; return False if the memory for such parts is used up."""
         if not self.limits.unread.acquire(peer, size):
             return False
-        self._held = (peer, size)
+        self._held[peer] = self._held.get(peer, 0) + size
+        self.is_writing = True
         return True
 
     def release_if_read(self) -> None:
-        """Count the part no longer if all of it was read."""
-        peer, size = self._held
-        if size and not self.flow.write_paused:
-            self.limits.unread.release(peer, size)
-            self._held = ("", 0)
+        """Count long parts no longer once all of them were written and read."""
+        if self._held and not self.is_writing and not self.flow.write_paused:
+            for peer, size in self._held.items():
+                self.limits.unread.release(peer, size)
+            self._held.clear()
 
     def sweep(self, now: float) -> None:
         """Close or refuse the connection if its deadline has passed."""

@@ -60,8 +60,11 @@ class ClientConnection(Protocol):
         """Count a part of a response, until the peer has read it; return False if the memory for such parts is used up."""
         ...
 
+    is_writing: bool
+    """Whether a part that `may_hold` has counted is still to be written."""
+
     def release_if_read(self) -> None:
-        """Count the part no longer if all of it was read."""
+        """Count long parts no longer once all of them were written and read."""
 
     def linger(self) -> None:
         """Close the sending side, and read and discard data for `LINGER` seconds."""
@@ -125,6 +128,12 @@ class Cycle:
                 self.status = CLIENT_WENT_AWAY if self.disconnected else self.status
                 self.limits.observe(self)
             self.release_body()
+
+    async def _hold(self, part: bytes) -> None:
+        """Count a long part until it is read; if the memory for such parts is used up, end the response."""
+        if not self.disconnected and not self.connection.may_hold(peer_of(self.scope), len(part)):
+            await self._send_error_instead(TOO_MUCH_UNREAD)
+            self.disconnected = True  # the application may send further parts
 
     async def _send_error_instead(self, refusal: ErrorResponse) -> None:
         if self.response_complete:
@@ -194,24 +203,26 @@ class Cycle:
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: Any) -> None:
-        """Send a message (ASGI's `send`)."""
-        if self.flow.write_paused and not self.disconnected:
+        """Send a message (ASGI's `send`). Raises `ConnectionAbortedError` for a part of a stream if the peer is gone, so that it ends."""
+        kind, is_long = message["type"], len(message.get("body", b"")) >= LONG_PART
+        is_first = bool(self.head)
+        if is_long and is_first:  # also while it waits for the peer to read an earlier response
+            await self._hold(message["body"])
+        if self.flow.write_paused and not self.disconnected and kind != "http.response.start":  # a head is sent with the body
             await self.flow.drain()
+        if is_long and not is_first:
+            await self._hold(message["body"])
         if self.disconnected:
+            if message.get("more_body", False):
+                raise ConnectionAbortedError("the peer of a streamed response is gone")
             return
-        kind = message["type"]
         if kind == "http.response.start" and not self.response_started:
             self._start(message["status"], message.get("headers", ()))
         elif kind == "http.response.body" and self.response_started and not self.response_complete:
-            body = message.get("body", b"")
-            if len(body) < LONG_PART:
-                self._continue(body, message.get("more_body", False))
-            elif self.connection.may_hold(peer_of(self.scope), len(body)):
-                self._continue(body, message.get("more_body", False))
+            self._continue(message.get("body", b""), message.get("more_body", False))
+            if is_long:
+                self.connection.is_writing = False
                 self.connection.release_if_read()
-            else:
-                await self._send_error_instead(TOO_MUCH_UNREAD)
-                self.disconnected = True  # the application may send further parts
         else:
             raise RuntimeError(f"the application sent {kind!r} out of order")
 
@@ -250,19 +261,26 @@ class Cycle:
 
     def _continue(self, body: bytes, more_body: bool) -> None:
         """Write a part of the body, the first one after the head; the last part ends the request."""
+        before, part, behind = self.head, body, b""
         if self.scope["method"] == "HEAD":
             part = b""
         elif self.chunked:
-            part = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            if body:
+                before += b"%x\r\n" % len(body)
+                behind = b"\r\n"
             if not more_body:
-                part += b"0\r\n\r\n"
+                behind += b"0\r\n\r\n"
         else:
-            part = body
             self.bytes_left = (self.bytes_left or 0) - len(body)
             if self.bytes_left < 0 or (self.bytes_left and not more_body):
                 raise RuntimeError("the length of the response's body differs from its Content-Length")
-        self.sent_bytes += len(part)
-        self.transport.write(self.head + part)
+        self.sent_bytes += len(before) - len(self.head) + len(part) + len(behind)
+        if len(part) < LONG_PART:
+            self.transport.write(before + part + behind)
+        else:  # not joined: that would be a copy
+            self.transport.write(before)
+            self.transport.write(part)
+            self.transport.write(behind)
         self.head = b""
         if not more_body:
             self._finish()

@@ -58,8 +58,9 @@ class FieldResource:
         after = asked.cursor(_LISTING, str)
         asked.done()
         parts, limit = call.api.dependencies, asked[LIMIT]
+        page_bytes = await call.page_bytes()
         found = await list_fields(parts.store, client, self._kind, after=after or "", limit=limit + 1)
-        data = fitting(map(detail_of, found[:limit]), parts.limits.page_bytes)
+        data = fitting(map(detail_of, found[:limit]), page_bytes)
         cursor = cursor_text(_LISTING, found[len(data) - 1].name) if len(found) > len(data) else None
         return Response(body=encode(CustomFieldPage(data, cursor)))  # type: ignore[arg-type]  # encoded items
 

@@ -183,7 +183,7 @@ async def deliveries(call: Call) -> Response:
     place: Any = asked.cursor(SEARCH_CURSOR, PLACE) if searches else asked.cursor("deliveries", BEFORE)
     client = await checked_client(call, asked, limited)
     filters, store = DeliveryFilter(client, **asked.filters), call.api.dependencies.store
-    page_bytes = call.api.dependencies.limits.page_bytes
+    page_bytes = await call.page_bytes()
     if searches:
         page = await _searched(store, call.api.dependencies.sandbox, filters, asked, place)
         data = fitting(await rows_of(store, page.deliveries, page.found_in), page_bytes)

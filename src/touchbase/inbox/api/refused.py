@@ -82,8 +82,9 @@ async def refusals(call: Call) -> Response:
     before: Any = asked.cursor(LISTING, tuple[int, int])
     client = await checked_client(call, asked, limited)
     parts = call.api.dependencies
+    page_bytes = await call.page_bytes()
     page, following = await page_of_refusals(parts.store, asked[LIMIT], client, before=before, **asked.filters)
-    data = fitting(map(refusal_out, page), parts.limits.page_bytes)
+    data = fitting(map(refusal_out, page), page_bytes)
     if len(data) < len(page):
         following = place_of(page[len(data) - 1])
     cursor = None if following is None else cursor_text(LISTING, following)

@@ -108,7 +108,7 @@ class BinResource:
         parameters, listing = call.parameters(), f"deleted {self._kind.type.plural}"
         after = parameters.cursor(listing, tuple[int, int])
         parameters.done()
-        store, page_bytes = call.api.dependencies.store, call.api.dependencies.limits.page_bytes
+        store, page_bytes = call.api.dependencies.store, await call.page_bytes()
         deleted = await store.read(list_deleted(client.number, kind.kind, parameters[LIMIT] + 1, page_bytes, after))
         page, has_more = page_of(deleted, parameters[LIMIT])
         data = fitting((self._out(client, record, flat=parameters[FLAT]) for record in page), page_bytes)

@@ -98,16 +98,16 @@ class DuplicatesResource:
         parameters, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
         after: Cursor | None = parameters.cursor(listing, tuple[_Count, tuple[str, str, int] | None, _Count])
         parameters.done()
-        parts = call.api.dependencies
+        page_bytes = await call.page_bytes()
         pairs, place = await find_duplicates(
-            parts.store, client.number, kind.kind, parameters[LIMIT], after, parameters[MIN_SCORE], parts.limits.page_bytes
+            call.api.dependencies.store, client.number, kind.kind, parameters[LIMIT], after, parameters[MIN_SCORE], page_bytes
         )
 
         def shown(pair: Pair) -> dict[str, Any]:
             records = [self._kind.out(record, parameters[FLAT], client.settings) for record in (pair.one, pair.other)]
             return {"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.plural: records}
 
-        data = fitting(map(shown, pairs), parts.limits.page_bytes)
+        data = fitting(map(shown, pairs), page_bytes)
         place = pairs[len(data) - 1].after if len(data) < len(pairs) else place
         return Response(body=encode({"data": data, "next_cursor": None if place is None else cursor_text(listing, place)}))
 

@@ -60,7 +60,7 @@ async def list_messages(call: Call) -> Response:
         asked.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
     asked.done()
     limit = min(asked[LIMIT], LARGEST_PAGE)
-    page_bytes = call.api.dependencies.limits.page_bytes
+    page_bytes = await call.page_bytes()
     wanted = sql_plans.list_messages(client.number, limit + 1, after, contact_key=key, page_bytes=page_bytes, **asked.filters)
     page, has_more = page_of(await call.api.dependencies.store.read(wanted), limit)
     data = fitting(map(message_out, page), page_bytes)

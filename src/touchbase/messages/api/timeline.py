@@ -34,11 +34,12 @@ class TimelineResource:
         asked.done()
         store = call.api.dependencies.store
         record = await get_record(store, self._kind.type, client.number, number)
+        page_bytes = await call.page_bytes()
         page, place, since_us = await timeline(store, record, asked[LIMIT], before, client.settings.words(self._kind.type.kind))
         events = [(each.event.key, each.event.occurred_us) for each in page]
         messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
         shown = (timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True))
-        data = fitting(shown, call.api.dependencies.limits.page_bytes)
+        data = fitting(shown, page_bytes)
         place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time
         cursor = place and cursor_text(listing, place)
         return Response(body=encode(TimelinePage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items

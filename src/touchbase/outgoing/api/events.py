@@ -22,6 +22,7 @@ from touchbase.event_log.sql.queries import list_latest_events
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call, key_from_headers
+from touchbase.http.page_turns import STREAM_BYTES
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, encode, example
@@ -70,14 +71,19 @@ async def events(call: Call) -> Response:
     query = _read(call, streams=streams)
     if streams:
         return await _stream(call, client, query)
-    store = call.api.dependencies.store
-    page_bytes = call.api.dependencies.limits.page_bytes
-    page = await read_page(store, client.number, query.after, query.limit, query.types, page_bytes)
+    body, page = await _page(call, client, query, query.after)
     if not page.events and query.wait and call.scope["method"] != "HEAD":
-        page = await _wait(call, client.number, query, page)
-    bodies, last = await encoded_envelopes(store, client, page, page_bytes)
-    body = encode({"data": [body for _, body in bodies], "next_cursor": event_id(last), "has_more": last < page.newest})
+        body = await _wait(call, client, query, page, body)
     return Response(body=body, headers=[(b"cache-control", b"no-store")])
+
+
+async def _page(call: Call, client: Client, query: _EventsQuery, after: int | None) -> tuple[bytes, LoggedPage]:
+    """Return the page after a sequence, encoded and as it was read."""
+    parts = call.api.dependencies
+    async with parts.pages.place(client.number, parts.limits.page_bytes) as page_bytes:
+        page = await read_page(parts.store, client.number, after, query.limit, query.types, page_bytes)
+        bodies, last = await encoded_envelopes(parts.store, client, page, page_bytes)
+        return encode({"data": [body for _, body in bodies], "next_cursor": event_id(last), "has_more": last < page.newest}), page
 
 
 def _read(call: Call, *, streams: bool) -> _EventsQuery:
@@ -94,20 +100,19 @@ def _read(call: Call, *, streams: bool) -> _EventsQuery:
     return query
 
 
-async def _wait(call: Call, client: int, query: _EventsQuery, page: LoggedPage) -> LoggedPage:
-    """Read again until there are events, the time is over, the HTTP client is gone, or the server stops."""
-    feed, store, page_bytes = call.api[FEED], call.api.dependencies.store, call.api.dependencies.limits.page_bytes
-    loop = asyncio.get_running_loop()
+async def _wait(call: Call, client: Client, query: _EventsQuery, page: LoggedPage, body: bytes) -> bytes:
+    """Read again until there are events, the time is over, the HTTP client is gone, or the server stops; return the encoded page."""
+    feed, loop = call.api[FEED], asyncio.get_running_loop()
     until = loop.time() + query.wait
     gone = asyncio.ensure_future(_disconnected(call))
     try:
-        with feed.place(client):
+        with feed.place(client.number):
             while not page.events and not gone.done() and not feed.stopping.is_set() and (left := until - loop.time()) > 0:
-                await _either(feed.wait(client, page.last, left), gone)
-                page = await read_page(store, client, page.last, query.limit, query.types, page_bytes)
+                await _either(feed.wait(client.number, page.last, left), gone)
+                body, page = await _page(call, client, query, page.last)
     finally:
         gone.cancel()
-    return page
+    return body
 
 
 async def _disconnected(call: Call) -> None:
@@ -128,46 +133,54 @@ async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
 
 async def _stream(call: Call, client: Client, query: _EventsQuery) -> Response:
     feed = call.api[FEED]
-    page_bytes = call.api.dependencies.limits.page_bytes
-    page = await read_page(call.api.dependencies.store, client.number, query.after, query.limit, query.types, page_bytes)
+    first = await _piece(call, client, query, query.after)
     with feed.place(client.number):  # refused here, while a problem can still be sent; `_pieces` takes the place
         pass
     headers = [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
-    return Response(content_type=STREAM, headers=headers, stream=_pieces(call, client, query, page))
+    return Response(content_type=STREAM, headers=headers, stream=_pieces(call, client, query, *first))
 
 
-async def _pieces(call: Call, client: Client, query: _EventsQuery, page: LoggedPage) -> AsyncIterator[bytes]:
+async def _pieces(call: Call, client: Client, query: _EventsQuery, piece: bytes, last: int, newest: int) -> AsyncIterator[bytes]:
     """Yield events as they are logged, until the HTTP client is gone, the key ends, or the server stops."""
-    feed, store, api, page_bytes = call.api[FEED], call.api.dependencies.store, call.api, call.api.dependencies.limits.page_bytes
+    feed, api = call.api[FEED], call.api
     gone = asyncio.ensure_future(_disconnected(call))
     try:
         with feed.place(client.number):
             yield b"retry: 2000\n\n"
             while not gone.done() and not feed.stopping.is_set():
-                last = page.last
-                if page.events:
-                    bodies, last = await encoded_envelopes(store, client, page, page_bytes)
-                    yield b"".join(_piece(*body) for body in bodies)
-                if last >= page.newest:
+                if piece:
+                    yield piece
+                if last >= newest:
                     await _either(feed.wait(client.number, last, KEEP_ALIVE_SECONDS), gone)
                     # The client's state and the key may have changed.
                     client = await api.authenticate(call.headers, _key(call), call.needed, call.api.dependencies.clock(), call.scope)
-                    page = await read_page(store, client.number, last, query.limit, query.types, page_bytes)
-                    if not page.events:
-                        yield b": the cursor is %s\n\n" % event_id(page.last).encode()
+                    piece, last, newest = await _piece(call, client, query, last)
+                    if not piece:
+                        yield b": the cursor is %s\n\n" % event_id(last).encode()
                 else:
-                    page = await read_page(store, client.number, last, query.limit, query.types, page_bytes)
+                    piece, last, newest = await _piece(call, client, query, last)
     except TouchbaseError as error:
         yield b"event: error\ndata: %s\n\n" % encode({"code": error.code, "detail": error.detail, **error.data})
     finally:
         gone.cancel()
 
 
+async def _piece(call: Call, client: Client, query: _EventsQuery, after: int | None) -> tuple[bytes, int, int]:
+    """Return the events after a sequence as a part of the stream, the sequence of the last one, and that of the newest."""
+    parts = call.api.dependencies
+    async with parts.pages.place(client.number, min(parts.limits.page_bytes, STREAM_BYTES)) as size:
+        page = await read_page(parts.store, client.number, after, query.limit, query.types, size)
+        if not page.events:
+            return b"", page.last, page.newest
+        bodies, last = await encoded_envelopes(parts.store, client, page, size)
+        return b"".join(_event(*body) for body in bodies), last, page.newest
+
+
 def _key(call: Call) -> bytes | None:
     return None if call.api.dependencies.auth == "none" else key_from_headers(call.headers)
 
 
-def _piece(event: LoggedEvent, encoded: msgspec.Raw) -> bytes:
+def _event(event: LoggedEvent, encoded: msgspec.Raw) -> bytes:
     return b"id: %s\nevent: %s\ndata: %s\n\n" % (event_id(event.sequence).encode(), event.type.encode(), bytes(encoded))
 
 

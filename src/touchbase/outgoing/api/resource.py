@@ -237,10 +237,11 @@ async def list_attempts(call: Call) -> Response:
     client, parameters = await call.client(), call.parameters()
     before = parameters.cursor("webhook-attempts", int)
     parameters.done()
+    page_bytes = await call.page_bytes()
     attempts = await call.api.dependencies.store.read(
         sql_dispatch.list_attempts(client.number, parameters[LIMIT] + 1, before, **parameters.filters)
     )
-    data = fitting(map(attempt_out, attempts[: parameters[LIMIT]]), call.api.dependencies.limits.page_bytes)
+    data = fitting(map(attempt_out, attempts[: parameters[LIMIT]]), page_bytes)
     cursor = cursor_text("webhook-attempts", attempts[len(data) - 1].id) if len(attempts) > len(data) else None
     return Response(body=encode({"data": data, "next_cursor": cursor}))
 

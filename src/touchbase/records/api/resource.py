@@ -135,11 +135,12 @@ class RecordResource(Generic[A, C, R]):
         parameters.done()
         record = await self._get(call, client, number)
         words = self._words(client)
+        page_bytes = await call.page_bytes()
         page, place, since_us = await value_history(
             call.api.dependencies.store, record, parameters[FIELD], parameters[LIMIT], before, words
         )
         now = call.api.dependencies.clock()
-        data = fitting((value_change(change, now) for change in page), call.api.dependencies.limits.page_bytes)
+        data = fitting((value_change(change, now) for change in page), page_bytes)
         place = place if len(data) == len(page) else place_of(page[len(data) - 1])
         cursor = place and cursor_text(listing, place)
         return Response(body=encode(ValueHistoryPage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
@@ -150,8 +151,9 @@ class RecordResource(Generic[A, C, R]):
         parameters, number = call.parameters(), call.id(self._kind.type.name)
         parameters.done()
         record = await self._get(call, client, number)
+        page_bytes = await call.page_bytes(whole=True)
         explained, since_us = await explain_values(call.api.dependencies.store, record, parameters[FIELD], self._words(client))
-        return Response(body=explanation(explained, since_us, call.api.dependencies.limits.page_bytes))
+        return Response(body=explanation(explained, since_us, page_bytes))
 
     def _words(self, client: Client) -> StatusWords:
         return client.settings.words(self._kind.type.kind)

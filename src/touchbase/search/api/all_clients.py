@@ -108,7 +108,7 @@ class AllClientsResource:
         clients = await clients_shown(call, only)
         search_for = searches(kind, request, call, clients, parameters.faults)
         place = None if start is None else Place(*start)
-        parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
+        parts, page_bytes = call.api.dependencies, await call.page_bytes()
         records, after = await records_across(
             parts.store, clients, search_for, place, parameters[LIMIT], most=MOST_CLIENTS, page_bytes=page_bytes
         )

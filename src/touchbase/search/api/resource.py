@@ -68,7 +68,7 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
 
 
 async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: PreparedSearch, flat: bool) -> Response:
-    prepared.search.page_bytes = page_bytes = call.api.dependencies.limits.page_bytes
+    prepared.search.page_bytes = page_bytes = await call.page_bytes()
     page, cursor = await search_records(call.api.dependencies.store, prepared.search)
     data: Sequence[object] = [kind.out(record, flat, client.settings) for record in page.records]
     if prepared.shown is not None:
@@ -107,7 +107,7 @@ class SearchResource:
         after = parameters.cursor(order, tuple[int, int])
         parameters.done()
         parts = call.api.dependencies
-        limit, page_bytes = parameters[LIMIT], parts.limits.page_bytes
+        limit, page_bytes = parameters[LIMIT], await call.page_bytes()
         listing = Listing(self._kind.type, client.number, limit + 1, after, page_bytes=page_bytes, **parameters.filters)
         page, has_more = page_of(await parts.store.read(list_records(listing)), limit)
 
