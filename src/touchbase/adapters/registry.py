@@ -161,7 +161,7 @@ class Adapters(SignatureSchemes):
         if is_ping(webhook.data) and FETCHED not in webhook.headers:
             return Translation(tool, [])
         translation = _translate(adapter, webhook)
-        if not adapter.recognise(webhook) and all(event.about is None for event in translation.events):
+        if not adapter.recognise(webhook) and not any(map(_names_a_record, translation.events)):
             raise UnrecognisedPayload(
                 f"The connection says '{tool}', but this webhook is not from it. Is the address configured in another tool?"
             )
@@ -274,6 +274,10 @@ def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_ask=may_ask)
     return Translation(adapter.tool, apply_settings(events, settings), settings.create_unknown, may_ask)
+
+
+def _names_a_record(event: Event) -> bool:
+    return event.about is not None and any((event.email, event.linkedin_url, event.domain, event.object_id))
 
 
 def _unauthenticated_message(tool: str) -> str:

@@ -37,7 +37,7 @@ EMAIL_EVENTS = frozenset(
         "email_send_failed", "email_replied", "email_auto_replied", "email_bounced", "email_unsubscribed",
         "email_spam_complaint", "email_resubscribed", "lead_status_changed", "linkedin_sent", "linkedin_replied",
         "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "campaign_completed", "contact_saved",
-        "account_event", "other", "unknown",
+        "email_preferences_changed", "account_event", "other", "unknown",
     }
 )  # fmt: skip
 CRM_EVENTS = frozenset(
