@@ -26,6 +26,8 @@ _HOLDERS = frozenset(
     {"fields", "custom_fields", "customFields", "properties", "attributes", "answers", "responses", "questions_and_answers"}
 )
 """Members that hold a record's or a form's fields."""
+_OBJECTS = frozenset({"event", "data", "payload", "company", "account", "organization", "organisation"})
+"""Members that stay objects, though they have a `value`."""
 _LABELS = ("label", "question", "title", "field", "name", "key", "ref")
 _VALUES = ("value", "answer", "text", "email", "phone_number", "number", "url", "values")
 _TYPES = ("type", "fieldType", "field_type")
@@ -83,18 +85,20 @@ def plain_value(value: object) -> object:
 
 
 def with_plain_fields(body: Item) -> Item:
-    """Return the body with the fields of its field lists and field objects as plain members; members that it has come first."""
-    fields: Item = {}
-    for name in body.keys() & _HOLDERS:
-        fields = dict(_fields_of(body[name], _DEPTH)) | fields
+    """Return the body with the fields of its field lists and field objects as plain members; members that it has come first.
+
+    A link to a company keeps its id.
+    """
+    held = {name: fields for name in sorted(body.keys() & _HOLDERS) if (fields := dict(_fields_of(body[name], _DEPTH)))}
     objects = {
         name: plain
         for name, value in body.items()
-        if isinstance(value, dict) and name not in _EVENT_KEYS and (plain := plain_value(value)) is not value
+        if isinstance(value, dict) and name.lower() not in _OBJECTS and (plain := plain_value(value)) is not value
     }
-    if not fields and not objects:
+    if not held and not objects:
         return body
-    return {**fields, **body, **objects}
+    lifted = {name: value for fields in held.values() for name, value in fields.items()}
+    return {**lifted, **{name: value for name, value in body.items() if name not in held}, **objects}
 
 
 def _fields_of(holder: object, depth: int) -> Iterator[tuple[str, object]]:

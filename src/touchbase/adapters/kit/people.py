@@ -49,6 +49,12 @@ def is_of_us(name: str) -> bool:
     return _OF_US.search(plain) is not None and "end user" not in plain
 
 
+def says_person(name: str) -> bool:
+    """Return whether a member's name says that it holds the tool's people: `endUserData`, `customer_info`; not `user`, who may be ours."""
+    parts = words(name).split()
+    return not is_of_us(name) and any(part.removesuffix("s") in ROLES or part == "people" for part in parts)
+
+
 def own_ids(item: Item) -> frozenset[str]:
     """Return the ids of the client's own account that a body names."""
     ids: set[str] = set()

@@ -254,7 +254,7 @@ class _EventReader:
         ranks_left = (field_paths.PLAIN, SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
         email = next((email for order in ranks_left if (email := pick(self.item, order, theirs))), None)
         if email is None and meaning.event not in _INCOMING:
-            email = next(iter(self._recipients()), None)
+            email = next(filter(None, map(theirs, self._recipients())), None)
         return None if meaning.event in _OUTGOING and email == writer and pick(self.item, field_paths.TO, address) is None else email
 
     def _names_its_writer(self) -> bool:
