@@ -259,7 +259,8 @@ def _with_settings(webhook: ParsedWebhook, tool: str) -> ParsedWebhook:
     channel = webhook.request.channel
     for connection in webhook.request.connections:
         if (connection.channel, connection.tool) == (channel, tool) and connection.settings != NO_SETTINGS:
-            return replace(webhook, settings=connection.settings)
+            # The subjects were computed without the settings.
+            return replace(webhook, settings=connection.settings, subjects={})
     return webhook
 
 
