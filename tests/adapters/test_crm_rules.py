@@ -151,3 +151,21 @@ def test_time__named_gmt_has_its_zone() -> None:
     (event,) = events_of({"event": "contact.updated", "id": 1, "email": NORA, "date_modified_gmt": "2026-11-20T09:30:00"})
 
     assert not event.unzoned
+
+
+def test_declared_path_with_brackets__reads_a_record_for_each_of_a_list() -> None:
+    fields = {"event": "what", "object_type": "what", "id": "rows[].no", "email": "rows[].Mail", "company": "rows[].Firm.name",
+              "company_id": "rows[].Firm.no", "phone": "rows[].Tel", "title": "rows[].Job"}  # fmt: skip
+    rows: list[object] = [
+        {"no": 1, "Mail": NORA, "Firm": {"no": 9, "name": "Acme"}, "Tel": "+43 1", "Job": "CEO"},
+        {"no": 2, "Mail": SAM},
+        {"Mail": ""},
+        "text",
+    ]
+
+    nora, sam, *unread = events_of({"what": "person.updated", "rows": rows}, ConnectionSettings(fields=fields))
+
+    assert (nora.event, nora.email, nora.object_id, nora.company_object) == ("contact.updated", NORA, "1", ("company", "9"))
+    assert nora.custom == {"company": "Acme", "phone": "+43 1", "title": "CEO"}
+    assert (sam.email, sam.object_id) == (SAM, "2")
+    assert [event.event for event in unread] == ["unrecognised", "unrecognised"]

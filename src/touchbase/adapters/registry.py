@@ -267,9 +267,12 @@ def _with_settings(webhook: ParsedWebhook, tool: str) -> ParsedWebhook:
 def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
     settings: ConnectionSettings = webhook.settings
     events = adapter.translate(webhook)
+    unknown_is_hard = getattr(adapter, "stops_on_bounce", False) if settings.unknown_bounces is None else settings.unknown_bounces
     for event in events:
         if type(event.occurred_us) is Unzoned:
             _apply_zone(event, settings.time_zone)
+        if event.kind == "unknown" and unknown_is_hard:
+            event.kind = "hard"
     # A fetched record is complete: fetching it again would loop.
     may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in webhook.headers
     if settings is NO_SETTINGS:

@@ -49,8 +49,8 @@ _SOFT = re.compile(
     r"|sender (?:address )?(?:rejected|denied)|too many (?:connections|messages))",
     re.IGNORECASE,
 )
-_REFUSED = re.compile(r"(?<![\d.])5\.7\.\d{1,3}\b")
-"""A server's code for an email rejected by policy: it says nothing about the address."""
+_REFUSED = re.compile(r"(?<![\d.])5\.(?:[367]\.\d{1,3}|2\.[23])\b")
+"""A server's code for an email rejected by policy, by its content or size, or by a full mailbox: the address may work."""
 _CODE = re.compile(r"(?<![\d.])([45])(?:\d\d\b|\.\d{1,3}\.\d{1,3}\b)")
 
 

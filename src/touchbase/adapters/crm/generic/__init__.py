@@ -82,7 +82,7 @@ class GenericCrm(CrmAdapter):
     def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return a low confidence, so that a tool's own adapter wins; 0 if nothing can be read."""
         if webhook.settings.fields:
-            return 0 if read_mapped(body, webhook)[0].event == "unrecognised" else 60
+            return 0 if all(event.event == "unrecognised" for event in read_mapped(body, webhook)) else 60
         subjects = _subjects(body, webhook)
         if not subjects:
             return 5 if _of_no_person(body, webhook) else 0

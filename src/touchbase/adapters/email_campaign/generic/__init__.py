@@ -19,8 +19,9 @@ from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import Path, at, pick
+from touchbase.adapters.kit.bounces import kind_of_bounce
 from touchbase.adapters.kit.client_overrides import override_status
-from touchbase.adapters.kit.crm_values import query_parameter
+from touchbase.adapters.kit.crm_values import declared_elements, declared_row, list_in, query_parameter
 from touchbase.adapters.kit.declarative import Item, batch
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
@@ -36,7 +37,7 @@ from touchbase.adapters.kit.messages import (
 )
 from touchbase.adapters.kit.opt_outs import meaning_of_preferences
 from touchbase.adapters.kit.people import WRITERS, addresses_in, is_own, own_ids, people_in_lists, person_of, with_stripped_role
-from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
+from touchbase.adapters.kit.status_labels import label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import EMAIL_CAMPAIGN, Event
@@ -64,6 +65,9 @@ class GenericCampaigns:
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the body's events; an empty body has none."""
+        if list_in(webhook.settings.fields) is not None:
+            bodies = webhook.data if isinstance(webhook.data, list) else [webhook.data]
+            return [event for body in bodies for event in _declared_events(body, webhook)]
         pairs = split_events(webhook.data)
         events: list[Event] = []
         for pair in pairs:
@@ -74,9 +78,11 @@ class GenericCampaigns:
 class _EventReader:
     """Reads one event: its own keys, its wrapper's keys, and the headers."""
 
-    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook, is_only: bool) -> None:
+    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook, is_only: bool, row: dict[str, object] | None = None) -> None:
         fields = webhook.settings.fields
-        self.declared = declared_values(fields, item, outer, webhook.data if is_only else None) if fields else {}
+        if row is None:
+            row = declared_values(fields, item, outer, webhook.data if is_only else None) if fields else {}
+        self.declared = row
         self.outer = with_normalized_keys(outer) if outer else outer
         item = with_normalized_keys(item)
         self.item = {**self.outer, **item} if outer else item
@@ -299,7 +305,7 @@ class _EventReader:
         return name or (number and text(self.item.get("name"))) or number
 
     def _kind(self, meaning: Meaning) -> str:
-        return meaning.kind or bounce_kind(*(at(self.item, path) for path in field_paths.BOUNCE))
+        return meaning.kind or kind_of_bounce(self.item, field_paths.BOUNCE)
 
     def _of_person(self, keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
         return self._first([self.item, *self.people], keys, read)
@@ -311,6 +317,19 @@ class _EventReader:
                 if value is not None and (result := read(value)) is not None:
                     return result
         return None
+
+
+def _declared_events(body: object, webhook: ParsedWebhook) -> list[Event]:
+    """Return an event for each element of the list that the client's declared paths name."""
+    if not isinstance(body, dict):
+        return [Event("unknown")]
+    fields = webhook.settings.fields
+    around: Item = {name: value for name, value in body.items() if not isinstance(value, list)}
+    events: list[Event] = []
+    for element in declared_elements(body, fields):
+        row = {name: value for name, value in declared_row(body, fields, element).items() if value is not None}
+        events += _EventReader(element if isinstance(element, dict) else {}, around, webhook, False, row).final_events()
+    return events
 
 
 def _name(value: object) -> str | None:
