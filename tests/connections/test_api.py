@@ -23,7 +23,8 @@ ADAPTERS = load_adapters()
 HERE = "/admin/v1/clients/acme/connections"
 NOW = "2026-11-20T09:30:00Z"
 USUAL = {
-    "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None, "unknown_bounces": None,
+    "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
+        "unknown_bounces": None,
     "deals_set_status": False, "deal_labels": {}, "time_zone": None, "fields": {}, "events": {}, "api_base": None, "api_user": None,
     "location_id": None, "allow_v1_signatures": False, "written_property": None, "signature_max_age": None, "silence_alarm": True,
 }  # fmt: skip
