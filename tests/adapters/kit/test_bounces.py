@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.adapters.kit.body_paths import paths
-from touchbase.adapters.kit.bounces import kind_of_bounce
+from touchbase.adapters.kit.status_labels import kind_of_bounce
 
 TYPES = paths("bounce_type")
 

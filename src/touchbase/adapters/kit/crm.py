@@ -131,7 +131,7 @@ class CrmItem:
         members = list(self.record.items()) if changed is None else [(name, value) for name, (value, _) in changed.items()]
         if (said := opt_out_in(members)) is not None:
             name, meaning = said
-            yield self._mark(head, meaning.event, [Change(name, display_text(dict(members)[name]))], meaning.kind)
+            yield self._mark(head, meaning.event, [PropertyChange(name, display_text(dict(members)[name]))], meaning.kind)
         for name, (value, previous) in (changed or {}).items():
             # Without the previous value only a change of this member alone is an opt-in: others may repeat all of a record's members.
             before = len(changed or {}) == 1 if previous is NOT_SENT else previous
@@ -140,7 +140,7 @@ class CrmItem:
             elif is_opt_in(name, value, before):
                 yield self._mark(head, RESUBSCRIBED, [self._change(name, value, previous)])
 
-    def _mark(self, head: Event, event: str, changed: list[Change], kind: str | None = None) -> Event:
+    def _mark(self, head: Event, event: str, changed: list[PropertyChange], kind: str | None = None) -> Event:
         return Event(
             event, self.at, head.email, head.linkedin_url, kind=kind, object_type=self.object_type, object_id=self.object_id,
             changed=changed, source_event=self.source_event,

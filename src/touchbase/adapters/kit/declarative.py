@@ -12,13 +12,12 @@ from typing import TypeVar
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.body_paths import Path, at, paths, pick
-from touchbase.adapters.kit.bounces import kind_of_bounce
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
 from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_machine_mail, is_message
 from touchbase.adapters.kit.signatures import Scheme
-from touchbase.adapters.kit.status_labels import label_of, status_of, words
+from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import EMAIL_CAMPAIGN, Event
 

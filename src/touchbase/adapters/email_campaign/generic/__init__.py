@@ -19,7 +19,6 @@ from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import Path, at, pick
-from touchbase.adapters.kit.bounces import kind_of_bounce
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.crm_values import declared_elements, declared_row, list_in, query_parameter
 from touchbase.adapters.kit.declarative import Item, batch
@@ -37,7 +36,7 @@ from touchbase.adapters.kit.messages import (
 )
 from touchbase.adapters.kit.opt_outs import meaning_of_preferences
 from touchbase.adapters.kit.people import WRITERS, addresses_in, is_own, own_ids, people_in_lists, person_of, with_stripped_role
-from touchbase.adapters.kit.status_labels import label_of, status_of, words
+from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import EMAIL_CAMPAIGN, Event
