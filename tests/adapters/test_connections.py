@@ -454,3 +454,16 @@ def test_tool_detection__prefers_the_connected_tool_below_confidence_80(of_other
     found = adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", b'{"a": 1}', None, [connected("only", EMAIL_CAMPAIGN)]))
 
     assert found.tool == reads
+
+
+@pytest.mark.parametrize(
+    ("tool", "setting", "kind"),
+    [("instantly", None, "hard"), ("instantly", False, "unknown"), ("generic", None, "unknown"), ("generic", True, "hard")],
+)
+def test_bounce_without_a_type__is_hard_by_the_setting_or_where_the_tool_stops_the_lead(tool: str, setting: bool | None, kind: str) -> None:
+    body = {"event_type": "email_bounced", "lead_email": "ann@example.com", "email_account": "sam@example.net", "workspace": "w",
+            "campaign_id": "c", "timestamp": "2026-11-20T09:30:00Z"}  # fmt: skip
+
+    translation = told(body, connected(tool, "email_campaign", unknown_bounces=setting), channel="email_campaign", tool=tool)
+
+    assert [(event.event, event.kind) for event in translation.events] == [("email_bounced", kind)]

@@ -120,8 +120,9 @@ def test_intercom_unsubscribe__retains_the_contacts_other_attributes() -> None:
         "data": {"item": {"type": "contact_unsubscribe", "contact": contact}},
     }
 
-    (event,) = told(body)
+    event, opt_out = told(body)
 
+    assert opt_out.event == "email_unsubscribed"
     assert event.custom == {"unsubscribed_from_emails": "true", "plan": "pro"}
 
 

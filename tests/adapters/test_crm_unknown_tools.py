@@ -67,7 +67,7 @@ def test_contact_deletion_names__give_contact_deleted(name: str) -> None:
     "name",
     [
         "booking.deleted", "row.deleted", "page.deleted", "comment.created", "invitee.created", "customer.subscription.created",
-        "tasks.created", "emails.new",
+        "emails.new",
     ],
 )  # fmt: skip
 def test_non_contact_event__with_an_address_is_unrecognised(name: str) -> None:

@@ -77,7 +77,8 @@ def test_connection_settings__are_set_one_by_one(acme: Run) -> None:
     assert connection["settings"] == {
         "status_property": {"contact": "hs_lead_status", "company": None}, "status_labels": {"Open Deal": "open"},
         "objects": {"2-17": "contact"},
-        "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"},
+        "create_unknown": False, "linkedin_reply_counts": None,
+        "unknown_bounces": None, "deals_set_status": True, "deal_labels": {"won": "customer"},
         "time_zone": None, "fields": {}, "events": {},
         "api_base": None, "api_user": None, "location_id": None, "allow_v1_signatures": False, "written_property": None,
         "signature_max_age": None, "silence_alarm": True,

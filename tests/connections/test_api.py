@@ -24,6 +24,7 @@ HERE = "/admin/v1/clients/acme/connections"
 NOW = "2026-11-20T09:30:00Z"
 USUAL = {
     "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
+        "unknown_bounces": None,
     "deals_set_status": False, "deal_labels": {}, "time_zone": None, "fields": {}, "events": {}, "api_base": None, "api_user": None,
     "location_id": None, "allow_v1_signatures": False, "written_property": None, "signature_max_age": None, "silence_alarm": True,
 }  # fmt: skip
@@ -218,6 +219,9 @@ async def test_connections__of_an_unknown_client_get_404(sqlite_call: ApiClient,
         ({**HUBSPOT, "settings": {"fields": {"email": "a"}}}, ["/settings/fields"]),
         ({"channel": "crm", "tool": "generic", "settings": {"fields": {"mail": "a", "id": "b"}}}, ["/settings/fields/mail"]),
         ({"channel": "crm", "tool": "generic", "settings": {"fields": {"email": "a..b"}}}, ["/settings/fields/email"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"email": "a[].b[].c"}}}, ["/settings/fields/email"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"email": "a[].b", "id": "b[].c"}}}, ["/settings/fields/id"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"unknown_bounces": True}}, ["/settings/unknown_bounces"]),
         ({"channel": "crm", "tool": "generic", "settings": {"fields": {"status": "a"}}}, ["/settings/fields"]),
         (
             {"channel": "email_campaign", "tool": "instantly", "settings": {"objects": {"1": "ignore"}, "deal_labels": {"a": "b"}}},

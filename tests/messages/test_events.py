@@ -104,3 +104,10 @@ def test_batch__stores_all_of_its_messages_by_one_statement() -> None:
 
     assert steps(store_messages(batch, [], [], ids)) == []
     assert steps(store_messages(batch, cast("Any", named), [], ids)) == [("insert_message", 9), ("new_messages", 9)]
+
+
+async def test_row_that_names_nobody__is_a_problem_of_the_delivery(messages: Messages) -> None:
+    await messages.receive(mail(), {**mail(), "email": None})
+
+    delivery = (await messages.call.get("/admin/v1/deliveries/1")).json()
+    assert (delivery["state"], [problem["code"] for problem in delivery["problems"]]) == ("applied", ["rows_unidentified"])

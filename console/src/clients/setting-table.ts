@@ -41,6 +41,7 @@ export const GROUPS: readonly SettingGroup[] = [
       { name: 'time_zone', as: 'own', text: 'Time zone', help: 'Of times that name none. Empty: UTC.', shown: always },
       { name: 'create_unknown', as: 'choice', text: 'Events about unknown people create the record', help: '', shown: always },
       { name: 'linkedin_reply_counts', as: 'choice', text: 'LinkedIn replies move “last reply received”', help: '', shown: (channel) => channel === 'email_campaign' },
+      { name: 'unknown_bounces', as: 'choice', text: 'A bounce without a type puts the address on the do-not-contact list', help: '', shown: (channel) => channel === 'email_campaign' },
       { name: 'silence_alarm', as: 'check', text: 'Say so when its usual calls do not come', help: '', shown: always },
       { name: 'fields', as: 'own', text: 'Where the body has what', help: '', shown: (_, tool) => tool === 'generic' },
       {
@@ -86,7 +87,7 @@ export function rowsOf(channel: Channel, tool: string): SettingRow[] {
 }
 
 export const NO_SETTINGS: ConnectionSettings = {
-  status_property: {}, status_labels: {}, objects: {}, create_unknown: null, linkedin_reply_counts: null, deals_set_status: false, deal_labels: {}, time_zone: null,
+  status_property: {}, status_labels: {}, objects: {}, create_unknown: null, linkedin_reply_counts: null, unknown_bounces: null, deals_set_status: false, deal_labels: {}, time_zone: null,
   fields: {}, events: {}, api_base: null, api_user: null, location_id: null, allow_v1_signatures: false, signature_max_age: null, written_property: null, silence_alarm: true,
 };
 

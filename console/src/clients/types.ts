@@ -48,6 +48,7 @@ export interface ConnectionSettings {
   objects: Record<string, string>;
   create_unknown: boolean | null;
   linkedin_reply_counts: boolean | null;
+  unknown_bounces: boolean | null;
   deals_set_status: boolean;
   deal_labels: Record<string, string | null>;
   time_zone: string | null;

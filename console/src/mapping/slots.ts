@@ -21,7 +21,7 @@ const NAMES: readonly Slot[] = [
 
 export const SLOTS: Record<Channel, readonly Slot[]> = {
   email_campaign: [...PERSON, { name: 'campaign', text: 'Campaign' }, { name: 'campaign_id', text: 'Campaign’s id' }, ...NAMES],
-  crm: [...PERSON, { name: 'id', text: 'Id of the record' }, { name: 'object_type', text: 'Kind of record' }, { name: 'domain', text: 'Domain' }, ...NAMES],
+  crm: [...PERSON, { name: 'id', text: 'Id of the record' }, { name: 'object_type', text: 'Kind of record' }, { name: 'domain', text: 'Domain' }, ...NAMES, { name: 'company', text: 'Company' }, { name: 'company_id', text: 'Company’s id' }, { name: 'phone', text: 'Phone' }, { name: 'title', text: 'Job title' }],
 };
 
 /** What a campaign tool's event can mean. */

@@ -161,7 +161,7 @@ class Adapters(SignatureSchemes):
         if is_ping(webhook.data) and FETCHED not in webhook.headers:
             return Translation(tool, [])
         translation = _translate(adapter, webhook)
-        if not adapter.recognise(webhook) and all(event.about is None for event in translation.events):
+        if not adapter.recognise(webhook) and not any(map(_names_a_record, translation.events)):
             raise UnrecognisedPayload(
                 f"The connection says '{tool}', but this webhook is not from it. Is the address configured in another tool?"
             )
@@ -259,21 +259,29 @@ def _with_settings(webhook: ParsedWebhook, tool: str) -> ParsedWebhook:
     channel = webhook.request.channel
     for connection in webhook.request.connections:
         if (connection.channel, connection.tool) == (channel, tool) and connection.settings != NO_SETTINGS:
-            return replace(webhook, settings=connection.settings)
+            # The subjects were computed without the settings.
+            return replace(webhook, settings=connection.settings, subjects={})
     return webhook
 
 
 def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
     settings: ConnectionSettings = webhook.settings
     events = adapter.translate(webhook)
+    unknown_is_hard = getattr(adapter, "stops_on_bounce", False) if settings.unknown_bounces is None else settings.unknown_bounces
     for event in events:
         if type(event.occurred_us) is Unzoned:
             _apply_zone(event, settings.time_zone)
+        if event.kind == "unknown" and unknown_is_hard:
+            event.kind = "hard"
     # A fetched record is complete: fetching it again would loop.
     may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in webhook.headers
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_ask=may_ask)
     return Translation(adapter.tool, apply_settings(events, settings), settings.create_unknown, may_ask)
+
+
+def _names_a_record(event: Event) -> bool:
+    return event.about is not None and any((event.email, event.linkedin_url, event.domain, event.object_id))
 
 
 def _unauthenticated_message(tool: str) -> str:

@@ -76,6 +76,13 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
         ),
     ] = None
     linkedin_reply_counts: Annotated[bool | None, Meta(description="Whether a LinkedIn reply counts; null: the client's setting.")] = None
+    unknown_bounces: Annotated[
+        bool | None,
+        Meta(
+            description="Whether a bounce without a type puts the address on the do-not-contact list, like a hard one; null: of tools that "
+            "stop the lead themselves. It sets the status `bounced` in any case."
+        ),
+    ] = None
     deals_set_status: Annotated[
         bool, Meta(description="Pipedrive, Close, GoHighLevel: whether a deal's stage sets the status of its person and company.")
     ] = False
@@ -139,6 +146,7 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     objects: Names | UnsetType | None = UNSET
     create_unknown: bool | UnsetType | None = UNSET
     linkedin_reply_counts: bool | UnsetType | None = UNSET
+    unknown_bounces: bool | UnsetType | None = UNSET
     deals_set_status: bool | UnsetType | None = UNSET
     deal_labels: Labels | UnsetType | None = UNSET
     time_zone: Zone | UnsetType | None = UNSET

@@ -37,8 +37,12 @@ MAPPABLE_FIELDS = (
     "last_name",
     "name",
     "linkedin_url",
+    "company",
+    "company_id",
+    "phone",
+    "title",
 )
-"""Fields whose path `fields` may give for a CRM."""
+"""Fields whose path `fields` may give for a CRM; `company_id` links to a company by its id in the CRM."""
 CAMPAIGN_FIELDS = (
     "event", "email", "linkedin_url", "first_name", "last_name", "name", "occurred_at", "status", "campaign", "campaign_id",
 )  # fmt: skip
@@ -67,6 +71,8 @@ class ConnectionSettings:
     """Whether an event about an unknown person or company creates the record; None: the client's setting applies."""
     linkedin_reply_counts: bool | None = None
     """Whether a LinkedIn reply sets `last_reply_received`; None: the client's setting applies."""
+    unknown_bounces: bool | None = None
+    """Whether a bounce without a type is a hard one, which lists the address; None: of tools that stop the lead themselves."""
     deals_set_status: bool = False
     """CRM: whether the stage of a deal sets the status of its person and company."""
     deal_labels: Mapping[str, str | None] = field(default_factory=dict)

@@ -99,6 +99,8 @@ def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults
     given = [name for name in _ONLY_CRM if channel != CRM and getattr(settings, name)]
     if channel != EMAIL_CAMPAIGN and settings.linkedin_reply_counts is not None:
         given.append("linkedin_reply_counts")
+    if channel != EMAIL_CAMPAIGN and settings.unknown_bounces is not None:
+        given.append("unknown_bounces")
     if channel != EMAIL_CAMPAIGN and settings.events:
         given.append("events")
     faults += [Fault(f"/settings/{name}", "channel", f"is not a setting of the channel {channel}") for name in given]
@@ -155,11 +157,16 @@ def _check_objects(objects: Mapping[str, str], faults: list[Fault]) -> None:
 
 def _check_fields(fields: Mapping[str, str], channel: str, faults: list[Fault]) -> None:
     known = MAPPABLE_FIELDS if channel == CRM else CAMPAIGN_FIELDS
+    listed = next((path.partition("[]")[0] for path in fields.values() if "[]" in path), None)
     for name, path in fields.items():
         if name not in known:
             faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(known)}"))
-        elif any(not part.strip() for part in path.split(".")):
-            faults.append(Fault(_entry("fields", name), "path", "must be keys joined by dots, such as data.person.mail"))
+        elif any(not part.strip() for part in path.replace("[]", "", 1).split(".")) or "[]" in path.replace("[]", "", 1):
+            detail = "must be keys joined by dots, such as data.person.mail, with one [] behind a list at most, such as items[].Email"
+            faults.append(Fault(_entry("fields", name), "path", detail))
+        elif "[]" in path and path.partition("[]")[0] != listed:
+            detail = f"must name the same list as the other paths, {listed}[]: one body is read for each of one list"
+            faults.append(Fault(_entry("fields", name), "path", detail))
     if fields and channel == CRM and _IDENTITIES.isdisjoint(fields):
         faults.append(Fault("/settings/fields", "required", "must say where to find one of id, email, domain and linkedin_url"))
 

@@ -37,13 +37,13 @@ EMAIL_EVENTS = frozenset(
         "email_send_failed", "email_replied", "email_auto_replied", "email_bounced", "email_unsubscribed",
         "email_spam_complaint", "email_resubscribed", "lead_status_changed", "linkedin_sent", "linkedin_replied",
         "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "campaign_completed", "contact_saved",
-        "account_event", "other", "unknown",
+        "email_preferences_changed", "account_event", "other", "unknown",
     }
 )  # fmt: skip
 CRM_EVENTS = frozenset(
     f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted")
-) | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_bounced"}
-"""The last two: a CRM's marks that an address is opted out, or bounces."""
+) | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_resubscribed", "email_bounced", "email_preferences_changed"}
+"""The last four: a CRM's marks that an address is opted out or in, bounces, or wants other mail."""
 
 # Events about no person or company: stored and counted, never applied.
 NOT_ABOUT_A_RECORD = frozenset({"account_event", "other", "unknown", "ignored", "handshake", "unrecognised"})
@@ -248,7 +248,7 @@ _EFFECTS = {
 def effect_of(event: Event) -> str:
     """Return the event's effect, as `StoredEvent.effect`."""
     if event.event == "email_bounced":
-        return BOUNCE if event.kind == "hard" else ""
+        return BOUNCE if event.kind in ("hard", "unknown") else ""
     if event.event == "email_delivered":
         return SENT if event.counts_as_sent else ""
     return _EFFECTS.get(event.event, "")

@@ -16,6 +16,7 @@ Problems = dict[str, str]
 STATUS_REFUSED = "status_refused"
 FIELDS_LEFT_OUT = "fields_left_out"
 HTML_UNREAD = "html_unread"
+ROWS_UNIDENTIFIED = "rows_unidentified"
 TIME_AHEAD = "time_ahead"
 VALUE_TYPE = "value_type"
 
@@ -31,6 +32,10 @@ SENTENCES = {
     HTML_UNREAD: (
         "the webhook has more than 2 million characters of HTML in messages without a plain text, so this message is stored with its HTML "
         "and without a text: have the tool send the plain text too, or fewer messages at a time"
+    ),
+    ROWS_UNIDENTIFIED: (
+        "{about} of the webhook's rows or recipients name no person or company, so nothing was stored of them: if they should, give their "
+        "path in `fields` of the connection, and replay it"
     ),
     TIME_AHEAD: (
         "the time of the event lies after its receipt, so the receipt counts: if the tool names no zone, set time_zone of the connection"

@@ -33,7 +33,16 @@ from touchbase.history.events import (
     status_word,
 )
 from touchbase.history.identity_links import Ref
-from touchbase.history.problems import FIELDS_LEFT_OUT, HTML_UNREAD, STATUS_REFUSED, TIME_AHEAD, VALUE_TYPE, Problems, add_problem
+from touchbase.history.problems import (
+    FIELDS_LEFT_OUT,
+    HTML_UNREAD,
+    ROWS_UNIDENTIFIED,
+    STATUS_REFUSED,
+    TIME_AHEAD,
+    VALUE_TYPE,
+    Problems,
+    add_problem,
+)
 from touchbase.identity.event_subject import EventSubject
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.validation import misfit
@@ -137,6 +146,8 @@ def normalize(delivery: Delivery, translation: Translation | TouchbaseError) -> 
     normalized = NormalizedDelivery(delivery, translation.tool or "unknown", may_ask=translation.may_ask)
     for event in translation.events:
         _add_subject(normalized, event, _may_create(delivery, event, translation.create_unknown))
+    if normalized.unidentified and normalized.subjects:
+        add_problem(normalized.subjects[0].event.problems, ROWS_UNIDENTIFIED, str(normalized.unidentified))
     return normalized
 
 

@@ -26,6 +26,8 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 
 _REASONS = {UNSUBSCRIBE: UNSUBSCRIBED, COMPLAINT: COMPLAINED, BOUNCE: HARD_BOUNCED, RESUBSCRIBE: RESUBSCRIBED}
+_UNKNOWN = "unknown"
+"""Kind of a bounce that sets the status, and lists no address."""
 PARKED_EVENTS = 16
 """Ids reserved for events that waited for their contact; their number is not known before."""
 Listed = tuple[Address, Cause]
@@ -52,7 +54,7 @@ def named_addresses(outcomes: Sequence[DeliveryOutcome]) -> NamedAddresses:
             (subject, outcome.delivery.id)
             for outcome in outcomes
             for subject in outcome.subjects
-            if subject.kind == CONTACT and effect_of(subject.event) in _REASONS
+            if subject.kind == CONTACT and effect_of(subject.event) in _REASONS and subject.event.kind != _UNKNOWN
         ]
     )
 
@@ -119,7 +121,8 @@ def _cause_of_event(event: StoredEvent, reason: str) -> Cause:
 
 def _lists_contact(event: StoredEvent) -> bool:
     """Whether an event of a contact says that it must not be contacted, and names no e-mail address."""
-    return event.record_kind == CONTACT and event.effect in _REASONS and event.via in (VIA_LINK, VIA_LINKEDIN)
+    is_reason = event.effect in _REASONS and event.detail.get("kind") != _UNKNOWN
+    return event.record_kind == CONTACT and is_reason and event.via in (VIA_LINK, VIA_LINKEDIN)
 
 
 def _events_of_readdressed(batch: ApplyBatch) -> Plan[list[StoredEvent]]:

@@ -68,3 +68,28 @@ def test_paths__count_within_the_event_then_its_wrapper_then_the_whole_body() ->
 
     (event,) = read({"kind": "outer", "data": {"kind": "inner", "who": "a@b.co"}}, fields={"event": "kind", "email": "who"})
     assert event.source_event == "inner"
+
+
+def test_path_with_brackets__reads_an_event_for_each_of_a_list() -> None:
+    rows = [{"Mail": "ann@example.com", "Who": "Ann Lee"}, {"Mail": ""}, {"Mail": "bo@example.com"}]
+    body = {"kind": "call.finished", "when": "2026-11-20T09:30:00Z", "result": {"people": rows}}
+    fields = {"event": "kind", "occurred_at": "when", "email": "result.people[].Mail", "name": "result.people[].Who"}
+
+    events = read(body, fields=fields, events={"call.finished": "email_replied"})
+
+    assert [(event.event, event.email, event.first_name) for event in events] == [
+        ("email_replied", "ann@example.com", "Ann"), ("email_replied", None, None), ("email_replied", "bo@example.com", None),
+    ]  # fmt: skip
+    assert all(event.occurred_us is not None for event in events)
+
+
+def test_path_with_brackets__may_end_at_a_list_of_texts() -> None:
+    events = read({"kind": "sent", "to": ["ann@example.com", "bo@example.com"]}, fields={"event": "kind", "email": "to[]"})
+
+    assert [(event.event, event.email) for event in events] == [("email_sent", "ann@example.com"), ("email_sent", "bo@example.com")]
+
+
+def test_path_with_brackets__of_a_missing_list_is_not_passed_over() -> None:
+    (event,) = read({"kind": "sent", "to": []}, fields={"event": "kind", "email": "to[]"})
+
+    assert (event.event, event.email) == ("email_sent", None)

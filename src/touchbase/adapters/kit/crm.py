@@ -6,7 +6,7 @@ alike, which events follow and which fields they carry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -22,6 +22,7 @@ from touchbase.adapters.kit.crm_values import (
     status_text,
 )
 from touchbase.adapters.kit.extract import dig, split_name, text
+from touchbase.adapters.kit.opt_outs import is_opt_in, is_opt_out_of_topic, opt_out_in
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Event, PropertyChange
 
@@ -31,6 +32,9 @@ CREATED: Final = "created"
 UPDATED: Final = "updated"
 DELETED: Final = "deleted"
 STATUS_CHANGED: Final = "status_changed"
+
+PREFERENCES: Final = "email_preferences_changed"
+RESUBSCRIBED: Final = "email_resubscribed"
 
 NOT_SENT: Final = object()
 """Marks a previous value that the CRM does not send, as distinct from an empty one."""
@@ -118,9 +122,29 @@ class CrmItem:
         if self.what == DELETED:
             return [head]
         head.thin = self.thin
-        if self.changed is None:
-            return self._events_of(head)
-        return self._changes(head, self.changed)
+        events = self._events_of(head) if self.changed is None else self._changes(head, self.changed)
+        return [*events, *self._opt_outs(head)] if self.shape.kind == CONTACT else events
+
+    def _opt_outs(self, head: Event) -> Iterator[Event]:
+        """Yield what the record's opt-out members say: an opt-out, or with a change an opt-in, or a change of one topic."""
+        changed = self.changed
+        members = list(self.record.items()) if changed is None else [(name, value) for name, (value, _) in changed.items()]
+        if (said := opt_out_in(members)) is not None:
+            name, meaning = said
+            yield self._mark(head, meaning.event, [PropertyChange(name, display_text(dict(members)[name]))], meaning.kind)
+        for name, (value, previous) in (changed or {}).items():
+            # Without the previous value only a change of this member alone is an opt-in: others may repeat all of a record's members.
+            before = len(changed or {}) == 1 if previous is NOT_SENT else previous
+            if is_opt_out_of_topic(name):
+                yield self._mark(head, PREFERENCES, [self._change(name, value, previous)])
+            elif is_opt_in(name, value, before):
+                yield self._mark(head, RESUBSCRIBED, [self._change(name, value, previous)])
+
+    def _mark(self, head: Event, event: str, changed: list[PropertyChange], kind: str | None = None) -> Event:
+        return Event(
+            event, self.at, head.email, head.linkedin_url, kind=kind, object_type=self.object_type, object_id=self.object_id,
+            changed=changed, source_event=self.source_event,
+        )  # fmt: skip
 
     def merged(self, *losers: str | None) -> list[Event]:
         """Return the events of a merge: the surviving record, whose values win, and each merged record as deleted and merged into it."""

@@ -207,3 +207,32 @@ def at_path(body: Mapping[str, object], path: str) -> object:
         else:
             value = dig(value, int(key)) if key.isascii() and key.isdecimal() and len(key) < 6 else None
     return value
+
+
+EACH = "[]"
+"""Ends the path of a list in a declared path: `items[].Email` is the address of each of `items`."""
+
+
+def list_in(fields: Mapping[str, str]) -> str | None:
+    """Return the path of the list that declared paths read for each of its elements; None if there is none."""
+    return next((path.partition(EACH)[0] for path in fields.values() if EACH in path), None)
+
+
+def declared_elements(body: Mapping[str, object], fields: Mapping[str, str]) -> list[object]:
+    """Return the elements of the list that declared paths read; one empty element, if the body has none, so that it is not passed over."""
+    listed = list_in(fields)
+    elements = None if listed is None else at_path(body, listed)
+    return elements if isinstance(elements, list) and elements else [elements]
+
+
+def declared_row(body: Mapping[str, object], fields: Mapping[str, str], element: object = None) -> dict[str, object]:
+    """Return the values at declared paths: of a path with `[]` from the element, of others from the body."""
+    return {name: _declared(body, path, element) for name, path in fields.items()}
+
+
+def _declared(body: Mapping[str, object], path: str, element: object) -> object:
+    _, is_each, below = path.partition(EACH)
+    if not is_each:
+        return at_path(body, path)
+    below = below.removeprefix(".")
+    return element if not below else at_path(element, below) if isinstance(element, dict) else None

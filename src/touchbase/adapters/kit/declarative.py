@@ -17,7 +17,7 @@ from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Mea
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
 from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_machine_mail, is_message
 from touchbase.adapters.kit.signatures import Scheme
-from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
+from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import EMAIL_CAMPAIGN, Event
 
@@ -129,6 +129,8 @@ class TableAdapter:
     """Whether a message's usual paths count too, after the known ones. Not where a client's own columns are next to the tool's keys."""
     object_type: str | None = None
     object_id: str = ""
+    stops_on_bounce: bool = False
+    """Whether the tool stops a lead whose mail bounced: then a bounce without a type is a hard one."""
     channel: str = EMAIL_CAMPAIGN
     signature_schemes: tuple[Scheme, ...] = ()
 
@@ -237,7 +239,7 @@ class TableAdapter:
         return first_name, last_name
 
     def _kind(self, meaning: Meaning, item: Item) -> str:
-        return meaning.kind or bounce_kind(*(at(item, path) for path in self._places["bounce"]))
+        return meaning.kind or kind_of_bounce(item, self._places["bounce"])
 
     def _sure(self, item: Item, webhook: ParsedWebhook) -> int:
         for rule in self._shapes:

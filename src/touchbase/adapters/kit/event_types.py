@@ -43,6 +43,8 @@ SOFT_BOUNCED = Meaning("email_bounced", kind="soft")
 UNSUBSCRIBED = Meaning("email_unsubscribed")
 COMPLAINED = Meaning("email_spam_complaint")
 RESUBSCRIBED = Meaning("email_resubscribed")
+PREFERENCES = Meaning("email_preferences_changed")
+"""An opt-out of one list or topic, or an opt-in: nothing is said about all mail."""
 STATUS_IN_BODY = Meaning("lead_status_changed")
 """A status change whose status is elsewhere in the body."""
 LINKEDIN_SENT = Meaning("linkedin_sent")
@@ -88,6 +90,14 @@ def _linkedin(name: str) -> Meaning:
     return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
 
 
+_NAMESPACE = re.compile(r"\blinked ?in( messenger)?\b")
+
+
+def _without_namespace(name: str) -> str:
+    """Return a name that says mail without the tool's channel: `linked_in_messenger.campaign_email_sent` is about a mail."""
+    return _NAMESPACE.sub("", name).strip() if re.search(r"\be ?mails?\b|(?<!\bin )\bmails?\b", name) else name
+
+
 def _bounce(name: str) -> Meaning:
     return HARD_BOUNCED if re.search(r"hard|permanent|invalid", name) else SOFT_BOUNCED if re.search(r"soft|temporary", name) else BOUNCED
 
@@ -113,6 +123,8 @@ _NO_CAMPAIGN = (
     r"^(?!.*mail).*\b(form|survey|quiz|poll|ticket|chat|comment|review|invoice|order|payment|proposal|quote|document|envelope|contract"
     r"|cart|notification|receipt|gift|fax|letter|postcard|payout|shipment|password|approval)s?\b"
 )
+_PERSON = r"(?:(?:end ?)?user|subscriber|contact|lead|prospect|person|profile|customer|recipient|member)s?"
+_SAVED = r"created?|added|new|updated?|changed?|edited|imported|saved?|registered|signed ?up|identified|enriched|upserted|synced"
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bnothing scheduled\b|\bno (\w+ ){1,3}scheduled\b", _always(OTHER)),
     # Neither email nor LinkedIn: a message there changes no email date and is no reply to an email.
@@ -133,9 +145,15 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(label|category|status)\b.*\b(removed|deleted|cleared|unset)\b", _always(OTHER)),
     (r"\b(reply|response)\b.*\b(category|label)\b", _always(STATUS_IN_BODY)),
     (r"\b(calendar|user|member|team|workspace)\b.*\binvit", _always(OTHER)),
+    (r"^(?=.*\b(preferences?|topics?)\b).*\b(changed?|updated?)\b", _always(PREFERENCES)),
+    (r"\b(mailing ?list|group|topic|category)s?\b.*\b(un|re)?subscribed?\b", _always(PREFERENCES)),
+    (r"\b(channel|e ?mail|marketing|newsletter|list|subscriber|contact|lead) subscription (status )?(changed?|updated?)\b",
+     _always(PREFERENCES)),
     (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bun ?sub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
+    (rf"^({_PERSON} )?(has )?(subscribed|opt(ed)? ?in)( (to|from) (e ?mail|email marketing|marketing))?$", _always(RESUBSCRIBED)),
+    (r"^(new )?form ?(response|submission|submitted|submit|completed)s?$|^form (response|submission) (created|received)$", _always(SAVED)),
     # Forms, purchases, signatures and support requests are no replies to an email, and emails about them are not campaign emails.
     (_NO_CAMPAIGN, _always(OTHER)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
@@ -146,11 +164,12 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(admin|agent|teammate)\b.*\breplied\b|\b(await(s|ing)?|needs?|pending) (a )?(reply|response)\b", _ours),
     (_UNANSWERED.pattern, _always(COMPLETED)),
     (r"\brepl(y|ied|ies)\b|response received|message received", _always(REPLIED)),
-    (r"\bmeeting\b.*\b(cancel|reschedul)", _always(OTHER)),
+    (r"\b(meeting|invitee|booking|appointment)\b.*\b(cancel|reschedul|reject|declin|request|paid|payment|start)", _always(OTHER)),
     (r"\bnot interested|\buninterested", _always(status("not_interested"))),
     (r"\binterested\b|\bpositive\b", _always(status("interested"))),
     (r"\b(meeting|demo|call) (booked|scheduled)\b", _always(status("meeting_booked"))),
-    (r"\b(meeting|demo) (completed|done|held)\b", _always(status("meeting_completed"))),
+    (r"\b(invitee|booking|appointment|meeting) (created|confirmed|booked|scheduled|made)\b", _always(status("meeting_booked"))),
+    (r"\b(meeting|demo|booking|appointment) (completed|done|held|ended)\b", _always(status("meeting_completed"))),
     (r"\bno ?show\b", _always(status("no_show"))),
     (r"\bwrong (person|contact)\b", _always(status("wrong_person"))),
     (r"\bmaybe later\b", _always(status("maybe_later"))),
@@ -167,13 +186,16 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bopen(ed|s)?\b", _always(OPENED)),
     (r"\b(deferred|deferral|delayed|delay)\b|\bfail(ed|ure)? temporary|\btemporary fail", _always(DEFERRED)),
     (r"\bdeliver(ed|y)?\b(?!.*\b(fail|reject|block|drop))", _always(DELIVERED)),
-    (r"\b(failed|failure|drop(ped)?|reject(ed)?|block(ed)?|suppressed)\b", _always(SEND_FAILED)),
+    (r"\b(failed|failure|drop(ped)?|reject(ed|ion)?|block(ed)?|suppressed)\b", _always(SEND_FAILED)),
     (r"\b(accounts?|mailbox|limit)\b", _account),
     (r"\bmanual\b.*\bsent\b", _always(MANUAL)),
     (r"\b(lead|contact|prospect|record)s? sent to\b|\bsend to\b", _always(OTHER)),
     (r"\b(sent|send)\b|^(e ?mail |message )?processed$|^(email |mail |message )?requests?$|\bfirst contacted\b", _always(SENT)),
     (r"\b(task|tags?|paused)\b", _always(OTHER)),
     (r"\b(completed?|finished)\b", _always(COMPLETED)),
+    (rf"^(campaign |marketing |mautic )?{_PERSON} (was )?({_SAVED})$|^(new|{_SAVED}) ({_PERSON})$|\blead post save\b", _always(SAVED)),
+    (rf"^{_PERSON} (was )?added to (a |the )?(campaign|sequence|cadence|list|audience)$", _always(SAVED)),
+    (rf"^{_PERSON} (was )?(deleted?|removed|archived)$|\blead post delete\b", _always(OTHER)),
 ]  # fmt: skip
 _COMPILED = [(re.compile(pattern), meaning) for pattern, meaning in _RULES]
 _MAX_NAME_LENGTH = 200
@@ -187,5 +209,18 @@ def meaning_of(name: str) -> Meaning:
 @lru_cache(maxsize=2_048)
 def _meaning(name: str) -> Meaning:
     plain = words(name)
-    match = next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)
-    return OTHER if match is UNKNOWN and reason_to_ignore(name) else match
+    match = _match(_without_namespace(plain))
+    if match is UNKNOWN:
+        match = _match(plain)
+    if match is UNKNOWN and reason_to_ignore(name):
+        return OTHER
+    return _match(_singular(plain)) if match is UNKNOWN else match
+
+
+def _match(plain: str) -> Meaning:
+    return next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)
+
+
+def _singular(plain: str) -> str:
+    """Return a name without the plural of its last word: `Blocks` means what `block` means."""
+    return f"{plain[:-3]}y" if plain.endswith("ies") else plain.removesuffix("s")

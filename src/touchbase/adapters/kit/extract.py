@@ -96,7 +96,7 @@ def linkedin(value: object) -> str | None:
 
     A company's page or a generic URL gives None: it would merge many people into one.
     """
-    url = (text(value) or "").strip("<>\"', ;")
+    url = (text(value) or "").strip("<>\"', ;").rstrip("/")
     return url if len(url) <= _MAX_URL_LENGTH and len(url.split()) == 1 and linkedin_key(url) is not None else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from touchbase.adapters.kit.body_paths import Path, at, paths
 from touchbase.adapters.kit.extract import first, text
 
 STATUS_WORDS = {
@@ -49,8 +50,8 @@ _SOFT = re.compile(
     r"|sender (?:address )?(?:rejected|denied)|too many (?:connections|messages))",
     re.IGNORECASE,
 )
-_REFUSED = re.compile(r"(?<![\d.])5\.7\.\d{1,3}\b")
-"""A server's code for an email rejected by policy: it says nothing about the address."""
+_REFUSED = re.compile(r"(?<![\d.])5\.(?:[367]\.\d{1,3}|2\.[23])\b")
+"""A server's code for an email rejected by policy, by its content or size, or by a full mailbox: the address may work."""
 _CODE = re.compile(r"(?<![\d.])([45])(?:\d\d\b|\.\d{1,3}\.\d{1,3}\b)")
 
 
@@ -94,3 +95,26 @@ def bounce_kind(*reasons: object) -> str:
         return "soft"
     codes = [match[1] for reason_text in texts if (match := _CODE.search(reason_text))]
     return {"5": "hard", "4": "soft"}[codes[0]] if codes else "unknown"
+
+
+_ANSWERS = paths(
+    "failure_message error error_message smtp_response smtp_reply smtp_error diagnostic_code diagnosticCode bounce_message bounceMessage "
+    "bounce_description details bounce.diagnosticCode bounce.bouncedRecipients.0.status bounce.bouncedRecipients.0.diagnosticCode "
+    "data.failure_message data.error data.smtp_response data.bounce.message"
+)
+"""Paths of a mail server's answer."""
+_NOTICES = paths("reply_text reply_text_snippet text_body text body snippet message.text message.body reply.text data.text data.body")
+"""Paths of a bounce notice's text. Only a code counts there: its words may be those of the mail that bounced."""
+_ENHANCED_CODE = re.compile(r"(?<![\d.])[45]\.\d{1,3}\.\d{1,3}\b")
+_LONGEST_NOTICE = 20_000
+
+
+def kind_of_bounce(item: object, types: tuple[Path, ...]) -> str:
+    """Return hard, soft or unknown: by the values at the tool's own paths, then by a server's answer, then by the code in a notice."""
+    for places in (types, _ANSWERS):
+        kind = bounce_kind(*(at(item, path) for path in places))
+        if kind != "unknown":
+            return kind
+    notices = (text(at(item, path)) for path in _NOTICES)
+    codes = (match[0] for notice in notices if notice and (match := _ENHANCED_CODE.search(notice[:_LONGEST_NOTICE])))
+    return next(map(bounce_kind, codes), "unknown")

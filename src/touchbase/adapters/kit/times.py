@@ -73,7 +73,8 @@ def first_time(data: object, *keys: str) -> Micros | None:
     if isinstance(data, dict):
         for key in keys:
             if (time := parse_time(data.get(key))) is not None:
-                return time
+                # A name such as `date_modified_gmt` says the zone.
+                return int(time) if key.endswith(("_gmt", "_utc")) else time
     return None
 
 

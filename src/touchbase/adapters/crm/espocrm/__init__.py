@@ -108,7 +108,8 @@ def _marked(item: CrmItem, body: Body) -> list[Event]:
         return []
     head = Event("email_unsubscribed", item.at, object_type=item.object_type, object_id=item.object_id, source_event=item.source_event)
     head.email = first_of(body, _PERSON.email, email_address)
-    opted_out = [head] if body.get("emailAddressIsOptedOut") is True else []
+    # Of a whole record it is read for all CRMs alike.
+    opted_out = [head] if body.get("emailAddressIsOptedOut") is True and item.changed is not None else []
     invalid = [replace(head, event="email_bounced", kind="hard")] if body.get("emailAddressIsInvalid") is True else []
     return [*opted_out, *invalid]
 

@@ -25,19 +25,34 @@ from touchbase.adapters.crm.generic.shapes import (
     OWN_ID_KEYS,
     SHAPES,
     STATUS_KEYS,
+    TABLE_KEYS,
     TIME_KEYS,
     bodies,
     usual,
     with_company,
+    with_website,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
+from touchbase.adapters.crm.generic.words import (
+    FORM,
+    PEOPLE_ONLY,
+    RESTORED,
+    Naming,
+    is_about_another,
+    naming_of,
+    noun_in,
+    verb_in,
+    word_of,
+    words_of,
+)
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, CrmItem, other_event
-from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import email_address, first_of, host, query_parameter
+from touchbase.adapters.kit.body_shapes import split_named_members
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, CrmItem, other_event
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
+from touchbase.adapters.kit.crm_values import display_text, email_address, first_of, host, query_parameter
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.linkedin import with_linkedin
+from touchbase.adapters.kit.people import people_below, says_person
 from touchbase.adapters.kit.times import first_time
 from touchbase.history.events import Event
 
@@ -67,7 +82,7 @@ class GenericCrm(CrmAdapter):
     def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return a low confidence, so that a tool's own adapter wins; 0 if nothing can be read."""
         if webhook.settings.fields:
-            return 0 if read_mapped(body, webhook)[0].event == "unrecognised" else 60
+            return 0 if all(event.event == "unrecognised" for event in read_mapped(body, webhook)) else 60
         subjects = _subjects(body, webhook)
         if not subjects:
             return 5 if _of_no_person(body, webhook) else 0
@@ -94,13 +109,15 @@ class GenericCrm(CrmAdapter):
         item = CrmItem(
             SHAPES[kind], subject.what, subject.object_type, subject.object_id, subject.source, at, restored=RESTORED in subject.words
         )
-        item.record = with_company(with_linkedin(record)) if kind == CONTACT else dict(record)
+        item.record = with_company(with_linkedin(record)) if kind == CONTACT else with_website(record)
         item.status = self.statuses(webhook, kind, subject.object_type)
         if item.status == self.status:
             changed = [key for word in subject.words for key in NEW_STATUS_KEYS.get(word, ())]
             item.record |= {key: body[key] for key in changed if key in body and key not in item.record}
             # Next to the record, a bare `status` is usually the relay's own result.
-            item.status = (*changed, *self.status, "status") if record is not body else (*changed, *self.status)
+            # A number is a flag or an id, and no name of a status.
+            named = ("status",) if record is not body and not (display_text(record.get("status")) or "").isdecimal() else ()
+            item.status = (*changed, *self.status, *named)
         return item
 
 
@@ -108,7 +125,10 @@ def _subjects(body: Body, webhook: ParsedWebhook) -> list[Subject]:
     """Return the subjects of a body's records. Cached, because `recognise` and `read` both need them."""
     cached = webhook.subjects.get(id(body))
     if cached is None:
-        subjects = [subject for subject in map(_subject_of, bodies(usual(body)), repeat(webhook)) if subject is not None]
+        named = [usual(member) for member in split_named_members(body)]
+        subjects = [
+            subject for member in named for subject in map(_subject_of, bodies(member), repeat(webhook)) if subject is not None
+        ] or [subject for member in named for subject in _people_in(member, webhook)]
         # The body is stored with the result, so that no other body gets the same id.
         cached = webhook.subjects[id(body)] = (body, subjects)
     return cached[1]
@@ -124,23 +144,72 @@ def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
     record, key = record_of(body, named.kind)
     what, of_object = named.what, named.of_object if word else words_of(key)
     kind = named.kind or noun_in(of_object)
-    has_address = first_of(record, MAIL_KEYS, email_address) is not None
+    has_address = _has_address(record)
     # A contact's `company_id` is not its own id, nor a company's `contact_id`; next to the event's name, `id` may be the event's.
     own_ids = named.own_ids[kind or CONTACT]
-    object_id = text(
+    # An id counts only where its kind is known: a bare `id` may be a company's, an order's or the event's.
+    object_id = text(first(record, *own_ids, *OWN_ID_KEYS[CONTACT])) if kind is None else _object_id(body, record, named, kind)
+    if what is None or kind is None:
+        is_form = FORM in named.words
+        if kind is None and (table := text(first(body, *TABLE_KEYS))) is not None:
+            return _row_of_table(body, record, table, named, webhook)
+        if not has_address or (source is not None and what is None and kind is None and not is_form):
+            return None
+        what, kind, object_id = what or UPDATED, kind or CONTACT, None if is_form else object_id
+    elif object_id is None and not has_address and first_of(record, HOST_KEYS, host) is None:
+        return None
+    return Subject(body, record, what, kind, word_of(kind, (*named.words, *of_object)), object_id, source, named.words)
+
+
+def _row_of_table(body: Body, record: Body, table: str, named: Naming, webhook: ParsedWebhook) -> Subject | None:
+    """Return the subject of a row of an open table: its ids belong to the table, whose kind the client says, or the row's columns."""
+    kind = chosen_kind(webhook, table)
+    if kind is None and _has_address(record):
+        kind = CONTACT
+    elif kind is None and first_of(record, HOST_KEYS, host) is not None:
+        kind = COMPANY
+    if kind not in SHAPES:
+        return None
+    source = _event_name(body, webhook)
+    return Subject(body, record, named.what or UPDATED, kind, f"table:{table}", text(first(record, *ID_KEYS)), source, named.words)
+
+
+def _object_id(body: Body, record: Body, named: Naming, kind: str) -> str | None:
+    own_ids = named.own_ids[kind]
+    return text(
         _stable_id(body, record)
-        or first(record, *(own_ids if record is body else ()), *ID_KEYS, *own_ids, *OWN_ID_KEYS[kind or CONTACT])
+        or first(record, *(own_ids if record is body else ()), *ID_KEYS, *own_ids, *OWN_ID_KEYS[kind])
         or first(body, "object_id", "record_id", *own_ids)
         # Next to the object's type the id is the object's; elsewhere it may be the event's.
         or (body.get("id") if noun_in(named.of_object) else None)
     )
-    if what is None or kind is None:
-        if not has_address or (source is not None and what is None and kind is None):
-            return None
-        what, kind = what or UPDATED, kind or CONTACT
-    elif object_id is None and not has_address and first_of(record, HOST_KEYS, host) is None:
-        return None
-    return Subject(body, record, what, kind, word_of(kind, (*named.words, *of_object)), object_id, source, named.words)
+
+
+def _people_in(body: Body, webhook: ParsedWebhook) -> list[Subject]:
+    """Return the people of a body under a role's name, `endUserData`, if its event is about people and nothing else names one."""
+    source = _event_name(body, webhook)
+    words = words_of(source)
+    if not words or not PEOPLE_ONLY.issuperset(words) or verb_in(words) is None:
+        return []
+    return [
+        Subject(
+            {**around, "event": source},
+            usual(person),
+            verb_in(words) or UPDATED,
+            CONTACT,
+            CONTACT,
+            text(first(person, *ID_KEYS)),
+            source,
+            words,
+        )
+        for name, value in body.items()
+        if says_person(name)
+        for person, around in people_below({name: value}, _has_address)
+    ]
+
+
+def _has_address(record: Body) -> bool:
+    return first_of(usual(record), MAIL_KEYS, email_address) is not None
 
 
 def _event_name(body: Body, webhook: ParsedWebhook) -> str | None:
@@ -153,7 +222,7 @@ def _of_no_person(body: Body, webhook: ParsedWebhook) -> list[Event]:
     A client that reads statuses from a property may read them from a group or a tag.
     """
     name = " ".join(filter(None, (text(first(body, *OBJECT_KEYS)), _event_name(body, webhook))))
-    if not reason_to_ignore(name):
+    if not reason_to_ignore(name) and not is_about_another(words_of(name)):
         return []
     return [other_event("unrecognised" if webhook.settings.status_property else "ignored", name)]
 

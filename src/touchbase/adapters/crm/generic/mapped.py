@@ -6,7 +6,7 @@ from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
-from touchbase.adapters.kit.crm_values import at_path, query_parameter
+from touchbase.adapters.kit.crm_values import declared_elements, declared_row, query_parameter
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.models import IGNORE
@@ -21,14 +21,21 @@ SHAPES = {
         full_name=("name",),
         linkedin=("linkedin_url",),
         domain=("domain",),
+        employer=("company_id",),
+        employer_type=COMPANY,
+        useful=("company", "phone", "title"),
     ),
-    COMPANY: RecordShape(COMPANY, domain=("domain",), company=("name",)),
+    COMPANY: RecordShape(COMPANY, domain=("domain",), company=("name", "company"), useful=("phone",)),
 }
 
 
 def read_mapped(body: Body, webhook: ParsedWebhook) -> list[Event]:
-    """Return the event of a body, read by the client's field map."""
-    mapped = {name: at_path(body, path) for name, path in webhook.settings.fields.items()}
+    """Return the events of a body, read by the client's field map: one, or one for each element of the list that it names."""
+    fields = webhook.settings.fields
+    return [event for element in declared_elements(body, fields) for event in _event_of(declared_row(body, fields, element), webhook)]
+
+
+def _event_of(mapped: Body, webhook: ParsedWebhook) -> list[Event]:
     source = text(mapped.get("event")) or query_parameter(webhook.request.query, "event")
     word, object_id, words = text(mapped.get("object_type")), text(mapped.get("id")), words_of(source)
     named = (*words_of(word), *words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from touchbase.adapters.kit.body_shapes import with_plain_fields
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, RecordShape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.extract import first, items, text
@@ -23,6 +24,9 @@ EVENT_KEYS = (
     "trigger",
     "operation",
     "webhook_event",
+    "triggercode",
+    "triggerEvent",
+    "triggerType",
 )
 OBJECT_KEYS = (
     "object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model", "bean", "table",
@@ -54,7 +58,7 @@ RECORD_KEYS = (
     "old_record",
 )
 LIST_KEYS = (
-    "data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations",
+    "data", "payload", "items", "rows", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations",
     "object_keys",
 )  # fmt: skip
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -75,6 +79,7 @@ TIME_KEYS = (
     "date_modified_gmt",
     "date_created_gmt",
     "created",
+    "ts",
 )
 CREATION_KEYS = ("created_at", "createdAt", "date_created_gmt", "created")
 MAIL_KEYS = (
@@ -88,11 +93,12 @@ OWN_ID_KEYS = {
     COMPANY: ("company_id", "companyId", "organization_id", "organizationId"),
 }
 """Next to a contact `company_id` is its company's id."""
-COMPANY_KEYS = (*OWN_ID_KEYS[COMPANY], "account_id", "accountId", "organisation_id", "organisationId")
+COMPANY_KEYS = (*OWN_ID_KEYS[COMPANY], "account_id", "accountId", "organisation_id", "organisationId", "socid")
 """Keys of a contact's company id; inside the embedded company, it is under the usual id key."""
 _COMPANIES = ("company", "account", "organization", "organisation")
 NEW_STATUS_KEYS = {"status": ("new_status", "newStatus", "status"), "stage": ("new_stage", "newStage", "stage")}
 """Keys of the new status, by the word for it in the event name; they may be outside the record."""
+TABLE_KEYS = ("table_id", "tableId", "table_name", "tableName")
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
     CONTACT: RecordShape(
@@ -101,7 +107,7 @@ SHAPES = {
         full_name=("full_name", "fullName", "name", "Name"),
         linkedin=("linkedin_url", "linkedin", "linkedinUrl", "linkedIn", "LinkedIn", LINKEDIN), domain=HOST_KEYS,
         company=("company_name", "companyName", "company"), employer=COMPANY_KEYS, employer_type=COMPANY,
-        useful=("title", "job_title", "jobTitle", "phone"),
+        useful=("title", "job_title", "jobTitle", "position", "poste", "phone", "mobile", "phone_mobile", "phone_pro"),
     ),
     COMPANY: RecordShape(COMPANY, domain=HOST_KEYS, company=("name", "company_name", "companyName", "Name"), useful=("industry", "phone")),
 }  # fmt: skip
@@ -110,6 +116,7 @@ SHAPES = {
 def usual(body: Body) -> Body:
     """Return the body with normalized names added, and with flattened names (`contact__email`, `data.id`) expanded."""
     names = "".join(body)
+    body = with_plain_fields(body)
     if names.islower() and "." not in names and "__" not in names and " " not in names:
         return body
     usual: Body = {}
@@ -125,6 +132,13 @@ def usual(body: Body) -> Body:
         if remainder and first in RECORD_KEYS and isinstance(below := usual.setdefault(first, {}), dict):
             below[remainder] = value
     return usual | body
+
+
+def with_website(record: Body) -> Body:
+    """Return a company's record with its website, if that is its `url`: one with a path may be the record's own address in the CRM."""
+    url = text(record.get("url")) or ""
+    is_site = "/" not in url.partition("://")[2].rstrip("/") and "://" in url
+    return {**record, HOST_KEYS[1]: url} if is_site and first(record, *HOST_KEYS) is None else record
 
 
 def with_company(record: Body) -> Body:
@@ -163,7 +177,10 @@ def _is_own(name: str) -> bool:
 
 
 def bodies(body: Body) -> Iterator[Body]:
-    """Yield a body for each record of a list under one key; otherwise the body itself."""
+    """Yield a body for each record of a list under one key, or for each deleted row's id; otherwise the body itself."""
+    if first(body, *TABLE_KEYS) is not None and (deleted := items(body.get("row_ids"))):
+        yield from ({**body, "event": "deleted", "items": {"id": number}} for number in deleted if text(number))
+        return
     if "collection" in body and items(body.get("keys")):
         yield from _of_several(body)
         return

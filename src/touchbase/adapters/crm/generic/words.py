@@ -37,6 +37,12 @@ SEVERAL = frozenset(
 )
 """Plurals of the same, as names of collections and tables. A change in a contact's own collection may be a contact's change."""
 RESTORED = "restored"
+FORM = "form"
+"""In the name of an event about a form that a person has filled in."""
+PEOPLE_ONLY = frozenset(
+    {word for words in VERBS.values() for word in words} | set(NOUNS[CONTACT]) | {"user", "users", "end", "registered", "was", "is"}
+)
+"""Words of events about people: next to a person's own object, `newUser` is about a contact and no colleague."""
 _OF_OURS = frozenset(
     {
         "address", "addresses", "phone", "phones", "property", "properties", "field", "fields", "consent", "consents", "source", "status",
@@ -71,8 +77,26 @@ _JOINING = frozenset({"added", "add", "removed", "remove"})
 _LINKS = frozenset({"to", "from", "into"})
 _MAX_KNOWN_LENGTH = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_SHORTEST_RUN = 8
+_IGNORED = (OTHERS | SEVERAL | US) - {
+    "email",
+    "emails",
+    "call",
+    "calls",
+    "meeting",
+    "meetings",
+    "message",
+    "messages",
+    "booking",
+    "bookings",
+}
+_IGNORED -= {"invitee", "mailbox", "inbox", "user", "users"}
+"""Subjects of events that say nothing of a contact or company. Not mails and meetings: a campaign tool may have been given this address;
+not users: some call their customers so."""
 _VERB_OF = {word: verb for verb, words in VERBS.items() for word in words}
 _NOUN_OF = {word: noun for noun, words in NOUNS.items() for word in words}
+_IN_RUNS = frozenset({"on", "crm", *_VERB_OF, *_NOUN_OF, *OTHERS, *US})
+"""Words that a name without separators may consist of."""
 
 
 def words_of(name: str | None) -> tuple[str, ...]:
@@ -83,7 +107,20 @@ def words_of(name: str | None) -> tuple[str, ...]:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _WORDS.findall(name))
+    return tuple(part for word in _WORDS.findall(name) for part in _parts_of_run(word.lower()))
+
+
+def _parts_of_run(word: str) -> list[str]:
+    """Return the words of a run of known ones, a noun and a verb among them (`ONCRMCONTACTADD`); else the word itself."""
+    if len(word) < _SHORTEST_RUN or word in _VERB_OF or word in _NOUN_OF:
+        return [word]
+    splits: list[list[str] | None] = [[]]
+    for end in range(1, min(len(word), _MAX_KNOWN_LENGTH) + 1):
+        before = ((start, splits[start]) for start in range(end) if word[start:end] in _IN_RUNS)
+        splits.append(next(([*parts, word[start:end]] for start, parts in before if parts is not None), None))
+    parts = splits[-1] if len(splits) == len(word) + 1 else None
+    is_name = parts is not None and not _VERB_OF.keys().isdisjoint(parts) and len(parts) > 1
+    return parts if parts is not None and is_name else [word]
 
 
 # Cached: a tool repeats the same names.
@@ -116,6 +153,11 @@ def _naming(event: str | None, word: str | None) -> Naming | None:
 
 
 _known_naming = lru_cache(maxsize=1_000)(_naming)
+
+
+def is_about_another(words: tuple[str, ...]) -> bool:
+    """Return whether an event's words say that something other than a contact or company was changed: a deal, an order, a colleague."""
+    return noun_in(words) is None and _verb_at(words) is not None and not _IGNORED.isdisjoint(words)
 
 
 def verb_in(words: tuple[str, ...]) -> str | None:

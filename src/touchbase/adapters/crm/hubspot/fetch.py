@@ -25,6 +25,7 @@ STATUS: Mapping[str, tuple[str, ...]] = {
     "contact": ("lifecyclestage", "hs_lead_status"),
     "company": ("lifecyclestage", "hs_lead_status"),
 }
+_OPT_OUTS = {"contact": ("hs_email_optout",)}
 _PLACES = {"contact": "contacts", "company": "companies"}
 _OWN_KIND = re.compile(r"\d+-\d+", re.ASCII)
 _NEVER_ASKED = ("identity", "associated_domain", "associated_name", "associated_id", LINKEDIN)
@@ -36,7 +37,7 @@ def _make(target: FetchTarget) -> ApiRequest | None:
     if place is None:
         return None
     shape, statuses = SHAPES[target.kind], statuses_of(STATUS, target.connection.settings, target.kind, target.word)
-    names = [*shape.own, *(shape.useful or ()), *shape.domain, *shape.employer, *_TIMES]
+    names = [*shape.own, *(shape.useful or ()), *shape.domain, *shape.employer, *_TIMES, *_OPT_OUTS.get(target.kind, ())]
     body = {
         "properties": sorted({*names, *statuses} - {*_NEVER_ASKED}),
         "propertiesWithHistory": list(statuses),

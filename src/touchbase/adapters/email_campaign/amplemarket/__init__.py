@@ -119,6 +119,7 @@ def _tags(item: Item) -> list[str]:
 
 ADAPTER = Amplemarket(
     tool="amplemarket",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("sequence_lead sequence", 90),
         DetectionRule("is_reply dynamic_fields", 92),

@@ -44,6 +44,7 @@ class EmailBison(TableAdapter):
 
 ADAPTER = EmailBison(
     tool="emailbison",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("event.instance_url event.type", 95),
         DetectionRule("data.scheduled_email event.type", 95),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from touchbase.adapters.email_campaign.generic import field_paths
@@ -19,7 +20,7 @@ from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import Path, at, pick
 from touchbase.adapters.kit.client_overrides import override_status
-from touchbase.adapters.kit.crm_values import query_parameter
+from touchbase.adapters.kit.crm_values import declared_elements, declared_row, list_in, query_parameter
 from touchbase.adapters.kit.declarative import Item, batch
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
@@ -33,7 +34,9 @@ from touchbase.adapters.kit.messages import (
     is_machine_mail,
     is_message,
 )
-from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
+from touchbase.adapters.kit.opt_outs import meaning_of_preferences
+from touchbase.adapters.kit.people import WRITERS, addresses_in, is_own, own_ids, people_in_lists, person_of, with_stripped_role
+from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import EMAIL_CAMPAIGN, Event
@@ -61,21 +64,61 @@ class GenericCampaigns:
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the body's events; an empty body has none."""
+        if list_in(webhook.settings.fields) is not None:
+            bodies = webhook.data if isinstance(webhook.data, list) else [webhook.data]
+            return [event for body in bodies for event in _declared_events(body, webhook)]
         pairs = split_events(webhook.data)
-        return [Event("unknown") if pair is None else _EventReader(*pair, webhook, len(pairs) == 1).final_event() for pair in pairs]
+        events: list[Event] = []
+        for pair in pairs:
+            events += [Event("unknown")] if pair is None else _EventReader(*pair, webhook, len(pairs) == 1).final_events()
+        return events
 
 
 class _EventReader:
     """Reads one event: its own keys, its wrapper's keys, and the headers."""
 
-    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook, is_only: bool) -> None:
+    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook, is_only: bool, row: dict[str, object] | None = None) -> None:
         fields = webhook.settings.fields
-        self.declared = declared_values(fields, item, outer, webhook.data if is_only else None) if fields else {}
+        if row is None:
+            row = declared_values(fields, item, outer, webhook.data if is_only else None) if fields else {}
+        self.declared = row
         self.outer = with_normalized_keys(outer) if outer else outer
         item = with_normalized_keys(item)
         self.item = {**self.outer, **item} if outer else item
         self.call = webhook
-        self.people = [with_normalized_keys(person) for who in field_paths.PEOPLE if isinstance(person := self.item.get(who), dict)]
+        self.own_ids = own_ids(self.item)
+        self.people = self._people(field_paths.PEOPLE)
+        self.is_named = False
+        """Whether the body says which person it is about, beyond its recipients."""
+
+    def _people(self, roles: tuple[str, ...]) -> list[Item]:
+        people = [person_of(with_normalized_keys(person)) for role in roles if isinstance(person := self.item.get(role), dict)]
+        return [person for person in people if not is_own(person, self.own_ids)]
+
+    def _less_certain_people(self, meaning: Meaning) -> list[Item]:
+        """Return whom a body may mean that names nobody under a person's usual keys."""
+        writers = self._people(WRITERS) if meaning.event in _INCOMING else []
+        stripped = person_of(with_stripped_role(self.item))
+        return [*writers, *people_in_lists(self.item, self.own_ids)[:1], *self._people(("user",)), stripped]
+
+    def final_events(self) -> list[Event]:
+        """Return the event, once for each recipient if it has several."""
+        event = self.final_event()
+        if event.email is None or event.event in _INCOMING or self.is_named:
+            return [event]
+        others = [email for email in self._recipients() if email != event.email]
+        if not others or len(others) == len(self._recipients()) or event.email == pick(self.item, field_paths.PLAIN, address):
+            return [event]
+        if event.event in ("email_opened", "email_clicked"):
+            # One of several has opened the mail, and nothing says which.
+            return [Event("other", source_event=event.source_event)]
+        return [event, *(replace(event, email=email, first_name=None, last_name=None, linkedin_url=None) for email in others)]
+
+    def _recipients(self) -> list[str]:
+        """Return the recipients of the first list of them, without the client's own addresses."""
+        ours = self._addresses(field_paths.OURS)
+        lists = (addresses_in(at(self.item, path)) for path in field_paths.SEVERAL)
+        return next(([email for email in several if email not in ours] for several in lists if several), [])
 
     def final_event(self) -> Event:
         event = self.event()
@@ -91,6 +134,9 @@ class _EventReader:
         name = self._name()
         meaning = self._without_name() if name is None else self._meaning(name)
         email, profile = self._email(meaning), self._of_person(field_paths.LINKEDIN, linkedin)
+        if email is None and profile is None and meaning.event != "account_event":
+            self.people += self._less_certain_people(meaning)
+            email, profile = self._email(meaning), self._of_person(field_paths.LINKEDIN, linkedin)
         meaning = meaning_on_channel(meaning, name, self.item, only_a_profile=email is None and profile is not None)
         status = meaning.status
         if meaning.event == "lead_status_changed" and status is None:
@@ -124,12 +170,20 @@ class _EventReader:
         for source in (self.outer, self.item):
             name = pick(source, field_paths.NAME, _name)
             if name is not None:
-                return name
+                return name if self._is_known(name) else self._known_name() or name
             both = [part for key in ("event_object", "event_action") if (part := text(source.get(key)))]
             if both:
                 return " ".join(both)
         named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith(_NAMING))
         return next((name for name in named if name), None) or self._outcome()
+
+    def _is_known(self, name: str) -> bool:
+        return meaning_of(name) is not m.UNKNOWN or declared_meaning(self.call.settings, name) is not None
+
+    def _known_name(self) -> str | None:
+        """Return the first name with a meaning, of the members that hold nothing but an event's name."""
+        names = (pick(self.item, (path,), _name) for path in field_paths.EVENT_NAME)
+        return next((name for name in names if name is not None and self._is_known(name)), None)
 
     def _outcome(self) -> str | None:
         """Return the outcome of an unnamed email report, which is only in its `status`."""
@@ -144,6 +198,15 @@ class _EventReader:
             return m.MANUAL
         if meaning.event == "email_replied" and self._is_automated():
             return m.AUTO_REPLIED
+        return self._refined(meaning, name)
+
+    def _refined(self, meaning: Meaning, name: str) -> Meaning:
+        """Return a meaning that only another member of the body completes: a status, a severity, the topics that changed."""
+        if meaning is m.OTHER and words(name).endswith("status"):
+            fate = meaning_of(text(self.item.get("status")) or "")
+            return fate if fate.event in _FATES else meaning
+        if meaning is m.PREFERENCES:
+            return meaning_of_preferences(self.item)
         if meaning.event == "email_send_failed":
             how = str(self.item.get("severity") or self.item.get("failure_type")).lower()
             return {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}.get(how, meaning)
@@ -163,7 +226,9 @@ class _EventReader:
     def _went_out(self) -> bool:
         """Return whether a message of a conversation is outbound, for tools with one event name for all messages."""
         direction = pick(self.item, field_paths.DIRECTION, text) or ""
-        return direction.lower().startswith("out") or any(flag(at(self.item, path)) for path in field_paths.FROM_US)
+        if direction.lower().startswith("out") or any(flag(at(self.item, path)) for path in field_paths.FROM_US):
+            return True
+        return any(isinstance(writer := self.item.get(role), dict) and is_own(writer, self.own_ids) for role in WRITERS)
 
     def _is_automated(self) -> bool:
         if any(flag(at(self.item, path)) for path in field_paths.AUTOMATED):
@@ -172,6 +237,7 @@ class _EventReader:
 
     def _email(self, meaning: Meaning) -> str | None:
         if (declared := address(self.declared.get("email"))) is not None:
+            self.is_named = True
             return declared
         writer = pick(self.item, SENDER, address) or ""
         is_notice = meaning.event == "email_bounced" and writer.startswith(DAEMONS)
@@ -183,6 +249,7 @@ class _EventReader:
 
         named = pick(self.item, field_paths.LEAD, theirs) or self._first(self.people, field_paths.ADDRESS, theirs)
         if named is not None or meaning.event == "account_event":
+            self.is_named = True
             return named
         ranks = (SENDER, field_paths.RECIPIENT) if meaning.event in _INCOMING and self._names_its_writer() else (field_paths.RECIPIENT,)
         email = next((email for order in ranks if (email := pick(self.item, order, theirs))), None)
@@ -191,6 +258,8 @@ class _EventReader:
         # On a reply `to` is the client's own address; on an outbound message it is the lead's.
         ranks_left = (field_paths.PLAIN, SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
         email = next((email for order in ranks_left if (email := pick(self.item, order, theirs))), None)
+        if email is None and meaning.event not in _INCOMING:
+            email = next(filter(None, map(theirs, self._recipients())), None)
         return None if meaning.event in _OUTGOING and email == writer and pick(self.item, field_paths.TO, address) is None else email
 
     def _names_its_writer(self) -> bool:
@@ -223,6 +292,9 @@ class _EventReader:
         first_name, last_name = self._of_person(field_paths.FIRST_NAME, text), self._of_person(field_paths.LAST_NAME, text)
         if first_name is None and last_name is None:
             return split_name(self._of_person(field_paths.FULL_NAME, text) or self._first(self.people, ("name",), text))
+        if first_name is None:
+            # Beside a last name, `name` is the first name alone, or both.
+            first_name = (self._first(self.people, ("name",), text) or "").removesuffix(last_name or "").strip() or None
         return first_name, last_name
 
     def _campaign(self) -> str | None:
@@ -232,7 +304,7 @@ class _EventReader:
         return name or (number and text(self.item.get("name"))) or number
 
     def _kind(self, meaning: Meaning) -> str:
-        return meaning.kind or bounce_kind(*(at(self.item, path) for path in field_paths.BOUNCE))
+        return meaning.kind or kind_of_bounce(self.item, field_paths.BOUNCE)
 
     def _of_person(self, keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
         return self._first([self.item, *self.people], keys, read)
@@ -244,6 +316,19 @@ class _EventReader:
                 if value is not None and (result := read(value)) is not None:
                     return result
         return None
+
+
+def _declared_events(body: object, webhook: ParsedWebhook) -> list[Event]:
+    """Return an event for each element of the list that the client's declared paths name."""
+    if not isinstance(body, dict):
+        return [Event("unknown")]
+    fields = webhook.settings.fields
+    around: Item = {name: value for name, value in body.items() if not isinstance(value, list)}
+    events: list[Event] = []
+    for element in declared_elements(body, fields):
+        row = {name: value for name, value in declared_row(body, fields, element).items() if value is not None}
+        events += _EventReader(element if isinstance(element, dict) else {}, around, webhook, False, row).final_events()
+    return events
 
 
 def _name(value: object) -> str | None:

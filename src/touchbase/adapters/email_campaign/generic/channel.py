@@ -20,6 +20,23 @@ _ON_LINKEDIN = {
     m.DELIVERED: m.LINKEDIN_OTHER,
     m.SEND_FAILED: m.LINKEDIN_OTHER,
 }
+_SHORT_ON_LINKEDIN = {
+    "accepted": m.LINKEDIN_ACCEPTED,
+    "connected": m.LINKEDIN_ACCEPTED,
+    "new connection": m.LINKEDIN_ACCEPTED,
+    "new relation": m.LINKEDIN_ACCEPTED,
+    "relation new": m.LINKEDIN_ACCEPTED,
+    "connect": m.LINKEDIN_INVITED,
+    "connection": m.LINKEDIN_INVITED,
+    "message": m.LINKEDIN_OTHER,
+    "message request": m.LINKEDIN_OTHER,
+    "view": m.LINKEDIN_OTHER,
+    "viewed": m.LINKEDIN_OTHER,
+    "visited": m.LINKEDIN_OTHER,
+    "followed": m.LINKEDIN_OTHER,
+    "liked": m.LINKEDIN_OTHER,
+}
+"""Names that mean something only in a body of LinkedIn's."""
 _NEITHER = frozenset(
     {"sms", "whatsapp", "whats app", "call", "phone", "voice", "voicemail", "telegram", "instagram", "messenger", "chat"}
     | {"push", "web push", "in app"}
@@ -32,11 +49,14 @@ def meaning_on_channel(meaning: Meaning, name: str | None, item: Item, *, only_a
 
     A name that says "mail" is about an email, whatever the body contains.
     """
+    channel = words(pick(item, field_paths.CHANNEL, text) or "")
+    is_linkedin = "linkedin" in channel.replace(" ", "") or (only_a_profile and not channel)
+    if meaning is m.UNKNOWN and is_linkedin:
+        return _SHORT_ON_LINKEDIN.get(words(name or ""), meaning)
     if not meaning.event.startswith(("email_", "manual_")) or "mail" in words(name or ""):
         return meaning
-    channel = words(pick(item, field_paths.CHANNEL, text) or "")
     if channel in _NEITHER or words(text(item.get("object_type")) or "") in _NO_MAIL:
         return m.OTHER
     if meaning not in _ON_LINKEDIN:
         return meaning
-    return _ON_LINKEDIN[meaning] if "linkedin" in channel or (only_a_profile and not channel) else meaning
+    return _ON_LINKEDIN[meaning] if is_linkedin else meaning

@@ -8,12 +8,14 @@ from touchbase.adapters.kit.declarative import LINKS, STEPS
 NAME = paths(
     "event_type event event.type webhook_event webhookInfo.type meta.eventName RecordType method tracking_type type "
     "event-data.event action event_name event.name event_name.0 activity_type webhook_type topic trigger metric notificationType "
-    "hook.event"
+    "hook.event triggerEvent trigger_event triggerType trigger_type eventKey event_key"
 )
+EVENT_NAME = tuple(path for path in NAME if any("event" in str(key).lower() for key in path)) + paths("trigger action topic")
+"""Paths that hold nothing but an event's name: of several names the first one with a meaning counts."""
 
 PEOPLE = (
     "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
-    "person", "subscriber", "customer", "contactIdentity", "identifiers", "object", "profileInfo", "invitee",
+    "person", "subscriber", "customer", "contactIdentity", "identifiers", "object", "profileInfo", "invitee", "attendee", "target",
 )  # fmt: skip
 """Objects that represent the person; a person's fields are searched for at the top level and then in these."""
 
@@ -31,6 +33,11 @@ RECIPIENT = paths(
     "deliveryDelay.delayedRecipients.0.emailAddress failed_recipient original_recipient bounced_recipient bounced_email recipient "
     "rcpt_to to_email email_to rcpt recipient_email"
 )
+SEVERAL = paths(
+    "bounce.bouncedRecipients bounce.recipients complaint.complainedRecipients complaint.recipients delivery.recipients "
+    "deliveryDelay.delayedRecipients recipients to mail.destination envelope.to message.to"
+)
+"""Paths of lists of recipients: each one gets an event."""
 TO = paths(
     "to.0 to.0.email to.0.address to.email to.address to message.to original_message.to event_data.to recipients.0.email recipients.0 "
     "mail.destination.0 envelope.to.0 object.to event_message.0.email_info.to.0.email_address.address"
@@ -98,8 +105,8 @@ LINKEDIN = (
     "linkedInProfileUrl", "linkedin_profile_url", "linkedinProfileUrl", "prospectLinkedinUrl", "prospect_linkedin_url",
     "leadLinkedinUrl", "lead_linkedin_url", "lead_profile_url", "linkedin_person_url", "person_linkedin_url", "profile_link", "lead",
 )  # fmt: skip
-FIRST_NAME = ("first_name", "firstName", "leadFirstName", "lead_first_name")
-LAST_NAME = ("last_name", "lastName", "leadLastName", "lead_last_name")
+FIRST_NAME = ("first_name", "firstName", "leadFirstName", "lead_first_name", "firstname", "given_name", "forename")
+LAST_NAME = ("last_name", "lastName", "leadLastName", "lead_last_name", "lastname", "family_name", "surname")
 FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadName", "prospectName", "prospect_name")
 MAIL = paths("message_id message-id messageid msgid email_id")
 MESSAGE = MAIL + paths("event_id")

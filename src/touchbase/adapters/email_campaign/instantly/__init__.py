@@ -41,6 +41,7 @@ class Instantly(TableAdapter):
 
 ADAPTER = Instantly(
     tool="instantly",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("unibox_url event_type", 95),
         DetectionRule("event_type lead_email email_account", 85, named=True, spelt=str.islower),

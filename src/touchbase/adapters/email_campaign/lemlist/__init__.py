@@ -52,6 +52,7 @@ class Lemlist(TableAdapter):
 
 ADAPTER = Lemlist(
     tool="lemlist",
+    stops_on_bounce=True,
     signature_schemes=(body_field("secret"),),
     shapes=(
         DetectionRule("_id type", 95, starts="act_"),

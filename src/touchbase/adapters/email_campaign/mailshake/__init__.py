@@ -36,6 +36,7 @@ class Mailshake(TableAdapter):
 
 ADAPTER = Mailshake(
     tool="mailshake",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("resource_url", 95, starts="https://api.mailshake.com"),
         DetectionRule("resource_url", 60),

@@ -49,6 +49,7 @@ def _is_opted_out(prospect: object) -> bool:
 
 ADAPTER = OutreachCampaigns(
     tool="outreach",
+    stops_on_bounce=True,
     signature_schemes=(hmac_body("outreach-webhook-signature"),),
     shapes=(
         DetectionRule("meta.eventName data.type", 95),

@@ -51,6 +51,7 @@ def _status(label: object) -> str | None:
 
 ADAPTER = PlusVibe(
     tool="plusvibe",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("webhook_event camp_id", 95),
         DetectionRule("webhook_event lead_email", 90),

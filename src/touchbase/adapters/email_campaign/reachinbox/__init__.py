@@ -11,6 +11,7 @@ from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = TableAdapter(
     tool="reachinbox",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("user_webhook_id event", 95),
         DetectionRule("event lead_email email_account", 85, named=True),

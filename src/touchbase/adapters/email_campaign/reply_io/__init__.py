@@ -14,6 +14,7 @@ from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = TableAdapter(
     tool="reply_io",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("event.subscription_id event.type", 95),
         DetectionRule("contact_fields event.type", 92),

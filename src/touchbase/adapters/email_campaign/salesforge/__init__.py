@@ -11,6 +11,7 @@ from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = TableAdapter(
     tool="salesforge",
+    stops_on_bounce=True,
     shapes=(DetectionRule("webhookInfo.type", 95), DetectionRule("webhookInfo.eventTime", 90)),
     names={
         "email_sent": m.SENT,

@@ -47,6 +47,7 @@ class Saleshandy(TableAdapter):
 
 ADAPTER = Saleshandy(
     tool="saleshandy",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("event prospect.email sequence.sequenceName", 92),
         DetectionRule("event prospect.email sequence", 88),

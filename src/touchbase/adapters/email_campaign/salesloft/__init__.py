@@ -72,6 +72,7 @@ def _is_linked(item: Item) -> bool:
 
 ADAPTER = Salesloft(
     tool="salesloft",
+    stops_on_bounce=True,
     signature_schemes=(hmac_body("x-salesloft-signature", digest="sha1"),),
     shapes=(DetectionRule("", 95, header="x-salesloft-event"),),
     names={

@@ -91,6 +91,7 @@ class Smartlead(TableAdapter):
 
 ADAPTER = Smartlead(
     tool="smartlead",
+    stops_on_bounce=True,
     signature_schemes=(body_field("secret_key"), hmac_body("x-smartlead-signature", prefix="sha256=")),
     shapes=(
         DetectionRule("sl_email_lead_map_id", 95),

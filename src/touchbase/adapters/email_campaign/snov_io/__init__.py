@@ -41,6 +41,7 @@ class SnovIo(TableAdapter):
 
 ADAPTER = SnovIo(
     tool="snov_io",
+    stops_on_bounce=True,
     shapes=(DetectionRule("event_object event_action", 95),),
     names={
         "campaign_email_sent": m.SENT,

@@ -12,6 +12,7 @@ from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = TableAdapter(
     tool="woodpecker",
+    stops_on_bounce=True,
     shapes=(
         DetectionRule("firm_id method", 95),
         DetectionRule("method prospect.email", 90),

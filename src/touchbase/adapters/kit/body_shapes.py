@@ -1,0 +1,147 @@
+"""Shapes of unknown bodies, normalized to one: an event as a member's name, answers as label and value, fields with a value.
+
+Each function returns the body itself where its rule does not apply, so that the usual body costs one look at its members.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from touchbase.adapters.kit.extract import address, text
+from touchbase.adapters.kit.status_labels import words
+
+Item = dict[str, object]
+
+_EVENT_KEYS = frozenset(
+    {"event", "event_type", "eventType", "event_name", "eventName", "type", "action", "topic", "trigger", "triggerEvent"}
+)
+_VERBS = (
+    r"saved?|created?|updated?|deleted?|changed?|added|removed|new|sent|send|open(?:ed)?|click(?:ed)?|hit|repl(?:y|ied)|bounced?|submit(?:ted)?"
+    r"|(?:un|re)?subscribed?|booked|cancell?ed|received|delivered|failed|accepted|connected"
+)
+_EVENT_NAME = re.compile(rf"[a-z0-9]+ .*\b(?:{_VERBS})\b.*|(?:{_VERBS}) [a-z]+")
+_PAST = re.compile(r"(?:[a-z]+ )+(?:saved|created|updated|deleted|changed|added|removed|submitted|booked|cancell?ed)")
+_HOLDERS = frozenset(
+    {"fields", "custom_fields", "customFields", "properties", "attributes", "answers", "responses", "questions_and_answers"}
+)
+"""Members that hold a record's or a form's fields."""
+_OBJECTS = frozenset({"event", "data", "payload", "company", "account", "organization", "organisation"})
+"""Members that stay objects, though they have a `value`."""
+_LABELS = ("label", "question", "title", "field", "name", "key", "ref")
+_VALUES = ("value", "answer", "text", "email", "phone_number", "number", "url", "values")
+_TYPES = ("type", "fieldType", "field_type")
+_OF_ANOTHER = re.compile(r"\b(?:refer\w*|colleague|manager|boss|friend|assistant|partner|spouse|cc|second|their|owner|recruiter)\b")
+_MOST_FIELDS = 500
+_DEPTH = 3
+_USUAL_LABEL = re.compile(
+    r"(?:(?:your|my|the|work|business|corporate|contact|best|primary|main) ){0,3}(?:"
+    r"(?P<email>e ?mail(?: ?address| ?adresse| id)?|mail(?: address| adresse)?)"
+    r"|(?P<first_name>first ?name|given name|forename|vorname|prenom)"
+    r"|(?P<last_name>last ?name|surname|family name|nachname|nom)|(?P<full_name>(?:full |complete )?name|name and surname)"
+    r"|(?P<company>company(?: name)?|organi[sz]ation(?: name)?|employer|firma)"
+    r"|(?P<phone>(?:tele|mobile |cell )?phone(?: number)?|mobile(?: number)?|telefon)|(?P<title>(?:job )?title|position|role)"
+    r"|(?P<linkedin_url>linked ?in(?: url| profile| profile url| address)?))"
+)
+"""Labels of a person's fields, in words; the group is the field."""
+
+
+def split_named_members(body: Item) -> list[Item]:
+    """Return one item for each object under a member whose name is the event: `{"contact.updated": [{...}, {...}]}`.
+
+    The name becomes the item's `event`; the body's plain members are the wrapper's. A body that names its event is returned as it is.
+    """
+    if not _EVENT_KEYS.isdisjoint(body):
+        return [body]
+    named = {name: value for name, value in body.items() if isinstance(value, dict) or _objects(value)}
+    if not named or not all(map(_is_event_name, named)):
+        return [body]
+    around = {name: value for name, value in body.items() if name not in named}
+    return [
+        {**around, **item, "event": name}
+        for name, value in named.items()
+        for item in ([value] if isinstance(value, dict) else _objects(value))
+    ]
+
+
+def _is_event_name(name: str) -> bool:
+    plain = words(name)
+    return _PAST.fullmatch(plain) is not None or (any(mark in name for mark in ".:/") and _EVENT_NAME.fullmatch(plain) is not None)
+
+
+def _objects(value: object) -> list[Item]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def plain_value(value: object) -> object:
+    """Return the value of a field that is an object with its `value`: `{"label": "Email", "value": "a@x"}`; else the value itself."""
+    if (
+        isinstance(value, dict)
+        and "value" in value
+        and not any(isinstance(member, dict) for name, member in value.items() if name != "value")
+    ):
+        return value["value"]
+    return value
+
+
+def with_plain_fields(body: Item) -> Item:
+    """Return the body with the fields of its field lists and field objects as plain members; members that it has come first.
+
+    A link to a company keeps its id.
+    """
+    held = {name: fields for name in sorted(body.keys() & _HOLDERS) if (fields := dict(_fields_of(body[name], _DEPTH)))}
+    objects = {
+        name: plain
+        for name, value in body.items()
+        if isinstance(value, dict) and name.lower() not in _OBJECTS and (plain := plain_value(value)) is not value
+    }
+    if not held and not objects:
+        return body
+    lifted = {name: value for fields in held.values() for name, value in fields.items()}
+    return {**lifted, **{name: value for name, value in body.items() if name not in held}, **objects}
+
+
+def _fields_of(holder: object, depth: int) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a holder: of a list by their labels, of an object by their names, in groups (`fields.core.email`) too."""
+    if isinstance(holder, list):
+        yield from answers(holder).items()
+        return
+    if not isinstance(holder, dict):
+        return
+    for name, value in list(holder.items())[:_MOST_FIELDS]:
+        plain = plain_value(value)
+        if plain is not value:
+            yield name, plain
+        elif isinstance(value, dict) and depth and any(isinstance(member, dict) and "value" in member for member in value.values()):
+            yield from _fields_of(value, depth - 1)
+
+
+def answers(listed: list[object]) -> Item:
+    """Return a form's answers by their labels, and under the usual names of a person's fields where type or label says which it is.
+
+    The first answer that is typed as an e-mail address is the person's; `Referrer's email` is someone else's.
+    """
+    by_label: Item = {}
+    usual: Item = {}
+    typed: object = None
+    for answer in listed[:_MOST_FIELDS]:
+        if not isinstance(answer, dict):
+            continue
+        label = next((named for name in _LABELS if (named := text(answer.get(name)))), None)
+        value = next((answer[name] for name in _VALUES if answer.get(name) not in (None, "", [])), None)
+        if value is None or isinstance(value, dict):
+            continue
+        plain = words(label or "")
+        if label is not None:
+            by_label.setdefault(label, value)
+        if (match := _USUAL_LABEL.fullmatch(plain)) is not None and match.lastgroup is not None:
+            usual.setdefault(match.lastgroup, value)
+        elif typed is None and _says_email(answer) and address(value) is not None and _OF_ANOTHER.search(plain) is None:
+            typed = value
+    if typed is not None:
+        usual.setdefault("email", typed)
+    return {**by_label, **usual}
+
+
+def _says_email(answer: Item) -> bool:
+    return any("email" in (text(answer.get(name)) or "").lower().replace("-", "") for name in _TYPES)
