@@ -180,6 +180,13 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "replyify": ("replyify", SECRET, call(EMAIL_CAMPAIGN, x_replyify_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
     "replyify, as its guide has it": ("replyify", SECRET, call(EMAIL_CAMPAIGN, x_replyify_signature=hashed(SECRET, BODY).hex())),
     "sendpilot": ("sendpilot", SECRET, sendpilot(STAMP)),
+    "calendly": ("calendly", SECRET, call(
+        EMAIL_CAMPAIGN, calendly_webhook_signature=f"t={STAMP},v1={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
+    )),
+    "cal_com": ("cal_com", SECRET, call(EMAIL_CAMPAIGN, x_cal_signature_256=hashed(SECRET, BODY).hex())),
+    "cal_com, at the other address": ("cal_com", SECRET, call(CRM, x_cal_signature_256=hashed(SECRET, BODY).hex())),
+    "savvycal": ("savvycal", SECRET, call(EMAIL_CAMPAIGN, x_savvycal_signature=f"sha256={hashed(SECRET, BODY).hex().upper()}")),
+    "acuity": ("acuity", SECRET, call(CRM, x_acuity_signature=b64(hashed(SECRET, BODY)))),
     "sendpilot, in milliseconds": ("sendpilot", SECRET, sendpilot(MILLIS)),
 }  # fmt: skip
 
@@ -194,7 +201,7 @@ def test_signature__verifies_only_its_secret_and_body(name: str) -> None:
     assert not verify_signature(replace(arrival, headers={}), tool, secret)
 
 
-@pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend"])
+@pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend", "calendly"])
 def test_timed_signature__expires_after_five_minutes(name: str) -> None:
     tool, secret, arrival = SIGNED[name]
 

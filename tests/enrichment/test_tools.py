@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +50,14 @@ def attio(**values: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 CASES = {
+    "acuity": Case(
+        "acuity",
+        {"action": "scheduled", "id": 7, "calendarID": 3, "appointmentTypeID": 2},
+        {"id": 7, "firstName": "Ann", "lastName": "Lee", "email": "ann@example.com", "phone": "", "datetime": LATER, "canceled": False},
+        "GET", "/api/v1/appointments/7",
+        {"authorization": f"Basic {b64encode(f'31:{TOKEN}'.encode()).decode()}"},
+        settings={"api_user": "31"}, contact={**ANN, "status": "meeting_booked"},
+    ),
     "hubspot contact": Case(
         "hubspot",
         [{"eventId": 7, "portalId": 1, "occurredAt": NOON // 1000, "subscriptionType": "contact.creation", "objectId": 123}],
@@ -219,7 +228,8 @@ async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(
         whole = await store.read(get_delivery(newest.id))
         assert whole is not None
         assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
-        assert whole.headers["x-touchbase-fetched"].split(":")[0] in ("company", "contact", "people", "Leads", "lead", "item", "person")
+        kinds = ("company", "contact", "people", "Leads", "lead", "item", "person", "appointment")
+        assert whole.headers["x-touchbase-fetched"].split(":")[0] in kinds
         assert TOKEN not in repr(whole)
 
 

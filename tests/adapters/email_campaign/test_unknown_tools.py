@@ -165,18 +165,12 @@ def test_event_name__is_read_from_the_query_string(behind: str, named: dict[str,
 @pytest.mark.parametrize(
     "body",
     [
-        {"event_type": "form_response", "form_response": {"answers": [{"type": "email", "email": NORA}]}},
-        {"eventType": "FORM_RESPONSE", "data": {"fields": [{"label": "Email", "value": NORA}]}},
-        {"triggerType": "form_submission", "payload": {"data": {"Email": NORA}}},
-        {"event": "invitee.created", "payload": {"email": NORA, "status": "active"}},
-        {"event": "invitee.canceled", "payload": {"email": NORA, "cancellation": {"reason": "not interested"}}},
-        {"triggerEvent": "BOOKING_CREATED", "payload": {"organizer": {"email": SAM}, "attendees": [{"email": NORA}]}},
         {"Name": "Nora", "Email": NORA, "Message": "please reply", "form_name": "Contact"},
         {"Email": NORA, "Status": "Replied", "LinkedIn Profile": "https://www.linkedin.com/in/nora-quill"},
         {"message_id": "m", "email": NORA, "status": "replied"},
     ],
 )
-def test_form_booking_and_table_row__give_no_event_about_a_contact(body: dict[str, Any]) -> None:
+def test_form_and_table_row_of_no_tool__give_no_event_about_a_contact(body: dict[str, Any]) -> None:
     found = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
 
     assert [event.about for event in found] == [None]

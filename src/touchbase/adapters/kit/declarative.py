@@ -104,6 +104,8 @@ class TableAdapter:
     """For bodies without an event name: a key that identifies the event, and the event's name."""
     beginnings: Mapping[str, Meaning] = field(default_factory=dict)
     """Meaning by prefix, for names that are not in `names`."""
+    other_names: Meaning | None = None
+    """Meaning of all other names; None: by their words."""
     times: Mapping[str, str] = field(default_factory=dict)
     """Paths of an event type's own time; they take precedence over the common paths."""
     linkedin: str = ""
@@ -184,7 +186,7 @@ class TableAdapter:
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning of an event name."""
         begun = (meaning for beginning, meaning in self.beginnings.items() if normalize_event_name(name).startswith(beginning))
-        return self.listed(name) or next(begun, None) or meaning_of(name)
+        return self.listed(name) or next(begun, None) or self.other_names or meaning_of(name)
 
     def listed(self, name: str) -> Meaning | None:
         """Look up a name in the tables, with any separator between its words."""
