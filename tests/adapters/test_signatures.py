@@ -7,13 +7,15 @@ import gzip
 import hmac
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha1, sha256
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ from tests.examples import examples
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.kit.signatures import WINDOW
 from touchbase.adapters.registry import load_adapters
-from touchbase.common.timestamps import SECOND
+from touchbase.common.timestamps import SECOND, to_text
 from touchbase.connections.models import Arrival, Connection, ConnectionSettings
 from touchbase.history.events import CHANNELS, CRM, EMAIL_CAMPAIGN
 
@@ -182,6 +184,9 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "sendpilot": ("sendpilot", SECRET, sendpilot(STAMP)),
     "calendly": ("calendly", SECRET, call(
         EMAIL_CAMPAIGN, calendly_webhook_signature=f"t={STAMP},v1={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
+    )),
+    "unipile": ("unipile", SECRET, call(
+        EMAIL_CAMPAIGN, unipile_signature=f"t={STAMP},v0={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
     )),
     "cal_com": ("cal_com", SECRET, call(EMAIL_CAMPAIGN, x_cal_signature_256=hashed(SECRET, BODY).hex())),
     "cal_com, at the other address": ("cal_com", SECRET, call(CRM, x_cal_signature_256=hashed(SECRET, BODY).hex())),
@@ -365,6 +370,7 @@ FITTING = {
     "close": (CRM, close_key(), "hex"),
     "folk": (CRM, f"whsec_{b64(b'k' * 24)}", "base64"),
     "resend": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
+    "amazon_ses": (EMAIL_CAMPAIGN, "arn:aws:sns:x\n-----BEGIN CERTIFICATE-----", "ARN"),
 }
 
 
@@ -381,6 +387,43 @@ def test_a_secret__of_a_tool_that_takes_any_text_always_fits() -> None:
     formless = [(channel, tool) for channel in CHANNELS for tool in ADAPTERS.tools(channel) if tool not in FITTING]
 
     assert [tool for channel, tool in formless if ADAPTERS.why_not_secret(channel, tool, "no such secret!") is not None] == []
+
+
+def sns(key: rsa.RSAPrivateKey, version: str, kind: str = "Notification", **more: str) -> dict[str, str]:
+    envelope = {
+        "Type": kind,
+        "MessageId": "m",
+        "TopicArn": TOPIC,
+        "Message": "{}",
+        "Timestamp": to_text(NOON),
+        "SignatureVersion": version,
+    } | more
+    names = sorted(envelope.keys() - {"SignatureVersion"})
+    message = "".join(f"{name}\n{envelope[name]}\n" for name in names).encode()
+    signature = key.sign(message, padding.PKCS1v15(), SHA256() if version == "2" else SHA1())
+    return {**envelope, "Signature": b64(signature), "SigningCertURL": "https://sns.eu-west-1.amazonaws.com/x.pem"}
+
+
+TOPIC = "arn:aws:sns:eu-west-1:1:ses"
+
+
+def test_sns_signature__verifies_the_envelopes_of_one_topic() -> None:
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "sns.amazonaws.com")])
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    built = x509.CertificateBuilder(name, name, key.public_key(), 1, begin, begin + timedelta(days=400))
+    certificate = built.sign(key, SHA256()).public_bytes(Encoding.PEM).decode()
+
+    def holds(envelope: dict[str, str], topic: str = TOPIC, now: int = NOON) -> bool:
+        return verify_signature(call(EMAIL_CAMPAIGN, json.dumps(envelope).encode()), "amazon_ses", f"{topic}\n{certificate}", now=now)
+
+    for envelope in (sns(key, "1"), sns(key, "2", Subject="Hello"), sns(key, "1", "SubscriptionConfirmation", Token="t", SubscribeURL="u")):
+        assert holds(envelope)
+        assert not holds({**envelope, "Message": "{ }"})
+        assert not holds(envelope, now=NOON + 3601 * SECOND)
+    assert not holds(sns(key, "1"), topic="arn:aws:sns:eu-west-1:2:another")
+    assert not holds(sns(key, "1", TopicArn="arn:aws:sns:eu-west-1:2:another"))
+    assert not holds(sns(rsa.generate_private_key(65537, 2048), "1"))
 
 
 # Secrets in the body.
