@@ -8,7 +8,7 @@ import hmac
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from hashlib import sha1, sha256
+from hashlib import md5, sha1, sha256
 from typing import Any
 from urllib.parse import urlencode
 
@@ -188,6 +188,17 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "unipile": ("unipile", SECRET, call(
         EMAIL_CAMPAIGN, unipile_signature=f"t={STAMP},v0={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
     )),
+    "mautic": ("mautic", SECRET, call(EMAIL_CAMPAIGN, webhook_signature=b64(hashed(SECRET, BODY)))),
+    "customer_io": ("customer_io", SECRET, call(
+        EMAIL_CAMPAIGN, x_cio_timestamp=STAMP, x_cio_signature=hashed(SECRET, b"v0:" + STAMP.encode() + b":" + BODY).hex()
+    )),
+    "klaviyo": ("klaviyo", SECRET, call(
+        EMAIL_CAMPAIGN, klaviyo_timestamp=STAMP, klaviyo_signature=hashed(SECRET, BODY + STAMP.encode()).hex()
+    )),
+    "loops": ("loops", f"whsec_{b64(b'k' * 24)}", replace(call(EMAIL_CAMPAIGN), headers=standard("webhook-", b"k" * 24))),
+    "mailerlite": ("mailerlite", SECRET, call(EMAIL_CAMPAIGN, signature=hashed(SECRET, BODY).hex())),
+    "mailerlite classic": ("mailerlite", SECRET, call(EMAIL_CAMPAIGN, x_mailerlite_signature=b64(hashed(SECRET, BODY)))),
+    "mailtrap": ("mailtrap", SECRET, call(EMAIL_CAMPAIGN, mailtrap_signature=hashed(SECRET, BODY).hex())),
     "cal_com": ("cal_com", SECRET, call(EMAIL_CAMPAIGN, x_cal_signature_256=hashed(SECRET, BODY).hex())),
     "cal_com, at the other address": ("cal_com", SECRET, call(CRM, x_cal_signature_256=hashed(SECRET, BODY).hex())),
     "savvycal": ("savvycal", SECRET, call(EMAIL_CAMPAIGN, x_savvycal_signature=f"sha256={hashed(SECRET, BODY).hex().upper()}")),
@@ -206,7 +217,7 @@ def test_signature__verifies_only_its_secret_and_body(name: str) -> None:
     assert not verify_signature(replace(arrival, headers={}), tool, secret)
 
 
-@pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend", "calendly"])
+@pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend", "calendly", "unipile", "customer_io", "klaviyo", "loops"])
 def test_timed_signature__expires_after_five_minutes(name: str) -> None:
     tool, secret, arrival = SIGNED[name]
 
@@ -370,6 +381,8 @@ FITTING = {
     "close": (CRM, close_key(), "hex"),
     "folk": (CRM, f"whsec_{b64(b'k' * 24)}", "base64"),
     "resend": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
+    "loops": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
+    "postal": (EMAIL_CAMPAIGN, spki(rsa.generate_private_key(65537, 2048).public_key()), "PEM"),
     "amazon_ses": (EMAIL_CAMPAIGN, "arn:aws:sns:x\n-----BEGIN CERTIFICATE-----", "ARN"),
 }
 
@@ -424,6 +437,27 @@ def test_sns_signature__verifies_the_envelopes_of_one_topic() -> None:
     assert not holds(sns(key, "1"), topic="arn:aws:sns:eu-west-1:2:another")
     assert not holds(sns(key, "1", TopicArn="arn:aws:sns:eu-west-1:2:another"))
     assert not holds(sns(rsa.generate_private_key(65537, 2048), "1"))
+
+
+def test_postal_signature__covers_the_body() -> None:
+    key = rsa.generate_private_key(65537, 2048)
+    arrival = call(EMAIL_CAMPAIGN, x_postal_signature=b64(key.sign(BODY, padding.PKCS1v15(), SHA1())))
+
+    assert verify_signature(arrival, "postal", spki(key.public_key()))
+    assert not verify_signature(replace(arrival, body=b"{}"), "postal", spki(key.public_key()))
+    assert not verify_signature(arrival, "postal", spki(rsa.generate_private_key(65537, 2048).public_key()))
+
+
+def test_unisender_signature__covers_the_body() -> None:
+    def signed(body: bytes, key: str = SECRET) -> Arrival:
+        auth = md5(body.replace(b"AUTH", key.encode()), usedforsecurity=False).hexdigest()
+        return call(EMAIL_CAMPAIGN, body.replace(b"AUTH", auth.encode()))
+
+    body = b'{"auth":"AUTH","events_by_user":[]}'
+
+    assert verify_signature(signed(body), "unisender_go", SECRET)
+    assert not verify_signature(signed(body, "another-secret"), "unisender_go", SECRET)
+    assert not verify_signature(replace(signed(body), body=signed(body).body + b" "), "unisender_go", SECRET)
 
 
 # Secrets in the body.

@@ -41,12 +41,14 @@ EMAIL_EVENTS = MEETING_STATUSES.keys() | frozenset(
         "email_send_failed", "email_replied", "email_auto_replied", "email_bounced", "email_unsubscribed",
         "email_spam_complaint", "email_resubscribed", "lead_status_changed", "linkedin_sent", "linkedin_replied",
         "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "campaign_completed", "contact_saved",
-        "account_event", "other", "unknown",
+        "email_preferences_changed", "account_event", "other", "unknown",
     }
 )  # fmt: skip
-CRM_EVENTS = frozenset(
-    f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted")
-) | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_resubscribed", "email_bounced", *MEETING_STATUSES}
+CRM_EVENTS = (
+    frozenset(f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted"))
+    | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_resubscribed", "email_bounced", "email_preferences_changed"}
+    | MEETING_STATUSES.keys()
+)
 """With a CRM's marks that an address is opted out, or bounces, and the meetings of booking tools."""
 
 # Events about no person or company: stored and counted, never applied.

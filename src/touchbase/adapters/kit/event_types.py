@@ -43,6 +43,8 @@ SOFT_BOUNCED = Meaning("email_bounced", kind="soft")
 UNSUBSCRIBED = Meaning("email_unsubscribed")
 COMPLAINED = Meaning("email_spam_complaint")
 RESUBSCRIBED = Meaning("email_resubscribed")
+PREFERENCES = Meaning("email_preferences_changed")
+"""An opt-out of one list or topic, or an opt-in: nothing is said about all mail."""
 STATUS_IN_BODY = Meaning("lead_status_changed")
 """A status change whose status is elsewhere in the body."""
 LINKEDIN_SENT = Meaning("linkedin_sent")

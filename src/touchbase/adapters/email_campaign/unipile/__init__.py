@@ -53,7 +53,10 @@ def _by_person(body: object) -> list[object]:
         person = attendees[0] if len(attendees) == 1 else None
     person = person or first(body, "user", "from_attendee") or dig(body, "payload", "user") or body
     identifier = text(first(person, "attendee_public_identifier", "public_identifier", "user_public_identifier"))
-    return [{**body, "person": person, "profile": None if identifier is None else f"{_PROFILE}{identifier}"}]
+    profile = (
+        text(first(person, "attendee_profile_url", "profile_url", "user_profile_url")) if identifier is None else _PROFILE + identifier
+    )
+    return [{**body, "person": person, "profile": profile and profile.rstrip("/")}]
 
 
 ADAPTER = Unipile(
@@ -83,7 +86,7 @@ ADAPTER = Unipile(
     name="event type",
     email="person.identifier payload.user.email",
     time="timestamp date created_at",
-    linkedin=("profile person.attendee_profile_url person.profile_url person.user_profile_url"),
+    linkedin="profile",
     full_name="person.attendee_name person.full_name person.display_name person.user_full_name",
     message="message_id",
     key="message_id",
