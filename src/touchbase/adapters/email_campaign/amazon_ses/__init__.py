@@ -7,12 +7,14 @@ is about. Opens and clicks do not say which of several recipients it was, so the
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.amazon_ses.signature import SNS
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at, paths
 from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, batch, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
-from touchbase.adapters.kit.extract import dig, flag
+from touchbase.adapters.kit.extract import dig, flag, objects
 from touchbase.adapters.kit.messages import MessagePaths
+from touchbase.adapters.kit.parse import unquoted
 
 _RECIPIENTS = paths("bounce.bouncedRecipients complaint.complainedRecipients delivery.recipients deliveryDelay.delayedRecipients")
 _BOUNCES = {"permanent": m.HARD_BOUNCED, "transient": m.SOFT_BOUNCED}
@@ -21,9 +23,17 @@ _BOUNCES = {"permanent": m.HARD_BOUNCED, "transient": m.SOFT_BOUNCED}
 class AmazonSes(TableAdapter):
     """Reads events of Amazon SES."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.detection_keys |= {"TopicArn", "detail"}
+
+    def recognise(self, webhook: ParsedWebhook) -> int:
+        """Return the confidence: by the members of the event, also within envelopes in a list."""
+        return max((self._sure(body, webhook) for body in objects([_opened(body) for body in batch(webhook.data)])), default=0)
+
     def items(self, data: object) -> object:
         """Return one item for each recipient, who is in `to`."""
-        return [item for body in batch(data) for item in _by_recipient(body)]
+        return [item for body in batch(data) for item in _by_recipient(_opened(body))]
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table, for bounces, complaints and subscriptions by what they say."""
@@ -36,6 +46,12 @@ class AmazonSes(TableAdapter):
             return m.UNSUBSCRIBED
         meaning = super().meaning(name, item)
         return m.OTHER if meaning in (m.OPENED, m.CLICKED) and item.get("to") is None else meaning
+
+
+def _opened(body: object) -> object:
+    """Return the event in an envelope of SNS or EventBridge; any other body as it is."""
+    inner = unquoted(dig(body, "Message")) if dig(body, "TopicArn") else dig(body, "detail")
+    return inner if isinstance(inner, dict) else body
 
 
 def _by_recipient(body: object) -> list[object]:
