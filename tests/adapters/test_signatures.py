@@ -199,6 +199,17 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "mailerlite": ("mailerlite", SECRET, call(EMAIL_CAMPAIGN, signature=hashed(SECRET, BODY).hex())),
     "mailerlite classic": ("mailerlite", SECRET, call(EMAIL_CAMPAIGN, x_mailerlite_signature=b64(hashed(SECRET, BODY)))),
     "mailtrap": ("mailtrap", SECRET, call(EMAIL_CAMPAIGN, mailtrap_signature=hashed(SECRET, BODY).hex())),
+    "typeform": ("typeform", SECRET, call(CRM, typeform_signature=f"sha256={b64(hashed(SECRET, BODY))}")),
+    "tally": ("tally", SECRET, call(CRM, tally_signature=b64(hashed(SECRET, BODY)))),
+    "webflow": ("webflow", SECRET, call(
+        CRM, x_webflow_timestamp=MILLIS, x_webflow_signature=hashed(SECRET, MILLIS.encode() + b":" + BODY).hex()
+    )),
+    "chatwoot": ("chatwoot", SECRET, call(
+        CRM, x_chatwoot_timestamp=STAMP, x_chatwoot_signature=f"sha256={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
+    )),
+    "woocommerce": ("woocommerce", SECRET, call(CRM, x_wc_webhook_signature=b64(hashed(SECRET, BODY)))),
+    "shopify": ("shopify", SECRET, call(CRM, x_shopify_hmac_sha256=b64(hashed(SECRET, BODY)))),
+    "follow_up_boss": ("follow_up_boss", SECRET, call(CRM, fub_signature=hashed(SECRET, b64(BODY).encode()).hex())),
     "cal_com": ("cal_com", SECRET, call(EMAIL_CAMPAIGN, x_cal_signature_256=hashed(SECRET, BODY).hex())),
     "cal_com, at the other address": ("cal_com", SECRET, call(CRM, x_cal_signature_256=hashed(SECRET, BODY).hex())),
     "savvycal": ("savvycal", SECRET, call(EMAIL_CAMPAIGN, x_savvycal_signature=f"sha256={hashed(SECRET, BODY).hex().upper()}")),
@@ -217,7 +228,10 @@ def test_signature__verifies_only_its_secret_and_body(name: str) -> None:
     assert not verify_signature(replace(arrival, headers={}), tool, secret)
 
 
-@pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend", "calendly", "unipile", "customer_io", "klaviyo", "loops"])
+@pytest.mark.parametrize(
+    "name",
+    ["hubspot", "close", "twenty", "folk", "resend", "calendly", "unipile", "customer_io", "klaviyo", "loops", "webflow", "chatwoot"],
+)
 def test_timed_signature__expires_after_five_minutes(name: str) -> None:
     tool, secret, arrival = SIGNED[name]
 
@@ -471,6 +485,14 @@ def test_body_secret__verifies_only_in_its_own_field(channel: str, tool: str, na
     assert verify_signature(call(channel, json.dumps({"a": 1, name: SECRET}).encode()), tool, SECRET)
     assert not verify_signature(call(channel, json.dumps({"a": 1, name: SECRET + "x"}).encode()), tool, SECRET)
     assert not verify_signature(call(channel, json.dumps({"a": SECRET}).encode()), tool, SECRET)
+
+
+def test_bitrix24_token__verifies_only_below_auth() -> None:
+    form = "event=ONCRMCONTACTADD&data%5BFIELDS%5D%5BID%5D=1&auth%5Bapplication_token%5D={}"
+
+    assert verify_signature(call(CRM, form.format(SECRET).encode()), "bitrix24", SECRET)
+    assert not verify_signature(call(CRM, form.format(SECRET + "x").encode()), "bitrix24", SECRET)
+    assert not verify_signature(call(CRM, f"application_token={SECRET}".encode()), "bitrix24", SECRET)
 
 
 def test_body_secret__of_digits_may_be_a_number() -> None:
