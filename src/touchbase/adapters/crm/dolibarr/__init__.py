@@ -1,7 +1,7 @@
 """Dolibarr: the Webhook module, which posts whole objects.
 
 Companies (`societe`) and contacts each have ids from one. A third party may be a private person; it stays a company here. `client` says
-whether it is a customer (1, 3) or a prospect (2). Empty texts are empty fields of the record.
+whether it is a customer (1, 3) or a prospect (2). `date_modification` is that of the change before this one: the receipt counts.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ class Dolibarr(CrmAdapter):
             return [other_event("ignored" if source else "unrecognised", source or None, text(record.get("element")), number)]
         company = text(first(record, "socid", "fk_soc"))
         client = _CLIENT.get(text(record.get("client")) or "")
-        # A creation has no other time: then the change has none either.
-        at = first_time(record, "date_modification", "date_creation") if action != "CREATE" else first_time(record, "date_creation")
+        at = first_time(record, "date_creation") if action == "CREATE" else None
         shown = {**as_dict(record.get("array_options")), **as_dict(record.get("socialnetworks")), **record}
         item = CrmItem(SHAPES[word], _ACTIONS[action], word, number, source, at)
         item.record = with_linkedin({**shown, "client": client, "company id": None if company in (None, "0") else company})
