@@ -37,3 +37,12 @@ def test_tools_of_both_addresses__are_of_either_channel(adapters: Adapters) -> N
     both = set(adapters.tools(CHANNELS[0])) & set(adapters.tools(CHANNELS[1]))
 
     assert {"calendly", "cal_com", "acuity", "generic", "outreach"} <= both
+
+
+def test_mailbox_of_unipile__creates_no_contacts(all_fixtures, adapters: Adapters) -> None:
+    of_name = {
+        recorded.id.removeprefix("email_campaign-unipile-"): recorded.request for recorded in all_fixtures if recorded.tool == "unipile"
+    }
+
+    assert adapters.translate(of_name["mail_received"]).create_unknown is False
+    assert adapters.translate(of_name["message_received"]).create_unknown is None

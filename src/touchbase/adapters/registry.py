@@ -5,8 +5,9 @@ A package below `email_campaign/` or `crm/` has `ADAPTER`. Nothing else names a 
 Optional attributes besides those of `adapters/interface.Adapter`: `signature_schemes`, the tool's signature schemes
 (`kit/signatures.py`); `most_secrets` and `key_in`, the number of secrets of its connection, and the part of a secret
 that requests contain; `protocol_bodies`, by a body's first byte, functions that return the response body that the
-protocol requires; `channels`, the channels at whose addresses its webhooks are read; `fetcher`, which fetches records
-that webhooks leave out (`kit/fetch.py`); and `max_confidence`, the adapter's highest confidence (default 100).
+protocol requires; `known_only`, names of events that create no record; `channels`, the channels at whose addresses
+its webhooks are read; `fetcher`, which fetches records that webhooks leave out (`kit/fetch.py`); and
+`max_confidence`, the adapter's highest confidence (default 100).
 
 Amazon SNS around other tools' webhooks: its own messages about the subscription to this address.
 
@@ -274,9 +275,11 @@ def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
             _apply_zone(event, settings.time_zone)
     # A fetched record is complete: fetching it again would loop.
     may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in webhook.headers
+    known_only: frozenset[str] = getattr(adapter, "known_only", frozenset())
+    may_create = False if known_only and all(event.source_event in known_only for event in events) else settings.create_unknown
     if settings is NO_SETTINGS:
-        return Translation(adapter.tool, events, may_ask=may_ask)
-    return Translation(adapter.tool, apply_settings(events, settings), settings.create_unknown, may_ask)
+        return Translation(adapter.tool, events, may_create, may_ask)
+    return Translation(adapter.tool, apply_settings(events, settings), may_create, may_ask)
 
 
 _SAVED = frozenset({"contact.created", "contact.updated"})

@@ -132,6 +132,8 @@ class TableAdapter:
     """Whether a message's usual paths count too, after the known ones. Not where a client's own columns are next to the tool's keys."""
     object_type: str | None = None
     object_id: str = ""
+    known_only: frozenset[str] = frozenset()
+    """The tool's names of events that create no record."""
     lists: str = ""
     """Keys of lists inside lists, outermost first: each element of the innermost is an item, with the members around it."""
     meeting_start: str = ""

@@ -82,6 +82,7 @@ ADAPTER = Unipile(
         "account_status": m.ACCOUNT,
     },
     other_names=m.OTHER,
+    known_only=frozenset({"mail_received"}),
     nameless={"AccountStatus": "account_status"},
     name="event type",
     email="person.identifier payload.user.email",
