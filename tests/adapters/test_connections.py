@@ -13,7 +13,8 @@ from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import event_key
-from touchbase.history.events import CRM, EMAIL_CAMPAIGN, Event, Translation
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN, Event, Translation, effect_of, status_word
+from touchbase.history.status import STATUS
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"
@@ -467,3 +468,28 @@ def test_bounce_without_a_type__is_hard_by_the_setting_or_where_the_tool_stops_t
     translation = told(body, connected(tool, "email_campaign", unknown_bounces=setting), channel="email_campaign", tool=tool)
 
     assert [(event.event, event.kind) for event in translation.events] == [("email_bounced", kind)]
+
+
+# Meetings.
+
+
+@pytest.mark.parametrize(
+    ("labels", "event", "status"),
+    [
+        ({}, "meeting_booked", "meeting_booked"),
+        ({}, "meeting_no_show", "no_show"),
+        ({}, "meeting_canceled", None),
+        ({}, "meeting_rescheduled", None),
+        ({"meeting_canceled": "Call off"}, "meeting_canceled", "Call off"),
+        ({"moved it": "Call moved"}, "meeting_rescheduled", "Call moved"),
+        ({"meeting_booked": None}, "meeting_booked", None),
+        ({"no_show": "Missed"}, "meeting_no_show", "Missed"),
+    ],
+)
+def test_meeting__sets_the_clients_status_or_its_own(labels: dict[str, str | None], event: str, status: str | None) -> None:
+    own = connected("generic", EMAIL_CAMPAIGN, events={"moved it": event}, status_labels=labels)
+
+    (meeting,) = told({"event": "moved it", "email": "l@example.com", "timestamp": AT}, own, channel=EMAIL_CAMPAIGN, tool="generic").events
+
+    assert meeting.event == event
+    assert (effect_of(meeting), status_word(meeting, effect_of(meeting))) == (STATUS if status else "", status)

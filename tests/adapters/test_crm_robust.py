@@ -41,7 +41,7 @@ JUNK: list[Any] = [
 
 def adapters() -> list[Adapter]:
     registry = load_adapters()
-    return [registry._by_name[CRM][tool] for tool in registry.tools(CRM)]
+    return [adapter for tool in registry.tools(CRM) if (adapter := registry._by_name[CRM][tool]).channel == CRM]
 
 
 ADAPTERS = adapters()

@@ -106,7 +106,7 @@ def test_email_field_variants__are_read_as_email(name: str) -> None:
 def test_object_keys__give_one_event_per_key() -> None:
     keys = [{"id": 123, "timestamp": "2026-11-20T09:30:00Z"}, {"id": 124}]
 
-    events = told({"event_key": "contact.delete", "object_type": "contact", "object_keys": keys})
+    events = told({"event": "contact.delete", "object_type": "contact", "object_keys": keys})
 
     assert [(event.event, event.object_id) for event in events] == [("contact.deleted", "123"), ("contact.deleted", "124")]
 

@@ -7,13 +7,15 @@ import gzip
 import hmac
 import json
 from dataclasses import replace
-from hashlib import sha1, sha256
+from datetime import UTC, datetime, timedelta
+from hashlib import md5, sha1, sha256
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ from tests.examples import examples
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.kit.signatures import WINDOW
 from touchbase.adapters.registry import load_adapters
-from touchbase.common.timestamps import SECOND
+from touchbase.common.timestamps import SECOND, to_text
 from touchbase.connections.models import Arrival, Connection, ConnectionSettings
 from touchbase.history.events import CHANNELS, CRM, EMAIL_CAMPAIGN
 
@@ -180,6 +182,38 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "replyify": ("replyify", SECRET, call(EMAIL_CAMPAIGN, x_replyify_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
     "replyify, as its guide has it": ("replyify", SECRET, call(EMAIL_CAMPAIGN, x_replyify_signature=hashed(SECRET, BODY).hex())),
     "sendpilot": ("sendpilot", SECRET, sendpilot(STAMP)),
+    "calendly": ("calendly", SECRET, call(
+        EMAIL_CAMPAIGN, calendly_webhook_signature=f"t={STAMP},v1={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
+    )),
+    "unipile": ("unipile", SECRET, call(
+        EMAIL_CAMPAIGN, unipile_signature=f"t={STAMP},v0={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
+    )),
+    "mautic": ("mautic", SECRET, call(EMAIL_CAMPAIGN, webhook_signature=b64(hashed(SECRET, BODY)))),
+    "customer_io": ("customer_io", SECRET, call(
+        EMAIL_CAMPAIGN, x_cio_timestamp=STAMP, x_cio_signature=hashed(SECRET, b"v0:" + STAMP.encode() + b":" + BODY).hex()
+    )),
+    "klaviyo": ("klaviyo", SECRET, call(
+        EMAIL_CAMPAIGN, klaviyo_timestamp=STAMP, klaviyo_signature=hashed(SECRET, BODY + STAMP.encode()).hex()
+    )),
+    "loops": ("loops", f"whsec_{b64(b'k' * 24)}", replace(call(EMAIL_CAMPAIGN), headers=standard("webhook-", b"k" * 24))),
+    "mailerlite": ("mailerlite", SECRET, call(EMAIL_CAMPAIGN, signature=hashed(SECRET, BODY).hex())),
+    "mailerlite classic": ("mailerlite", SECRET, call(EMAIL_CAMPAIGN, x_mailerlite_signature=b64(hashed(SECRET, BODY)))),
+    "mailtrap": ("mailtrap", SECRET, call(EMAIL_CAMPAIGN, mailtrap_signature=hashed(SECRET, BODY).hex())),
+    "typeform": ("typeform", SECRET, call(CRM, typeform_signature=f"sha256={b64(hashed(SECRET, BODY))}")),
+    "tally": ("tally", SECRET, call(CRM, tally_signature=b64(hashed(SECRET, BODY)))),
+    "webflow": ("webflow", SECRET, call(
+        CRM, x_webflow_timestamp=MILLIS, x_webflow_signature=hashed(SECRET, MILLIS.encode() + b":" + BODY).hex()
+    )),
+    "chatwoot": ("chatwoot", SECRET, call(
+        CRM, x_chatwoot_timestamp=STAMP, x_chatwoot_signature=f"sha256={hashed(SECRET, STAMP.encode() + b'.' + BODY).hex()}"
+    )),
+    "woocommerce": ("woocommerce", SECRET, call(CRM, x_wc_webhook_signature=b64(hashed(SECRET, BODY)))),
+    "shopify": ("shopify", SECRET, call(CRM, x_shopify_hmac_sha256=b64(hashed(SECRET, BODY)))),
+    "follow_up_boss": ("follow_up_boss", SECRET, call(CRM, fub_signature=hashed(SECRET, b64(BODY).encode()).hex())),
+    "cal_com": ("cal_com", SECRET, call(EMAIL_CAMPAIGN, x_cal_signature_256=hashed(SECRET, BODY).hex())),
+    "cal_com, at the other address": ("cal_com", SECRET, call(CRM, x_cal_signature_256=hashed(SECRET, BODY).hex())),
+    "savvycal": ("savvycal", SECRET, call(EMAIL_CAMPAIGN, x_savvycal_signature=f"sha256={hashed(SECRET, BODY).hex().upper()}")),
+    "acuity": ("acuity", SECRET, call(CRM, x_acuity_signature=b64(hashed(SECRET, BODY)))),
     "sendpilot, in milliseconds": ("sendpilot", SECRET, sendpilot(MILLIS)),
 }  # fmt: skip
 
@@ -194,7 +228,10 @@ def test_signature__verifies_only_its_secret_and_body(name: str) -> None:
     assert not verify_signature(replace(arrival, headers={}), tool, secret)
 
 
-@pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend"])
+@pytest.mark.parametrize(
+    "name",
+    ["hubspot", "close", "twenty", "folk", "resend", "calendly", "unipile", "customer_io", "klaviyo", "loops", "webflow", "chatwoot"],
+)
 def test_timed_signature__expires_after_five_minutes(name: str) -> None:
     tool, secret, arrival = SIGNED[name]
 
@@ -358,6 +395,9 @@ FITTING = {
     "close": (CRM, close_key(), "hex"),
     "folk": (CRM, f"whsec_{b64(b'k' * 24)}", "base64"),
     "resend": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
+    "loops": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
+    "postal": (EMAIL_CAMPAIGN, spki(rsa.generate_private_key(65537, 2048).public_key()), "PEM"),
+    "amazon_ses": (EMAIL_CAMPAIGN, "arn:aws:sns:x\n-----BEGIN CERTIFICATE-----", "ARN"),
 }
 
 
@@ -376,6 +416,64 @@ def test_a_secret__of_a_tool_that_takes_any_text_always_fits() -> None:
     assert [tool for channel, tool in formless if ADAPTERS.why_not_secret(channel, tool, "no such secret!") is not None] == []
 
 
+def sns(key: rsa.RSAPrivateKey, version: str, kind: str = "Notification", **more: str) -> dict[str, str]:
+    envelope = {
+        "Type": kind,
+        "MessageId": "m",
+        "TopicArn": TOPIC,
+        "Message": "{}",
+        "Timestamp": to_text(NOON),
+        "SignatureVersion": version,
+    } | more
+    names = sorted(envelope.keys() - {"SignatureVersion"})
+    message = "".join(f"{name}\n{envelope[name]}\n" for name in names).encode()
+    signature = key.sign(message, padding.PKCS1v15(), SHA256() if version == "2" else SHA1())
+    return {**envelope, "Signature": b64(signature), "SigningCertURL": "https://sns.eu-west-1.amazonaws.com/x.pem"}
+
+
+TOPIC = "arn:aws:sns:eu-west-1:1:ses"
+
+
+def test_sns_signature__verifies_the_envelopes_of_one_topic() -> None:
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "sns.amazonaws.com")])
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    built = x509.CertificateBuilder(name, name, key.public_key(), 1, begin, begin + timedelta(days=400))
+    certificate = built.sign(key, SHA256()).public_bytes(Encoding.PEM).decode()
+
+    def holds(envelope: dict[str, str], topic: str = TOPIC, now: int = NOON) -> bool:
+        return verify_signature(call(EMAIL_CAMPAIGN, json.dumps(envelope).encode()), "amazon_ses", f"{topic}\n{certificate}", now=now)
+
+    for envelope in (sns(key, "1"), sns(key, "2", Subject="Hello"), sns(key, "1", "SubscriptionConfirmation", Token="t", SubscribeURL="u")):
+        assert holds(envelope)
+        assert not holds({**envelope, "Message": "{ }"})
+        assert not holds(envelope, now=NOON + 3601 * SECOND)
+    assert not holds(sns(key, "1"), topic="arn:aws:sns:eu-west-1:2:another")
+    assert not holds(sns(key, "1", TopicArn="arn:aws:sns:eu-west-1:2:another"))
+    assert not holds(sns(rsa.generate_private_key(65537, 2048), "1"))
+
+
+def test_postal_signature__covers_the_body() -> None:
+    key = rsa.generate_private_key(65537, 2048)
+    arrival = call(EMAIL_CAMPAIGN, x_postal_signature=b64(key.sign(BODY, padding.PKCS1v15(), SHA1())))
+
+    assert verify_signature(arrival, "postal", spki(key.public_key()))
+    assert not verify_signature(replace(arrival, body=b"{}"), "postal", spki(key.public_key()))
+    assert not verify_signature(arrival, "postal", spki(rsa.generate_private_key(65537, 2048).public_key()))
+
+
+def test_unisender_signature__covers_the_body() -> None:
+    def signed(body: bytes, key: str = SECRET) -> Arrival:
+        auth = md5(body.replace(b"AUTH", key.encode()), usedforsecurity=False).hexdigest()
+        return call(EMAIL_CAMPAIGN, body.replace(b"AUTH", auth.encode()))
+
+    body = b'{"auth":"AUTH","events_by_user":[]}'
+
+    assert verify_signature(signed(body), "unisender_go", SECRET)
+    assert not verify_signature(signed(body, "another-secret"), "unisender_go", SECRET)
+    assert not verify_signature(replace(signed(body), body=signed(body).body + b" "), "unisender_go", SECRET)
+
+
 # Secrets in the body.
 
 
@@ -387,6 +485,14 @@ def test_body_secret__verifies_only_in_its_own_field(channel: str, tool: str, na
     assert verify_signature(call(channel, json.dumps({"a": 1, name: SECRET}).encode()), tool, SECRET)
     assert not verify_signature(call(channel, json.dumps({"a": 1, name: SECRET + "x"}).encode()), tool, SECRET)
     assert not verify_signature(call(channel, json.dumps({"a": SECRET}).encode()), tool, SECRET)
+
+
+def test_bitrix24_token__verifies_only_below_auth() -> None:
+    form = "event=ONCRMCONTACTADD&data%5BFIELDS%5D%5BID%5D=1&auth%5Bapplication_token%5D={}"
+
+    assert verify_signature(call(CRM, form.format(SECRET).encode()), "bitrix24", SECRET)
+    assert not verify_signature(call(CRM, form.format(SECRET + "x").encode()), "bitrix24", SECRET)
+    assert not verify_signature(call(CRM, f"application_token={SECRET}".encode()), "bitrix24", SECRET)
 
 
 def test_body_secret__of_digits_may_be_a_number() -> None:

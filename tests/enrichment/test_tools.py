@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from tests.enrichment.fake_tool_api import ADAPTERS, NOON, TOKEN, FakeApi, FetchSetup, ReceivedRequest, Respond, setup_with_api
 
-from touchbase.common.timestamps import DAY, to_text
+from touchbase.common.timestamps import DAY, SECOND, to_text
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
@@ -49,6 +50,43 @@ def attio(**values: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 CASES = {
+    "bitrix24 lead": Case(
+        "bitrix24",
+        {"event": "ONCRMLEADADD", "data": {"FIELDS": {"ID": "9"}}, "ts": str(NOON // SECOND), "auth": {"domain": "evil.example"}},
+        {"result": {"ID": "9", "NAME": "Ann", "LAST_NAME": "Lee", "EMAIL": [{"VALUE": "ann@example.com", "VALUE_TYPE": "WORK"}],
+                    "STATUS_ID": "IN_PROCESS", "DATE_MODIFY": YESTERDAY}},
+        "GET", f"/rest/31/{TOKEN}/crm.lead.get.json?id=9", {},
+        settings={"api_user": "31"}, contact={**ANN, "status": "IN_PROCESS", "status_entry_us": NOON - DAY},
+    ),
+    "follow up boss": Case(
+        "follow_up_boss",
+        {"eventId": "e", "eventCreated": to_text(NOON), "event": "peopleCreated", "resourceIds": [152], "uri": "https://x.example"},
+        {"people": [{"id": 152, "firstName": "Ann", "lastName": "Lee", "emails": [{"value": "ann@example.com", "isPrimary": 1}],
+                     "stage": "Lead", "updated": YESTERDAY}]},
+        "GET", "/v1/people?id=152&fields=allFields&limit=1", {"authorization": f"Basic {b64encode(f'{TOKEN}:'.encode()).decode()}"},
+        contact={**ANN, "status": "Lead", "status_entry_us": NOON - DAY},
+    ),
+    "keap contact": Case(
+        "keap",
+        {"event_key": "contact.add", "object_type": "contact", "object_keys": [{"id": 5, "timestamp": to_text(NOON)}]},
+        {"id": 5, "given_name": "Ann", "family_name": "Lee", "email_addresses": [{"email": "ann@example.com", "field": "EMAIL1"}],
+         "last_updated": YESTERDAY},
+        "GET", "/crm/rest/v1/contacts/5", BEARER, contact=ANN,
+    ),
+    "keap company": Case(
+        "keap",
+        {"event_key": "company.add", "object_type": "company", "object_keys": [{"id": 6, "timestamp": to_text(NOON)}]},
+        {"id": 6, "company_name": "Example", "website": "https://www.example.com", "last_updated": YESTERDAY},
+        "GET", "/crm/rest/v1/companies/6", BEARER, company={"domain": "example.com", "name": "Example"},
+    ),
+    "acuity": Case(
+        "acuity",
+        {"action": "scheduled", "id": 7, "calendarID": 3, "appointmentTypeID": 2},
+        {"id": 7, "firstName": "Ann", "lastName": "Lee", "email": "ann@example.com", "phone": "", "datetime": LATER, "canceled": False},
+        "GET", "/api/v1/appointments/7",
+        {"authorization": f"Basic {b64encode(f'31:{TOKEN}'.encode()).decode()}"},
+        settings={"api_user": "31"}, contact={**ANN, "status": "meeting_booked"},
+    ),
     "hubspot contact": Case(
         "hubspot",
         [{"eventId": 7, "portalId": 1, "occurredAt": NOON // 1000, "subscriptionType": "contact.creation", "objectId": 123}],
@@ -219,7 +257,8 @@ async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(
         whole = await store.read(get_delivery(newest.id))
         assert whole is not None
         assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
-        assert whole.headers["x-touchbase-fetched"].split(":")[0] in ("company", "contact", "people", "Leads", "lead", "item", "person")
+        kinds = ("company", "contact", "people", "Leads", "lead", "item", "person", "appointment")
+        assert whole.headers["x-touchbase-fetched"].split(":")[0] in kinds
         assert TOKEN not in repr(whole)
 
 
@@ -228,6 +267,7 @@ async def test_fetch__of_an_object_unknown_to_the_tool_is_not_repeated(store: St
     case = CASES[name]
     alone = ADAPTERS.fetcher("crm", case.tool).most == 1
     empty: dict[str, object] = {"hubspot": {"results": []}, "zoho": b"", "copper": [], "monday": {"data": {"items": []}}}
+    empty |= {"follow_up_boss": {"people": []}}
     answer = (404, {"error": "not found"}) if alone else (204 if case.tool == "zoho" else 200, empty[case.tool])
     async with setup_with_api(store, lambda request: answer) as (setup, server):
         assert await fetched(setup, server, case) == ([], [])

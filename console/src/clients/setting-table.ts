@@ -23,9 +23,9 @@ export interface SettingGroup {
 }
 
 /** CRMs whose API is asked for records that their webhooks leave out. */
-export const FETCHED = ['attio', 'copper', 'folk', 'hubspot', 'monday', 'zoho'];
+export const FETCHED = ['acuity', 'attio', 'bitrix24', 'copper', 'folk', 'follow_up_boss', 'hubspot', 'keap', 'monday', 'zoho'];
 /** Tools whose signatures carry a time. */
-export const TIMED: Record<Channel, readonly string[]> = { email_campaign: ['mailgun', 'resend', 'sendgrid', 'sendpilot'], crm: ['close', 'folk', 'hubspot', 'twenty'] };
+export const TIMED: Record<Channel, readonly string[]> = { email_campaign: ['amazon_ses', 'calendly', 'customer_io', 'klaviyo', 'loops', 'mailgun', 'resend', 'sendgrid', 'sendpilot', 'unipile'], crm: ['chatwoot', 'close', 'folk', 'hubspot', 'twenty', 'webflow'] };
 
 const always = () => true;
 const isCrm = (channel: Channel) => channel === 'crm';
@@ -67,7 +67,7 @@ export const GROUPS: readonly SettingGroup[] = [
     usual: false,
     rows: [
       { name: 'api_base', as: 'text', text: 'Address of its API', example: 'the address, with https', help: 'Empty: the tool’s usual one; Zoho has one for each data centre, such as that of www.zohoapis.eu. With another address give the access token again.', shown: of(...FETCHED) },
-      { name: 'api_user', as: 'text', text: 'User of the access token', example: 'ops@example.com', help: 'Copper: the e-mail address of the token’s owner.', shown: of('copper') },
+      { name: 'api_user', as: 'text', text: 'User of the access token', example: 'ops@example.com', help: 'Copper: the e-mail address of the token’s owner; Acuity and Bitrix24: the user’s id.', shown: of('acuity', 'bitrix24', 'copper') },
       { name: 'written_property', as: 'text', text: 'Property that statuses are written to', example: 'touchbase_status', help: 'Its internal name, of contacts. An outgoing endpoint of the kind HubSpot writes it.', shown: of('hubspot') },
     ],
   },

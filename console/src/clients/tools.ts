@@ -7,20 +7,27 @@ const CAMPAIGN: Record<string, string> = {
   mailshake: 'Mailshake', mandrill: 'Mandrill (Mailchimp Transactional)', outboundry: 'Outboundry', outlix: 'Outlix', outreach: 'Outreach',
   plusvibe: 'PlusVibe (was Pipl.ai)', postmark: 'Postmark', reachinbox: 'ReachInbox', reply_io: 'Reply.io', replyify: 'Replyify', resend: 'Resend',
   salesforge: 'Salesforge', saleshandy: 'Saleshandy', salesloft: 'Salesloft', sendgrid: 'SendGrid', sendpilot: 'SendPilot', smartlead: 'Smartlead',
-  snov_io: 'Snov.io', sparkpost: 'SparkPost', woodpecker: 'Woodpecker',
+  snov_io: 'Snov.io', sparkpost: 'SparkPost', woodpecker: 'Woodpecker', aimfox: 'Aimfox', amazon_ses: 'Amazon SES', cal_com: 'Cal.com',
+  calendly: 'Calendly', chili_piper: 'Chili Piper', customer_io: 'Customer.io', dripify: 'Dripify', encharge: 'Encharge', expandi: 'Expandi',
+  gmass: 'GMass', iterable: 'Iterable', kit: 'Kit', klaviyo: 'Klaviyo', loops: 'Loops', mailerlite: 'MailerLite', mailtrap: 'Mailtrap',
+  mautic: 'Mautic', postal: 'Postal', quickmail: 'QuickMail', savvycal: 'SavvyCal', unipile: 'Unipile', unisender_go: 'UniSender Go',
 };
 const CRM: Record<string, string> = {
   activecampaign: 'ActiveCampaign', affinity: 'Affinity', attio: 'Attio', capsule: 'Capsule', close: 'Close', copper: 'Copper',
   dynamics365: 'Dynamics 365', espocrm: 'EspoCRM', folk: 'folk', frappe: 'Frappe CRM and ERPNext', generic: 'Another CRM',
   gohighlevel: 'GoHighLevel', hubspot: 'HubSpot', insightly: 'Insightly', intercom: 'Intercom', kommo: 'Kommo', monday: 'monday.com', odoo: 'Odoo',
-  outreach: 'Outreach', pipedrive: 'Pipedrive', salesforce: 'Salesforce', streak: 'Streak', twenty: 'Twenty', zoho: 'Zoho CRM',};
+  outreach: 'Outreach', pipedrive: 'Pipedrive', salesforce: 'Salesforce', streak: 'Streak', twenty: 'Twenty', zoho: 'Zoho CRM',
+  acuity: 'Acuity', bitrix24: 'Bitrix24', chatwoot: 'Chatwoot', dolibarr: 'Dolibarr', fillout: 'Fillout', follow_up_boss: 'Follow Up Boss',
+  jotform: 'Jotform', keap: 'Keap', shopify: 'Shopify', tally: 'Tally', typeform: 'Typeform', webflow: 'Webflow', woocommerce: 'WooCommerce',
+};
 export const TOOLS: Record<Channel, Record<string, string>> = { email_campaign: CAMPAIGN, crm: CRM };
 export const CHANNELS: readonly Channel[] = ['email_campaign', 'crm'];
 export const CHANNEL_NAMES: Record<Channel, string> = { email_campaign: 'Campaign tools', crm: 'CRMs' };
 
 export function nameOf(channel: string, tool: string | null): string {
   if (tool === null) return 'an unknown tool';
-  return (channel === 'crm' ? CRM : CAMPAIGN)[tool] ?? tool;
+  const [own, other] = channel === 'crm' ? [CRM, CAMPAIGN] : [CAMPAIGN, CRM];
+  return own[tool] ?? other[tool] ?? tool;
 }
 
 export interface Guide {
@@ -109,32 +116,54 @@ export function guideOf(channel: Channel, tool: string): Guide {
 /** What the secret of a tool’s connection is, for tools with a proof of their own. */
 const SECRETS: Record<Channel, Record<string, string>> = {
   email_campaign: {
+    amazon_ses: 'the topic’s ARN, and below it the certificate at the message’s SigningCertURL; or a token in the address',
+    cal_com: 'the webhook’s secret',
+    calendly: 'the subscription’s signing_key',
+    customer_io: 'the webhook’s signing key',
+    klaviyo: 'the webhook’s secret_key',
     lemlist: 'the webhook’s secret, which lemlist sends in the body',
+    loops: 'whsec_…',
+    mailerlite: 'the webhook’s secret',
     mailersend: 'the webhook’s signing secret',
     mailgun: 'the webhook signing key',
+    mailtrap: 'the webhook’s signature key',
     mandrill: 'the webhook’s key',
+    mautic: 'the webhook’s secret',
     outlix: 'the webhook’s secret',
     outreach: 'the webhook’s secret',
+    postal: 'the server’s public key',
     replyify: 'the webhook’s secret',
     resend: 'the webhook’s secret, whsec_…',
     salesloft: 'the subscription’s callback_token',
+    savvycal: 'the webhook’s secret',
     sendgrid: 'the public key on the webhook’s page',
     sendpilot: 'the webhook’s secret',
     smartlead: 'the webhook’s secret, which the dashboard’s test call does not know; or the signing secret',
+    unipile: 'the endpoint’s secret (v2), or the value of a header of yours',
+    unisender_go: 'the API key',
   },
   crm: {
+    acuity: 'the API key',
     attio: 'the webhook’s secret',
+    bitrix24: 'the application token',
+    chatwoot: 'the webhook’s secret',
     close: 'the webhook’s signature key, in hex as it is shown',
     copper: 'the value of the webhook’s own secret',
     espocrm: 'the webhook’s secret key; up to 50, one for each webhook, as KEY or ID:KEY',
     folk: 'whsec_…',
+    follow_up_boss: 'the system key',
     frappe: 'the webhook’s secret',
     gohighlevel: 'the vendor’s public key; name your location too, below under “Proof of the sender”',
     hubspot: 'the app’s client secret',
     intercom: 'the app’s client secret',
     monday: 'the app’s signing secret',
     outreach: 'the webhook’s secret',
+    shopify: 'the secret below the list of webhooks',
+    tally: 'the webhook’s signing secret',
     twenty: 'the webhook’s secret',
+    typeform: 'the webhook’s secret',
+    webflow: 'the client secret of the app that made the webhook',
+    woocommerce: 'the webhook’s secret',
     zoho: 'the channel’s token',
   },
 };

@@ -42,5 +42,9 @@ export const EVENTS: readonly (readonly [string, string])[] = [
   ['linkedin_invite_sent', 'A LinkedIn invitation'],
   ['linkedin_invite_accepted', 'An invitation was accepted'],
   ['linkedin_other', 'Something else on LinkedIn'],
+  ['meeting_booked', 'A meeting was booked'],
+  ['meeting_canceled', 'A meeting was canceled'],
+  ['meeting_rescheduled', 'A meeting was moved'],
+  ['meeting_no_show', 'The person missed a meeting'],
   ['other', 'Nothing to us'],
 ];

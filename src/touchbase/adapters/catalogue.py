@@ -65,7 +65,8 @@ class CatalogueTool:
 def catalogue() -> list[CatalogueTool]:
     """Return every tool: campaign tools first, then by name."""
     adapters = load_adapters()
-    return [_tool(channel, name) for channel in CHANNELS for name in adapters.tools(channel)]
+    folders = Path(__file__).parent
+    return [_tool(channel, name) for channel in CHANNELS for name in adapters.tools(channel) if (folders / channel / name).exists()]
 
 
 def _tool(channel: str, name: str) -> CatalogueTool:

@@ -4,9 +4,10 @@ A package below `email_campaign/` or `crm/` has `ADAPTER`. Nothing else names a 
 
 Optional attributes besides those of `adapters/interface.Adapter`: `signature_schemes`, the tool's signature schemes
 (`kit/signatures.py`); `most_secrets` and `key_in`, the number of secrets of its connection, and the part of a secret
-that requests contain; `protocol_bodies`, by a body's first byte, functions that return the response body that the protocol
-requires; `fetcher`, which fetches records that webhooks leave out (`kit/fetch.py`); and `max_confidence`, the adapter's
-highest confidence (default 100).
+that requests contain; `protocol_bodies`, by a body's first byte, functions that return the response body that the
+protocol requires; `known_only`, names of events that create no record; `channels`, the channels at whose addresses
+its webhooks are read; `fetcher`, which fetches records that webhooks leave out (`kit/fetch.py`); and
+`max_confidence`, the adapter's highest confidence (default 100).
 
 Amazon SNS around other tools' webhooks: its own messages about the subscription to this address.
 
@@ -35,7 +36,7 @@ from touchbase.connections.fetch_state import FETCHED
 from touchbase.connections.models import NO_SETTINGS, ConnectionSettings
 from touchbase.connections.tools import Fetcher
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import CHANNELS, Event, Translation
+from touchbase.history.events import CHANNELS, CRM, Event, Translation
 
 _MAX_CACHED_BODY = 16 * 1024
 _MAX_CACHE_ENTRIES = 500
@@ -212,14 +213,15 @@ class Adapters(SignatureSchemes):
         return sorted(candidates.values(), key=lambda adapter: (-_max_confidence_of(adapter), adapter.tool))
 
     def _add(self, adapter: Adapter) -> None:
-        self._by_name[adapter.channel][adapter.tool] = adapter
         self._protocol_bodies |= getattr(adapter, "protocol_bodies", {})
-        if adapter.tool == GENERIC:
-            self._generic[adapter.channel].append(adapter)
-        elif not adapter.detection_keys:
-            self._always[adapter.channel].append(adapter)
-        for detection_key in adapter.detection_keys:
-            self._by_detection_key[adapter.channel].setdefault(detection_key, []).append(adapter)
+        for channel in getattr(adapter, "channels", (adapter.channel,)):
+            self._by_name[channel][adapter.tool] = adapter
+            if adapter.tool == GENERIC:
+                self._generic[channel].append(adapter)
+            elif not adapter.detection_keys:
+                self._always[channel].append(adapter)
+            for detection_key in adapter.detection_keys:
+                self._by_detection_key[channel].setdefault(detection_key, []).append(adapter)
 
 
 def _max_confidence_of(adapter: Adapter) -> int:
@@ -268,6 +270,8 @@ def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
     settings: ConnectionSettings = webhook.settings
     events = adapter.translate(webhook)
     unknown_is_hard = getattr(adapter, "stops_on_bounce", False) if settings.unknown_bounces is None else settings.unknown_bounces
+    if adapter.channel != webhook.request.channel:
+        events = [_on_channel(event, webhook.request.channel) for event in events]
     for event in events:
         if type(event.occurred_us) is Unzoned:
             _apply_zone(event, settings.time_zone)
@@ -275,9 +279,34 @@ def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
             event.kind = "hard"
     # A fetched record is complete: fetching it again would loop.
     may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in webhook.headers
+    known_only: frozenset[str] = getattr(adapter, "known_only", frozenset())
+    may_create = False if known_only and all(event.source_event in known_only for event in events) else settings.create_unknown
     if settings is NO_SETTINGS:
-        return Translation(adapter.tool, events, may_ask=may_ask)
-    return Translation(adapter.tool, apply_settings(events, settings), settings.create_unknown, may_ask)
+        return Translation(adapter.tool, events, may_create, may_ask)
+    return Translation(adapter.tool, apply_settings(events, settings), may_create, may_ask)
+
+
+_SAVED = frozenset({"contact.created", "contact.updated"})
+_AS_CRM = {"contact_saved": "contact.updated", "other": "ignored", "account_event": "ignored", "unknown": "unrecognised"}
+_AS_CAMPAIGN = {
+    **dict.fromkeys(_SAVED, "contact_saved"),
+    "contact.status_changed": "lead_status_changed",
+    "handshake": "other",
+    "ignored": "other",
+    "unrecognised": "unknown",
+}
+
+
+def _on_channel(event: Event, channel: str) -> Event:
+    """Return an event in the words of a channel that is not its adapter's; a campaign tool neither deletes contacts nor has companies."""
+    if channel == CRM:
+        event.event = _AS_CRM.get(event.event, event.event)
+        return event
+    if event.event in _SAVED:
+        event.first_name = event.fields.get("first_name") or event.first_name
+        event.last_name = event.fields.get("last_name") or event.last_name
+    event.event = _AS_CAMPAIGN.get(event.event, "other" if "." in event.event else event.event)
+    return event
 
 
 def _names_a_record(event: Event) -> bool:

@@ -50,7 +50,8 @@ CAMPAIGN_FIELDS = (
 DECLARED_EVENTS = (
     "email_sent", "email_delivered", "email_opened", "email_clicked", "email_replied", "email_auto_replied", "email_bounced",
     "email_unsubscribed", "email_spam_complaint", "manual_email_sent", "lead_status_changed", "linkedin_sent", "linkedin_replied",
-    "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "other",
+    "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "meeting_booked", "meeting_canceled", "meeting_rescheduled",
+    "meeting_no_show", "other",
 )  # fmt: skip
 """What the names in `events` may mean."""
 CACHE_TTL: Micros = SECOND

@@ -191,7 +191,7 @@ def _entry(setting: str, name: str) -> str:
     return f"/settings/{setting}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
-_NEEDED = {"api_user": "the e-mail address of the token's user"}
+_NEEDED = {"api_user": "the user of the access token, such as an e-mail address or an id", "api_base": "the URL of your account there"}
 
 
 def fetch_faults(

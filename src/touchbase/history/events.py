@@ -31,7 +31,11 @@ class Author(NamedTuple):
 NO_AUTHOR = Author()
 
 
-EMAIL_EVENTS = frozenset(
+MEETING_STATUSES = {
+    "meeting_booked": "meeting_booked", "meeting_canceled": None, "meeting_rescheduled": None, "meeting_no_show": "no_show",
+}  # fmt: skip
+"""Events of booking tools, and the status that each sets unless the client names another: none for a canceled or moved meeting."""
+EMAIL_EVENTS = MEETING_STATUSES.keys() | frozenset(
     {
         "email_sent", "email_delivered", "manual_email_sent", "email_opened", "email_clicked", "email_deferred",
         "email_send_failed", "email_replied", "email_auto_replied", "email_bounced", "email_unsubscribed",
@@ -40,10 +44,12 @@ EMAIL_EVENTS = frozenset(
         "email_preferences_changed", "account_event", "other", "unknown",
     }
 )  # fmt: skip
-CRM_EVENTS = frozenset(
-    f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted")
-) | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_resubscribed", "email_bounced", "email_preferences_changed"}
-"""The last four: a CRM's marks that an address is opted out or in, bounces, or wants other mail."""
+CRM_EVENTS = (
+    frozenset(f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted"))
+    | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_resubscribed", "email_bounced", "email_preferences_changed"}
+    | MEETING_STATUSES.keys()
+)
+"""With a CRM's marks that an address is opted out, or bounces, and the meetings of booking tools."""
 
 # Events about no person or company: stored and counted, never applied.
 NOT_ABOUT_A_RECORD = frozenset({"account_event", "other", "unknown", "ignored", "handshake", "unrecognised"})
@@ -144,7 +150,7 @@ class Event:
     unzoned: bool = False
     """Its time has no zone and was read as UTC: a time after the receipt is ignored."""
     word: str | None = None
-    """The client's own status for a mail, a reply or a bounce; empty: it sets none. None: the default status."""
+    """The client's own status for a mail, a reply, a bounce or a meeting; empty: it sets none. None: the default status."""
     problems: dict[str, str] = field(default_factory=dict)
     """Its problems (`history/problems.py`)."""
     thin: bool = False
@@ -251,6 +257,8 @@ def effect_of(event: Event) -> str:
         return BOUNCE if event.kind in ("hard", "unknown") else ""
     if event.event == "email_delivered":
         return SENT if event.counts_as_sent else ""
+    if event.event in MEETING_STATUSES:
+        return STATUS if _status_of_meeting(event) else ""
     return _EFFECTS.get(event.event, "")
 
 
@@ -265,6 +273,12 @@ _WORDS = {
 
 def status_word(event: Event, effect: str) -> str | None:
     """Return the status that an event sets; a tool's own label stays as it is."""
+    if event.event in MEETING_STATUSES:
+        return _status_of_meeting(event)
     if effect == STATUS:
         return (event.status or "").removeprefix("custom:") or None
     return _WORDS.get(effect) if event.word is None else event.word or None
+
+
+def _status_of_meeting(event: Event) -> str | None:
+    return MEETING_STATUSES[event.event] if event.word is None else event.word or None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.connections.models import IGNORE, ConnectionSettings
-from touchbase.history.events import Event, effect_of, status_word
+from touchbase.history.events import MEETING_STATUSES, Event, effect_of, status_word
 from touchbase.history.status import STATUS
 
 _LABELLED = "lead_status_changed"
@@ -26,7 +26,12 @@ def apply_settings(events: Sequence[Event], settings: ConnectionSettings) -> lis
 
 
 def _override_implied_status(event: Event, settings: ConnectionSettings) -> None:
-    """Replace the status that an email, reply or bounce sets by itself with the client's; other effects stay the same."""
+    """Replace the status that an email, reply, bounce or meeting sets by itself with the client's; other effects stay the same."""
+    if event.event in MEETING_STATUSES:
+        labels = (event.source_event, event.event, MEETING_STATUSES[event.event])
+        if settings.has_status_label(*labels):
+            event.word = settings.status_for_label(*labels) or ""
+        return
     effect = effect_of(event)
     if effect != STATUS and (word := status_word(event, effect)) and settings.has_status_label(word):
         event.word = settings.status_for_label(word) or ""

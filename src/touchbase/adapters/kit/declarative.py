@@ -19,7 +19,8 @@ from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessageP
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history.events import EMAIL_CAMPAIGN, Event
+from touchbase.common.timestamps import to_text
+from touchbase.history.events import EMAIL_CAMPAIGN, MEETING_STATUSES, Event, PropertyChange
 
 STEPS = (
     "step step_number stepNumber step_id sequence_number current_sequence_number sequenceStep sequence_step sequence_step_order "
@@ -103,6 +104,8 @@ class TableAdapter:
     """For bodies without an event name: a key that identifies the event, and the event's name."""
     beginnings: Mapping[str, Meaning] = field(default_factory=dict)
     """Meaning by prefix, for names that are not in `names`."""
+    other_names: Meaning | None = None
+    """Meaning of all other names; None: by their words."""
     times: Mapping[str, str] = field(default_factory=dict)
     """Paths of an event type's own time; they take precedence over the common paths."""
     linkedin: str = ""
@@ -131,7 +134,17 @@ class TableAdapter:
     object_id: str = ""
     stops_on_bounce: bool = False
     """Whether the tool stops a lead whose mail bounced: then a bounce without a type is a hard one."""
+    known_only: frozenset[str] = frozenset()
+    """The tool's names of events that create no record."""
+    lists: str = ""
+    """Keys of lists inside lists, outermost first: each element of the innermost is an item, with the members around it."""
+    meeting_start: str = ""
+    meeting_link: str = ""
+    meeting_id: str = ""
+    """Paths of a meeting's start, link and id, for events about meetings."""
     channel: str = EMAIL_CAMPAIGN
+    channels: tuple[str, ...] = (EMAIL_CAMPAIGN,)
+    """The channels at whose addresses the tool's webhooks are read."""
     signature_schemes: tuple[Scheme, ...] = ()
 
     def __post_init__(self) -> None:
@@ -153,7 +166,14 @@ class TableAdapter:
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item."""
-        return events_of(webhook.data, lambda item: self.event_of(item, webhook))
+        return events_of(self.items(webhook.data), lambda item: self.event_of(item, webhook))
+
+    def items(self, data: object) -> object:
+        """Return the items of a body, each of which is one event: by default its list, or its one object, opened at `lists`."""
+        items = data
+        for key in self.lists.split():
+            items = [inner for item in batch(items) for inner in _inner(item, key)]
+        return items
 
     def event_of(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return one item as an event with its message, which depends on the person of the event."""
@@ -170,7 +190,7 @@ class TableAdapter:
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning of an event name."""
         begun = (meaning for beginning, meaning in self.beginnings.items() if normalize_event_name(name).startswith(beginning))
-        return self.listed(name) or next(begun, None) or meaning_of(name)
+        return self.listed(name) or next(begun, None) or self.other_names or meaning_of(name)
 
     def listed(self, name: str) -> Meaning | None:
         """Look up a name in the tables, with any separator between its words."""
@@ -209,6 +229,7 @@ class TableAdapter:
             meaning = meaning if status else OTHER
         first_name, last_name = self._names(item)
         object_id = self.find(item, "object_id", text)
+        meeting = self._meeting(item) if meaning.event in MEETING_STATUSES else []
         # A notification about a mailbox or account names its owner, who is the client's user, not a lead.
         is_ours = meaning.inbound or meaning.event == "account_event"
         return Event(
@@ -230,7 +251,15 @@ class TableAdapter:
             object_id=object_id,
             key=self.find(item, "key", text),
             source_event=name,
+            changed=meeting,
         )
+
+    def _meeting(self, item: Item) -> list[PropertyChange]:
+        """Return a meeting's start, link and id, which the timeline shows with the event."""
+        start = self.find(item, "meeting_start", parse_time)
+        values = {"meeting_start": None if start is None else to_text(start)}
+        values |= {name: self.find(item, name, text) for name in ("meeting_link", "meeting_id")}
+        return [PropertyChange(name, value) for name, value in values.items() if value is not None]
 
     def _names(self, item: Item) -> tuple[str | None, str | None]:
         first_name, last_name = self.find(item, "first_name", text), self.find(item, "last_name", text)
@@ -276,7 +305,7 @@ class _CompiledRule:
 
 _PLACES = (
     "name", "email", "time", "linkedin", "first_name", "last_name", "full_name", "campaign", "campaign_id", "step", "link", "message",
-    "key", "label", "bounce", "automated", "reply_label", "object_id",
+    "key", "label", "bounce", "automated", "reply_label", "object_id", "meeting_start", "meeting_link", "meeting_id",
 )  # fmt: skip
 
 
@@ -288,6 +317,15 @@ def normalize_event_name(name: str) -> str:
 def accept_any_name(_: str) -> bool:
     """Accept any text as a name, for tools where others send an object."""
     return True
+
+
+def _inner(item: object, key: str) -> list[object]:
+    """Return the elements of an object's list with the members around it; an object without the list is an item itself."""
+    inner = item.get(key) if isinstance(item, dict) else None
+    if not isinstance(item, dict) or not isinstance(inner, list):
+        return [item]
+    around = {name: value for name, value in item.items() if name != key}
+    return [{**around, **element} if isinstance(element, dict) else element for element in inner]
 
 
 def _shown(item: object, path: Path) -> bool:

@@ -95,17 +95,47 @@ BASE64 = SecretForm("the key in base64, usually behind `whsec_`, as the tool sho
 HEX = SecretForm("the key in hex digits, as the tool shows it", lambda secret: len(secret) % 2 == 0 and not set(secret) - set(hexdigits))
 
 
-def hmac_body(header: str, *, digest: str = "sha256", prefix: str = "") -> Scheme:
-    """The usual scheme: a header with the HMAC of the body in hex, optionally after a prefix."""
+def hmac_body(header: str, *, digest: str = "sha256", prefix: str = "", is_base64: bool = False) -> Scheme:
+    """The usual scheme: a header with the HMAC of the body in hex or base64, optionally after a prefix."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
-        signature = arrival.headers.get(header)
-        return signature is not None and constant_time_equal(
-            signature.removeprefix(prefix).lower(), hmac_digest(secret, arrival.body, digest).hex()
-        )
+        signature, digested = arrival.headers.get(header), hmac_digest(secret, arrival.body, digest)
+        if signature is None:
+            return False
+        signature = signature.removeprefix(prefix)
+        return constant_time_equal(signature, b64encode(digested)) if is_base64 else constant_time_equal(signature.lower(), digested.hex())
 
     shown = f" behind `{prefix}`" if prefix else ""
-    return Scheme(f"header `{header}`: HMAC-{digest.upper()} of the body in hex{shown}", check)
+    return Scheme(f"header `{header}`: HMAC-{digest.upper()} of the body in {'base64' if is_base64 else 'hex'}{shown}", check)
+
+
+_DIGITS_OF_SECONDS = 11
+_MILLISECOND: Micros = 1_000
+
+
+def hmac_timed(
+    header: str, over: str, *, time_header: str = "", part: str = "", prefix: str = "", window: Micros = WINDOW, shown: str = "5 minutes"
+) -> Scheme:
+    """A header with the HMAC-SHA256 of time and body in hex; `over` has `TIME` and `BODY` in their order, such as `TIME.BODY`.
+
+    The time, in seconds or milliseconds, is in its own header, or beside the signature: `t=...,v1=...` with the part `v1`.
+    """
+    before, after = over.split("BODY")
+
+    def check(arrival: Arrival, secret: str, now: Micros) -> bool:
+        at, signature = arrival.headers.get(time_header, ""), arrival.headers.get(header)
+        if part:
+            parts = dict(piece.strip().partition("=")[::2] for piece in (signature or "").split(","))
+            at, signature = parts.get("t", ""), parts.get(part)
+        unit = SECOND if len(at) <= _DIGITS_OF_SECONDS else _MILLISECOND
+        if signature is None or not is_recent(at, now, unit, past=window_of(arrival, window)):
+            return False
+        message = before.replace("TIME", at).encode() + arrival.body + after.replace("TIME", at).encode()
+        return constant_time_equal(signature.removeprefix(prefix).lower(), hmac_digest(secret, message).hex())
+
+    where = f"`{header}`, `t=...,{part}=...`" if part else f"`{header}`" + (f" behind `{prefix}`" if prefix else "")
+    time = f", `TIME` being `{time_header}`" if time_header else ""
+    return Scheme(f"header {where}: HMAC-SHA256 in hex over `{over}`{time}; {shown}", check, window=window)
 
 
 def contains_secret(arrival: Arrival, secret: str) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Start of each key type's binary form (SubjectPublicKeyInfo): a sequence, then the algorithm's identifier.
 _KINDS = (b"\x06\x03\x2b\x65\x70", b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01", b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01")
 _PEM = "-----BEGIN PUBLIC KEY-----"
+CERTIFICATE = "-----BEGIN CERTIFICATE-----"
 
 
 def is_public_key(secret: str) -> bool:
@@ -46,18 +47,19 @@ def ed25519_body(header: str) -> Scheme:
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         raw = _raw(secret)
-        return _holds(secret if raw is None else _wrapped(raw), arrival.headers.get(header), arrival.body)
+        return holds(secret if raw is None else _wrapped(raw), arrival.headers.get(header), arrival.body)
 
     return Scheme(f"header `{header}`: Ed25519 signature of the body; the secret is the vendor's public key", check, form=ED25519_KEY)
 
 
-def rsa_body(header: str) -> Scheme:
-    """A header holds the RSA-SHA256 signature of the body, in base64 or hex."""
+def rsa_body(header: str, digest: str = "sha256") -> Scheme:
+    """A header holds the RSA signature of the body, in base64 or hex."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
-        return _holds(secret, arrival.headers.get(header), arrival.body)
+        return holds(secret, arrival.headers.get(header), arrival.body, digest)
 
-    return Scheme(f"header `{header}`: RSA-SHA256 signature of the body; the secret is the vendor's public key", check, form=PUBLIC_KEY)
+    about = f"header `{header}`: RSA-{digest.upper()} signature of the body; the secret is the sender's public key"
+    return Scheme(about, check, form=PUBLIC_KEY)
 
 
 def ecdsa_timed_body(header: str, time_header: str, window: Micros = WINDOW, shown: str = "5 minutes") -> Scheme:
@@ -67,19 +69,20 @@ def ecdsa_timed_body(header: str, time_header: str, window: Micros = WINDOW, sho
         at = arrival.headers.get(time_header)
         if at is None or not is_recent(at, now, past=window_of(arrival, window)):
             return False
-        return _holds(secret, arrival.headers.get(header), at.encode("ascii") + arrival.body)
+        return holds(secret, arrival.headers.get(header), at.encode("ascii") + arrival.body)
 
     about = f"header `{header}`: ECDSA-SHA256 signature of `{time_header}` and body; the secret is the public key; {shown}"
     return Scheme(about, check, form=PUBLIC_KEY, window=window)
 
 
-def _holds(secret: str, signed: str | None, message: bytes) -> bool:
+def holds(secret: str, signed: str | None, message: bytes, digest: str = "sha256") -> bool:
+    """Return whether a signature in base64 or hex is one of a message by this public key or certificate."""
     key, signature = _loaded(secret), _signature(signed)
     if key is None or signature is None:
         return False
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 
     try:
         if isinstance(key, ed25519.Ed25519PublicKey):
@@ -87,7 +90,7 @@ def _holds(secret: str, signed: str | None, message: bytes) -> bool:
         elif isinstance(key, ec.EllipticCurvePublicKey):
             key.verify(signature, message, ec.ECDSA(SHA256()))
         elif isinstance(key, rsa.RSAPublicKey):
-            key.verify(signature, message, padding.PKCS1v15(), SHA256())
+            key.verify(signature, message, padding.PKCS1v15(), SHA1() if digest == "sha1" else SHA256())  # noqa: S303 (the vendors chose SHA-1)
         else:
             return False
     except InvalidSignature:
@@ -108,9 +111,12 @@ def _signature(signature: str | None) -> bytes | None:
 def _loaded(secret: str) -> PublicKeyTypes | None:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_der_public_key
+    from cryptography.x509 import load_pem_x509_certificate
 
     binary = _binary(secret)
     try:
+        if secret.startswith(CERTIFICATE):
+            return load_pem_x509_certificate(secret.encode()).public_key()
         return None if binary is None else load_der_public_key(binary)
     except (ValueError, UnsupportedAlgorithm):
         return None

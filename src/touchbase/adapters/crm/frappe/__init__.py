@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from touchbase.adapters.crm.frappe.signature import FRAPPE
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
@@ -24,6 +23,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list, query_parameter
 from touchbase.adapters.kit.event_name_parser import parse_event_name
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
+from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.common.timestamps import to_text
 from touchbase.history.events import Event
@@ -67,7 +67,7 @@ class Frappe(CrmAdapter):
     tool = "frappe"
     words = ("CRM Lead", "Lead", "Contact", "CRM Organization", "Customer", "Prospect")
     detection_keys = frozenset({"doctype", "x-frappe-webhook-signature", *_AROUND})
-    signature_schemes = (FRAPPE,)
+    signature_schemes = (hmac_body("x-frappe-webhook-signature", is_base64=True),)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "CRM Lead": ("status",), "Lead": ("status",), "Contact": (), "CRM Organization": (), "Customer": (), "Prospect": (),
     }  # fmt: skip

@@ -41,6 +41,7 @@ SHAPES = {
 _OWN_KIND = re.compile(r"\d+-\d+", re.ASCII)
 # The action of `contact.creation` and similar events; other actions are not about a record.
 PLAIN = {"creation": CREATED, "deletion": DELETED, "privacyDeletion": DELETED, "restore": UPDATED}
+_BOOKED = "engagements_last_meeting_booked"
 
 
 class HubSpot(CrmAdapter):
@@ -120,7 +121,7 @@ class HubSpot(CrmAdapter):
                 return [other_event("unrecognised", item.source_event, item.object_type, item.object_id)]
             value = body.get("propertyValue")
             item.record, item.changed = _known_properties(body), {name: (value, NOT_SENT)}
-            return item.events()
+            return item.events() + ([_meeting(item)] if name == _BOOKED and text(value) else [])
         if action == "associationChange":
             return _association(item, body)
         if action == "merge":
@@ -131,6 +132,13 @@ class HubSpot(CrmAdapter):
         item.record = _known_properties(body)
         item.changed, item.thin = None if item.record else {}, item.restored
         return item.events()
+
+
+def _meeting(item: CrmItem) -> Event:
+    """Return the meeting that set `_BOOKED`, the only property by which HubSpot's meetings tool names the contact."""
+    return Event(
+        "meeting_booked", item.at, object_type=item.object_type, object_id=item.object_id, key=item.key, source_event=item.source_event
+    )
 
 
 def _known_properties(body: Body) -> dict[str, object]:

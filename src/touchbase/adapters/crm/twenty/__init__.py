@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.crm.twenty.signature import TWENTY
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
+from touchbase.adapters.kit.signatures import hmac_timed
 from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.history.events import Event
 
@@ -55,7 +55,7 @@ class Twenty(CrmAdapter):
 
     tool = "twenty"
     words = ("person",)
-    signature_schemes = (TWENTY,)
+    signature_schemes = (hmac_timed("x-twenty-webhook-signature", "TIME:BODY", time_header="x-twenty-webhook-timestamp"),)
     detection_keys = frozenset(
         {
             "eventName", "objectMetadata", "event", "record", "emails", "domainName", "x-twenty-webhook-signature",

@@ -1,15 +1,19 @@
 """SendPilot: webhooks.
 
 All events are on LinkedIn, so a received message is a LinkedIn reply. There is no address: the profile identifies the
-person. `eventId` is the event's id.
+person. `eventId` is the event's id. The unit of a signature's time is not documented, nor whether retries are signed again.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.sendpilot.signature import SENDPILOT
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
+from touchbase.adapters.kit.signatures import hmac_timed
+from touchbase.common.timestamps import SECOND, Micros
+
+RETRIED: Micros = 2 * 3600 * SECOND
+"""Maximum age of a signature: 5 seconds to an hour between retries, plus transmission."""
 
 ADAPTER = TableAdapter(
     tool="sendpilot",
@@ -48,7 +52,7 @@ ADAPTER = TableAdapter(
     label="data.newStatus data.status",
     object_type="lead",
     object_id="data.leadId",
-    signature_schemes=(SENDPILOT,),
+    signature_schemes=(hmac_timed("webhook-signature", "TIME.BODY", part="s", window=RETRIED, shown="2 hours, for retries"),),
     sent=MessagePaths(mailbox="data.senderId", message_id="data.messageId"),
     received=MessagePaths(preview="data.replyPreview", mailbox="data.senderId", message_id="data.messageId"),
 )

@@ -1,0 +1,35 @@
+"""Mailtrap: webhooks of Email Sending, in batches. There is no event for sent mail: the delivery counts as sent."""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
+from touchbase.adapters.kit.signatures import hmac_body
+
+ADAPTER = TableAdapter(
+    tool="mailtrap",
+    signature_schemes=(hmac_body("mailtrap-signature"),),
+    shapes=(DetectionRule("events.0.sending_stream events.0.event", 95), DetectionRule("event sending_stream", 92)),
+    names={
+        "delivery": m.DELIVERED_AS_SENT,
+        "open": m.OPENED,
+        "click": m.CLICKED,
+        "bounce": m.HARD_BOUNCED,
+        "soft_bounce": m.SOFT_BOUNCED,
+        "spam": m.COMPLAINED,
+        "unsubscribe": m.UNSUBSCRIBED,
+        "suspension": m.OTHER,
+        "reject": m.OTHER,
+    },
+    other_names=m.OTHER,
+    lists="events",
+    name="event",
+    email="email",
+    time="timestamp",
+    campaign="category",
+    campaign_id="",
+    link="url",
+    message="message_id",
+    key="event_id",
+    usual_messages=False,
+)
