@@ -33,12 +33,12 @@ def meaning_of_preferences(item: Mapping[str, object]) -> Meaning:
 
 
 _HINT = re.compile(r"opt|unsub|contact|mail|dnc|list|suppress", re.IGNORECASE)
-_OF = r"(?: (?:of|from|to)(?: (?:all|any|the))?(?: (?:e ?mails?|marketing|mailings?|communications?|newsletters?))*)?"
+_OF = r"(?: (?:of|from|to)(?: (?:all|any|the))?(?: (?:e ?mails?|marketing|mailings?|communications?|newsletters?)){0,2})?"
 _MEMBER = re.compile(
     r"(?:(?:hs|is|has|was|contact|lead|person|global|globally|marketing|x|e ?mails?|address) ){0,4}"
     rf"(?:(?:e?mail)?opt(?:ed)? ?out{_OF}|opting out|unsub(?:scribed?)?{_OF}|do ?not ?(?:contact|e ?mail|bulk ?e ?mail)|dnc|black ?listed"
     r"|suppressed)"
-    r"(?: (?:e ?mail|all|status|flag|c|at|on|date|time))*"
+    r"(?: (?:e ?mail|all|status|flag|c|at|on|date|time)){0,3}"
 )
 """Names of members that say by themselves that a person wants no mail, in words."""
 _TOPIC = re.compile(r"hs e?mail ?optout \d{1,20}")
