@@ -160,13 +160,13 @@ async def _not_built(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def key_from_headers(headers: Headers) -> bytes | None:
-    """Return the request's API key, from a bearer token or `X-Api-Key`; else the session of the console, in its place."""
+    """Return the request's API key, from a bearer token, `X-Api-Key` or RevyOps' `X-Master-Api-Key`; else the session of the console."""
     header = headers.get(b"authorization")
     if header is not None:
         scheme, _, token = header.partition(b" ")
         if scheme.lower() == b"bearer":
             return token.strip()
-    header = headers.get(b"x-api-key")
+    header = headers.get(b"x-api-key") or headers.get(b"x-master-api-key")
     return header if header is not None else session_from_headers(headers)
 
 
