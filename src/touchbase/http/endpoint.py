@@ -21,7 +21,7 @@ from touchbase.clients.stored_bytes import check_space
 from touchbase.common.asgi import App, Headers, Receive, Scope, Send, peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError, Unauthorized
 from touchbase.history.events import Author
 from touchbase.http.dependencies import AppKey, HttpDependencies
 from touchbase.http.headers import RATE_LIMIT_HEADERS, rate_limit_headers
@@ -392,8 +392,14 @@ def naming_unanswered(handler: Handler) -> Handler:
     return with_names
 
 
+V1_PATHS = ("/public/contacts", "/public/companies", "/public/emails")
+"""Beginnings of the paths of RevyOps' first version, where a wrong key is a 403: its programs expect that."""
+
+
 def as_touchbase_error(error: Exception, scope: Scope) -> TouchbaseError:
     """Return the error as a `TouchbaseError`; log an unexpected one and return `InternalError`."""
+    if isinstance(error, Unauthorized) and scope["path"].startswith(V1_PATHS):
+        return Forbidden(error.detail)
     if isinstance(error, TouchbaseError):
         return error
     request_id = scope.get("touchbase.request_id")

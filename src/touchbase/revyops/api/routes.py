@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from touchbase.auth.authentication import READ, WRITE
-from touchbase.errors import Forbidden, Invalid, NotFound, Unauthorized
+from touchbase.errors import Invalid, NotFound
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
 from touchbase.http.endpoint import Call, Handler
 from touchbase.http.query_parameters import DRY_RUN, Parameters
@@ -53,21 +52,6 @@ def version_1(handler: Handler) -> Handler:
             raise
 
     return run
-
-
-def _refusing(route: Route) -> Route:
-    """Return a route whose v1 handler refuses a wrong key with 403, as the programs written against it expect."""
-    handler = route.handler
-    if route.path.startswith("/public/v2/") or handler is None:
-        return route
-
-    async def run(call: Call) -> Response:
-        try:
-            return await handler(call)
-        except Unauthorized as error:
-            raise Forbidden(error.detail) from None
-
-    return replace(route, handler=run)
 
 
 TAG = Tag(
@@ -192,7 +176,7 @@ def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Rout
     ]  # fmt: skip
 
 
-_ALL: list[Route] = [
+ROUTES: list[Route] = [
     *_v1_routes(CONTACTS, CONTACT_BIN),
     *_custom_field_routes(CONTACTS, 200),
     *_v1_routes(COMPANIES, COMPANY_BIN),
@@ -202,4 +186,3 @@ _ALL: list[Route] = [
     *[route for kind in (CONTACTS, COMPANIES) for version in ("", "v2/") for route in _master_routes(kind, version)],
     *email_routes(_route),
 ]
-ROUTES = [_refusing(route) for route in _ALL]
