@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, str]] = {
     | {"erase": "erase_contact", "export_person": "export_contact", "list_erasures": "list_erasures"},
     "companies": _of(RECORD, "company", "companies"),
     "imports": {
-        "contacts": "import_contacts", "companies": "import_companies", "start": "start_import",
+        "contacts": "import_contacts", "companies": "import_companies", "start": "start_import", "read_again": "read_import_again",
         "list_contact_mappings": "list_contact_import_mappings", "delete_contact_mapping": "delete_contact_import_mapping",
         "list_company_mappings": "list_company_import_mappings", "delete_company_mapping": "delete_company_import_mapping",
     },
@@ -42,7 +42,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "contacts": "export_contacts", "companies": "export_companies", "start_contacts": "start_contacts_export",
         "start_companies": "start_companies_export",
     },
-    "jobs": {"list": "list_jobs", "get": "get_job", "cancel": "cancel_job", "result": "get_job_result", "bad_rows": "get_job_bad_rows"},
+    "jobs": {
+        "list": "list_jobs", "get": "get_job", "cancel": "cancel_job", "result": "get_job_result", "bad_rows": "get_job_bad_rows",
+        "report": "get_job_report",
+    },
     "messages": {
         "list": "list_messages", "get": "get_message", "create": "create_message", "delete": "delete_message",
         "set_interested": "set_message_interested",

@@ -102,7 +102,7 @@ async def test_open_mode__refuses_a_former_client_id_with_404(call: ApiClient) -
 async def test_open_mode__refuses_an_invalid_client_id(sqlite_call: ApiClient, name: str) -> None:
     for reply in (
         await sqlite_call.get("/public/v2/contacts", x_client_id=name),
-        await sqlite_call.post("/public/v2/contacts", {}, x_client_id=name),
+        await sqlite_call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id=name),
     ):
         assert reply.status == 422
         assert reply.problem["errors"][0]["pointer"] == "X-Client-Id"
@@ -113,7 +113,7 @@ async def test_api_key__determines_the_client(guarded: ApiClient, header: str) -
     text = await key(guarded, READ, WRITE, of="ours")
     sent = {header: f"Bearer {text}" if header == "authorization" else text}
 
-    created = await guarded.post("/public/v2/contacts", {}, **sent)
+    created = await guarded.post("/public/v2/contacts", {"first_name": "Jane"}, **sent)
     read = await guarded.get("/public/v2/contacts/1", **sent)
 
     assert (created.status, read.status) == (201, 200)
@@ -164,7 +164,7 @@ async def test_scope__permits_only_its_operations(guarded: ApiClient, scope: str
 
     replies = [
         await guarded.get("/public/v2/contacts", x_api_key=text),
-        await guarded.post("/public/v2/contacts", {}, x_api_key=text),
+        await guarded.post("/public/v2/contacts", {"first_name": "Jane"}, x_api_key=text),
         await guarded.get("/admin/v1/deliveries", x_api_key=text),
     ]
 
@@ -173,7 +173,7 @@ async def test_scope__permits_only_its_operations(guarded: ApiClient, scope: str
 
 async def test_api_key__of_one_client_reads_and_changes_no_other(guarded: ApiClient) -> None:
     ours, theirs = await key(guarded, ADMIN, of="ours"), await key(guarded, ADMIN, of="theirs")
-    await guarded.post("/public/v2/contacts", {}, x_api_key=theirs)
+    await guarded.post("/public/v2/contacts", {"first_name": "Jane"}, x_api_key=theirs)
     await guarded("POST", "/public/crm-webhook/theirs", raw=b"{}")
 
     assert (await guarded.get("/public/v2/contacts/1", x_api_key=ours)).status == 404

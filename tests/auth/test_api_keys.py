@@ -58,7 +58,10 @@ async def test_create_key__returns_the_key_once_with_the_given_properties(guarde
     }  # fmt: skip
     assert text.startswith("tb_test_")
     assert text.split("_")[3] not in shown.body.decode() + (await guarded.get(KEYS, **everything)).body.decode()
-    assert [(await guarded.get(CONTACTS, x_api_key=text)).status, (await guarded.post(CONTACTS, {}, x_api_key=text)).status] == [200, 403]
+    assert [
+        (await guarded.get(CONTACTS, x_api_key=text)).status,
+        (await guarded.post(CONTACTS, {"first_name": "Jane"}, x_api_key=text)).status,
+    ] == [200, 403]
 
 
 async def test_create_key__defaults_to_read_and_write_for_all_clients_without_expiry(guarded: ApiClient) -> None:
@@ -116,14 +119,14 @@ async def test_revoke_key__applies_at_once_and_in_other_processes_within_a_secon
     other = ApiClient(guarded.parts, guarded.clock)
     everything, own = await held(guarded), await held(guarded, of="ours")
     for each in (guarded, other):
-        assert (await each.post(CONTACTS, {}, **own)).status == 201
+        assert (await each.post(CONTACTS, {"first_name": "Jane"}, **own)).status == 201
 
     revoked = await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)
 
     assert revoked.status == 204
-    refused = [await guarded.post(CONTACTS, {}, **own), await guarded.get(CONTACTS, **own)]
+    refused = [await guarded.post(CONTACTS, {"first_name": "Jane"}, **own), await guarded.get(CONTACTS, **own)]
     guarded.clock.move(1)
-    refused += [await other.post(CONTACTS, {}, **own), await other.get(CONTACTS, **own)]
+    refused += [await other.post(CONTACTS, {"first_name": "Jane"}, **own), await other.get(CONTACTS, **own)]
     assert [reply.status for reply in refused] == [401] * 4
     assert "was revoked" in refused[0].problem["detail"]
     assert (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()["state"] == "revoked"
@@ -169,11 +172,11 @@ async def test_revoke_key__wins_over_a_concurrent_lookup(store: Store, make_clie
 async def test_key_expiry__applies_to_the_microsecond(guarded: ApiClient) -> None:
     own = await held(guarded, of="ours", expires_us=guarded.clock.now + 500_000)
 
-    assert (await guarded.post(CONTACTS, {}, **own)).status == 201
+    assert (await guarded.post(CONTACTS, {"first_name": "Jane"}, **own)).status == 201
     guarded.clock.now += 499_999
-    assert (await guarded.post(CONTACTS, {}, **own)).status == 201
+    assert (await guarded.post(CONTACTS, {"first_name": "Jane"}, **own)).status == 201
     guarded.clock.now += 1
-    for reply in (await guarded.post(CONTACTS, {}, **own), await guarded.get(CONTACTS, **own)):
+    for reply in (await guarded.post(CONTACTS, {"first_name": "Jane"}, **own), await guarded.get(CONTACTS, **own)):
         assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Bearer error="invalid_token", realm="touchbase"')
         assert "has expired" in reply.problem["detail"]
 
@@ -264,7 +267,7 @@ async def test_key_routes__require_the_admin_scope(guarded: ApiClient, scope: st
 async def test_insufficient_scope__names_the_missing_scope(guarded: ApiClient) -> None:
     own = await held(guarded, READ, of="ours")
 
-    reply = await guarded.post(CONTACTS, {}, **own)
+    reply = await guarded.post(CONTACTS, {"first_name": "Jane"}, **own)
 
     assert reply.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="records:write", realm="touchbase"'
     assert reply.problem["detail"] == "this key lacks the scope records:write; use one that has it"
@@ -319,7 +322,7 @@ def test_api_key__any_text_except_a_live_key_gets_401(wanted: list[object]) -> N
         guarded = ApiClient(Dependencies(store, Clock(), auth="api-key"), Clock())
         live = (await held(guarded, of="ours"))["x_api_key"]
         dead = [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
-        assert (await guarded.post(CONTACTS, {}, x_api_key=live)).status == 201  # so that the key is at hand
+        assert (await guarded.post(CONTACTS, {"first_name": "Jane"}, x_api_key=live)).status == 201  # so that the key is at hand
         for text in [*dead, *(mutated(live, each) for each in wanted)]:
             if text == live:
                 continue
@@ -327,7 +330,7 @@ def test_api_key__any_text_except_a_live_key_gets_401(wanted: list[object]) -> N
             for headers in ({"x_api_key": sent}, {"authorization": f"Bearer {sent}"}):
                 if headers.get("authorization", "").removeprefix("Bearer ").strip() == live:
                     continue
-                for reply in (await guarded.post(CONTACTS, {}, **headers), await guarded.get(CONTACTS, **headers)):
+                for reply in (await guarded.post(CONTACTS, {"first_name": "Jane"}, **headers), await guarded.get(CONTACTS, **headers)):
                     assert reply.status == 401, text
         await store.close()
 

@@ -42,6 +42,54 @@ def test_import__previews_maps_and_runs_dry(store: Run) -> None:
     assert "the file has no column 'Emial'; it has 'E-mail'" in wrong.output
 
 
+def test_import__reads_another_row_with_another_encoding_and_reports_every_row(store: Run) -> None:
+    store("clients", "add", "acme")
+    Path("leads.csv").write_bytes("a#b#c#d\nE-mail#First#Status#Last mailed\njane@example.com#Zoë#Contacted#11/12/2025\n".encode("cp850"))
+    read = ("contacts", "import", "leads.csv", "--client", "acme", "--header-row", "2", "--encoding", "cp850", "--delimiter", "#")
+
+    seen = store(*read, "--preview")
+    done = store(*read, "--report", "report.csv", "--no-join-statuses", "--repeated", "last")
+    shown = store("contacts", "list", "--client", "acme", "--json")
+
+    assert "dates of 'Last mailed' such as 11/12/2025: left out: state --day-order" in seen.output
+    assert "one status: Contacted -> contacted" in seen.output
+    assert "cells_left_out     1\n" in done.output
+    assert Path("report.csv").read_text("utf-8-sig").splitlines()[0] == "row,outcome,id,column,value,reason"
+    assert "3,cells_left_out,,Last mailed,11/12/2025," in Path("report.csv").read_text()
+    assert '"Zoë"' in shown.stdout
+    assert '"Contacted"' in shown.stdout
+
+
+def test_import__takes_the_opt_outs_of_the_named_columns(store: Run) -> None:
+    store("clients", "add", "acme")
+    Path("leads.csv").write_text("email,DNC,Notes\nann@example.com,yes,\nbob@example.com,,unsubscribed\n")
+    command = ("contacts", "import", "leads.csv", "--client", "acme", "--dry-run")
+
+    assert "opt-outs by 'DNC': 1 rows, such as yes" in store(*command, "--preview").output
+    assert "opt_outs_taken     1\n" in store(*command).output
+    assert "opt_outs_taken     2\n" in store(*command, "--opt-outs", "DNC", "--opt-outs", "Notes").output
+    assert "opt_outs_taken     0\n" in store(*command, "--no-opt-outs").output
+
+
+def test_import__names_columns_where_a_mapping_has_faults(store: Run) -> None:
+    store("clients", "add", "acme")
+    Path("leads.csv").write_text("E-mail,Web/Page\njane@example.com,x\n")
+
+    wrong = store("contacts", "import", "leads.csv", "--client", "acme", "--map", "Web/Page=website", "--time-zone", "Mars")
+
+    assert "column 'Web/Page': 'website' is no field of a contact" in wrong.output
+    assert "time zone: 'Mars' is not an IANA time zone" in wrong.output
+
+
+def test_export__begins_with_the_mark_for_spreadsheets_in_files(store: Run) -> None:
+    store("clients", "add", "acme")
+
+    for options, has_mark in (((), True), (("--no-bom",), False)):
+        store("contacts", "export", "--client", "acme", "--out", "out.csv", *options)
+        assert Path("out.csv").read_bytes().startswith(b"\xef\xbb\xbf") == has_mark
+    assert store("contacts", "export", "--client", "acme").stdout.startswith("id,")
+
+
 def test_export__writes_what_was_imported(store: Run) -> None:
     store("clients", "add", "acme")
     Path("leads.csv").write_text(FILE)

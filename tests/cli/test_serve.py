@@ -163,8 +163,8 @@ def test_open_mode__on_a_public_address_prints_a_warning(serve: Serve) -> None:
 def test_open_mode__on_loopback_prints_no_warning_and_rejects_foreign_hosts(serve: Serve) -> None:
     server = serve()
 
-    refused, _ = server.post("/public/v2/contacts", {}, Host="rebound.example")
-    taken, _ = server.post("/public/v2/contacts", {}, Host=f"localhost:{server.port}")
+    refused, _ = server.post("/public/v2/contacts", {"first_name": "Jane"}, Host="rebound.example")
+    taken, _ = server.post("/public/v2/contacts", {"first_name": "Jane"}, Host=f"localhost:{server.port}")
     server.stop()
 
     assert (refused, taken) == (421, 201)
@@ -181,7 +181,7 @@ def test_serve__finishes_a_client_deletion_and_records_key_use(serve: Serve, run
     created = [server.post("/public/v2/contacts", {"email": f"{n}@example.com"}, **sent, **{"X-Client-Id": "acme"})[0] for n in range(3)]
 
     deleted, _ = server.get("/admin/v1/clients/acme?confirm=acme", "DELETE", **sent)
-    closed, _ = server.post("/public/v2/contacts", {}, **sent, **{"X-Client-Id": "acme"})
+    closed, _ = server.post("/public/v2/contacts", {"first_name": "Jane"}, **sent, **{"X-Client-Id": "acme"})
     while '"removed_rows":10' not in server.get("/admin/v1/clients/acme", **sent)[1]:
         pass
     while '"last_used_time":null' in server.get("/admin/v1/keys", **sent)[1]:

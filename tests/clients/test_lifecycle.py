@@ -127,11 +127,11 @@ async def test_suspended_client__gets_403_for_all_keys(guarded: ApiClient) -> No
     suspended = await guarded.post("/admin/v1/clients/ours/suspend", **everything)
     refused = [
         await guarded.get(CONTACTS, **own),
-        await guarded.post(CONTACTS, {}, **own),
+        await guarded.post(CONTACTS, {"first_name": "Jane"}, **own),
         await guarded.get("/admin/v1/deliveries", **own),
         await guarded.post("/admin/v1/clients/ours/resume", **own),
         await guarded.get(CONTACTS, **everything, x_client_id="ours"),
-        await guarded.post(CONTACTS, {}, **everything, x_client_id="ours"),
+        await guarded.post(CONTACTS, {"first_name": "Jane"}, **everything, x_client_id="ours"),
     ]
 
     assert (suspended.status, suspended.json()["state"]) == (200, "suspended")
@@ -146,9 +146,9 @@ async def test_suspended_client__gets_403_in_open_mode(call: ApiClient) -> None:
 
     await call.post("/admin/v1/clients/default/suspend")
 
-    assert [(await reply).status for reply in (call.get(CONTACTS), call.post(CONTACTS, {}))] == [403, 403]
+    assert [(await reply).status for reply in (call.get(CONTACTS), call.post(CONTACTS, {"first_name": "Jane"}))] == [403, 403]
     await call.post("/admin/v1/clients/default/resume")
-    assert (await call.post(CONTACTS, {})).status == 201
+    assert (await call.post(CONTACTS, {"first_name": "Jane"})).status == 201
 
 
 async def test_suspended_client__stores_webhooks_and_a_resume_notifies_the_worker(call: ApiClient) -> None:
@@ -175,7 +175,7 @@ async def test_suspend_client__applies_in_other_processes_within_a_second(call: 
     call.clock.move(1)
 
     assert (await other.get(CONTACTS, x_client_id="ours")).status == 403
-    assert (await other.post(CONTACTS, {}, x_client_id="ours")).status == 403
+    assert (await other.post(CONTACTS, {"first_name": "Jane"}, x_client_id="ours")).status == 403
 
 
 async def test_rotate_client_id__leaves_the_old_id_valid_for_keep_old_seconds(guarded: ApiClient) -> None:
@@ -259,7 +259,7 @@ async def test_delete_client__refuses_requests_at_once_and_reports_progress_unti
     deleted = await call("DELETE", "/admin/v1/clients/ours?confirm=ours", **everything)
     closed = [
         await call.get(CONTACTS, **own),
-        await call.post(CONTACTS, {}, **own),
+        await call.post(CONTACTS, {"first_name": "Jane"}, **own),
         await call("POST", "/public/crm-webhook/ours", raw=b"{}"),
         await call.get(CONTACTS, **everything, x_client_id="ours"),
         await call("PUT", "/admin/v1/clients/ours", {"settings": {}}, **everything),

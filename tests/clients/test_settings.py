@@ -51,7 +51,7 @@ DECIDED = {
 
 
 async def test_client__is_created_on_first_use_with_default_settings(call: ApiClient) -> None:
-    await call.post("/public/v2/contacts", {}, x_client_id="ours")
+    await call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="ours")
 
     reply = await call.get("/admin/v1/clients/ours")
 

@@ -6,7 +6,7 @@ import pytest
 from tests.custom_fields.fields import contact, done, inputs, listed, path, values
 from tests.custom_fields.test_rename import JANE, said
 from tests.house import House
-from tests.imports.jobs import bad_rows, finished, upload
+from tests.imports.jobs import finished, report, upload
 
 GOOD_AND_BAD = {
     "number": ("-3.5", "3,5"),
@@ -33,8 +33,10 @@ async def test_type__requests_and_imports_refuse_other_values(house: House, kind
     data = f'email,x\nok@a.example,"{good}"\nbad@a.example,"{bad}"\n'.encode()
     mapping = {"columns": {"email": "email", "x": "cf.x"}}
     job = await finished(house.call, await upload(house.call, data, start="true", mapping=mapping))
-    assert (job["progress"]["created"], job["progress"]["invalid"]) == (1, 1)
-    assert (await bad_rows(house.call, job))[0]["reason"].startswith(f"x: {bad!r} is not ")
+    assert (job["progress"]["created"], job["progress"]["invalid"]) == (2, 0)
+    (cell,) = [line for line in await report(house.call, job) if line[1] == "cells_left_out"]
+    assert cell[:4] == ("3", "cells_left_out", "x", bad)
+    assert cell[4].startswith(f"{bad!r} is not ")
 
 
 async def test_webhook__a_value_that_does_not_fit_is_stored_and_shown_as_a_problem(house: House) -> None:

@@ -33,7 +33,7 @@ async def filled(call: ApiClient) -> list[dict[str, Any]]:
 async def exported(call: ApiClient, query: str = "") -> str:
     reply = await call.get(f"/public/v2/contacts/export?{query}")
     assert reply.status == 200, reply
-    return reply.body.decode()
+    return reply.body.decode("utf-8-sig")
 
 
 async def test_ndjson__has_the_contacts_as_the_list_shows_them(call: ApiClient) -> None:
@@ -55,6 +55,20 @@ async def test_csv__has_custom_fields_as_columns_and_no_formulas(call: ApiClient
     assert [row["first_name"] for row in rows] == ["Jane", "Joe", "'@Ann"]
     assert [row["cf.Segment"] for row in plain] == ["Fintech: 1:2", "=1+1", ""]
     assert rows[0]["cf.Größe"] == "12"
+
+
+async def test_csv__begins_with_the_mark_that_spreadsheets_need(call: ApiClient) -> None:
+    await filled(call)
+
+    with_mark = (await call.get("/public/v2/contacts/export?format=csv")).body
+    without = (await call.get("/public/v2/contacts/export?format=csv&bom=false")).body
+    lines = (await call.get("/public/v2/contacts/export")).body
+    empty = (await call.get("/public/v2/companies/export?format=csv&company_status=none")).body
+
+    assert with_mark == b"\xef\xbb\xbf" + without
+    assert without.startswith(b"id,")
+    assert empty.startswith(b"\xef\xbb\xbfid,")
+    assert lines.startswith(b"{")
 
 
 async def test_filters__are_those_of_the_list(call: ApiClient) -> None:
@@ -122,7 +136,7 @@ async def test_a_job__makes_the_same_file_also_when_it_is_interrupted(call: ApiC
 
     reply = await call.get(f"/public/v2/jobs/{job['id']}/result")
     assert (found["state"], found["progress"]["rows"], found["progress"]["percent"]) == ("succeeded", 3, 100)
-    assert reply.body.decode() == wanted
+    assert reply.body.decode("utf-8-sig") == wanted
     assert reply.headers["content-type"] == ("text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson")
     assert reply.headers["content-disposition"] == f'attachment; filename="contacts-export-{job["id"]}-result.{form}"'
 
@@ -160,7 +174,7 @@ async def test_suppressed__of_a_job_is_that_of_the_request(call: ApiClient, monk
     call.clock.move(60 * 86_400)
     await JobWorker(call.parts.store, call.clock, KINDS).drain()
 
-    body = (await call.get(f"/public/v2/jobs/{job['id']}/result")).body.decode()
+    body = (await call.get(f"/public/v2/jobs/{job['id']}/result")).body.decode("utf-8-sig")
     assert body.split() == ["id,email", "1,jane@example.com", "3,ann@example.com"]
     assert (await call.get(f"/public/v2/jobs/{job['id']}")).json()["progress"]["rows"] == 2
 
@@ -191,7 +205,7 @@ async def test_search_filters__choose_what_is_exported_by_stream_and_by_job(call
         job = (await call.post(f"/public/v2/contacts/exports?{query}", {})).json()
         call.clock.move(100 * 86_400)  # relative times and words are those of the request
         await JobWorker(call.parts.store, call.clock, KINDS).drain()
-        filed = (await call.get(f"/public/v2/jobs/{job['id']}/result")).body.decode()
+        filed = (await call.get(f"/public/v2/jobs/{job['id']}/result")).body.decode("utf-8-sig")
 
         assert streamed == emails, query
         assert [json.loads(line)["email"] for line in filed.splitlines()] == emails, query

@@ -41,7 +41,7 @@ async def test_body_in_pieces__is_joined(sqlite_call: ApiClient, target: str) ->
 
 
 async def test_slow_body__within_the_time_limit_is_accepted(sqlite_call: ApiClient) -> None:
-    reply = await sqlite_call.with_receive(scope_of("POST", TARGETS[0], {}), Dripping(b"{", b"}", pause=0.01, ends=True))
+    reply = await sqlite_call.with_receive(scope_of("POST", TARGETS[0], {}), Dripping(b'{"origin": "a"', b"}", pause=0.01, ends=True))
 
     assert reply.status == 201
 
@@ -49,7 +49,7 @@ async def test_slow_body__within_the_time_limit_is_accepted(sqlite_call: ApiClie
 async def test_slow_body__whose_first_piece_is_late_is_accepted(sqlite_call: ApiClient) -> None:
     async def late() -> dict[str, Any]:
         await asyncio.sleep(0.01)
-        return {"type": "http.request", "body": b"{}", "more_body": False}
+        return {"type": "http.request", "body": b'{"origin": "a"}', "more_body": False}
 
     reply = await sqlite_call.with_receive(scope_of("POST", TARGETS[0], {}), late)
 

@@ -84,7 +84,7 @@ async def guarded(memory: Store, make_client: MakeClient) -> ApiClient:
     opened = make_client(memory, senders=load_adapters())
     await opened.settings("acme")
     await opened.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="acme")
-    await opened.post("/public/v2/contacts", {}, x_client_id="acme")
+    await opened.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="acme")
     assert (await opened.post("/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"})).status == 201
     hook = {"url": "https://receiver.example/hooks"}
     assert (await opened.post("/public/v2/webhook-endpoints", hook, x_client_id="acme")).status == 201

@@ -17,7 +17,9 @@ from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
 
 Rows = list[dict[str, str]]
-COUNTS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased", "suppressed")
+ROWS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased", "not_a_row")
+"""Counts in which each row of a file is once."""
+COUNTS = (*ROWS, "cells_left_out", "opt_outs_taken", "kept_opt_outs", "suppressed")
 
 
 def worker(call: ApiClient, kinds: Sequence[JobKind] = KINDS, clock: Callable[[], int] | None = None) -> JobWorker:
@@ -60,7 +62,15 @@ async def bad_rows(call: ApiClient, job: dict[str, Any]) -> Rows:
     """The rows that an import refused."""
     reply = await call.get(f"/public/v2/jobs/{job['id']}/bad-rows")
     assert reply.status == 200, reply
-    return list(csv.DictReader(io.StringIO(reply.body.decode())))
+    return list(csv.DictReader(io.StringIO(reply.body.decode("utf-8-sig"))))
+
+
+async def report(call: ApiClient, job: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What became of each row: row, outcome, column, value and reason, without the ids of records."""
+    reply = await call.get(f"/public/v2/jobs/{job['id']}/report")
+    assert reply.status == 200, reply
+    lines = csv.DictReader(io.StringIO(reply.body.decode("utf-8-sig")))
+    return [(line["row"], line["outcome"], line["column"], line["value"], line["reason"]) for line in lines]
 
 
 async def contacts(call: ApiClient, query: str = "") -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ EXPORTS = {
         "Person Linkedin Url,Website,Company Linkedin Url,City,Secondary Email,Replied,Apollo Contact Id",
         {
             "First Name": "first_name", "Last Name": "last_name", "Company": "company.name", "Email": "email", "Stage": "contact_status",
-            "Person Linkedin Url": "linkedin_url", "Website": "company.domain",
+            "Person Linkedin Url": "linkedin_url", "Website": "company.domain", "Last Contacted": "last_campaign_email_sent",
         },
     ),
     "hubspot": (
@@ -131,8 +131,59 @@ def test_guess__looks_at_values_where_headers_do_not_decide() -> None:
     assert found.day_order == "month_first"
 
 
-def test_guess__makes_no_company_without_a_domain() -> None:
-    assert guess(["Email", "Company"], "contact").mapping.columns == {"Email": "email", "Company": "cf.Company"}
+def test_guess__takes_a_company_by_its_name() -> None:
+    assert guess(["Email", "Company"], "contact").mapping.columns == {"Email": "email", "Company": "company.name"}
+
+
+@pytest.mark.parametrize(
+    ("header", "fields"),
+    [
+        ("First,Last,Email", "first_name,last_name,email"),
+        ("fname,lname,E-mail", "first_name,last_name,email"),
+        ("Vorname,Nachname,E-Mail-Adresse,Firma,Webseite", "first_name,last_name,email,company.name,company.domain"),
+        ("Prénom,Nom,Adresse e-mail,Société,Site web", "first_name,last_name,email,company.name,company.domain"),
+        ("Nombre,Apellidos,Correo electrónico,Empresa,Sitio web", "first_name,last_name,email,company.name,company.domain"),
+        ("Voornaam,Achternaam,E-mailadres,Bedrijf", "first_name,last_name,email,company.name"),
+        ("Nome,Cognome,Indirizzo email,Azienda,Sito web", "first_name,last_name,email,company.name,company.domain"),
+        ("Nom,Courriel", "full_name,email"),
+        ("Nombre,Correo", "full_name,email"),
+        ("Vorname,Name,E-Mail", "first_name,last_name,email"),
+        ("Account Name,Email,Last Contacted", "company.name,email,last_campaign_email_sent"),
+        ("E-mail 2 - Value,E-mail 1 - Value,Given Name", "cf.E-mail 2 - Value,email,first_name"),
+        ("linkedInProfileUrl,defaultProfileUrl,firstName", "cf.linkedInProfileUrl,linkedin_url,first_name"),
+    ],
+)
+def test_guess__knows_names_of_columns_in_other_words_and_languages(header: str, fields: str) -> None:
+    names = header.split(",")
+
+    assert list(guess(names, "contact").mapping.columns.values()) == fields.split(",")
+
+
+def test_guess__takes_the_first_address_however_dirty_it_is() -> None:
+    sample = [["n/a; ann@x.co", "ann@y.co"], ["bob at x.co", "bob@y.co"]]
+
+    assert guess(["E-mail 1", "E-mail 2"], "contact", sample).mapping.columns == {"E-mail 1": "email", "E-mail 2": "cf.E-mail 2"}
+
+
+def test_guess__takes_no_page_of_a_company_for_its_domain() -> None:
+    sample = [["ann@x.co", "https://www.linkedin.com/sales/company/1", "x.co"], ["bob@y.co", "linkedin.com/company/y", ""]]
+
+    found = guess(["Email", "companyUrl", "Website"], "contact", sample).mapping.columns
+
+    assert found == {"Email": "email", "companyUrl": "cf.companyUrl", "Website": "company.domain"}
+
+
+@pytest.mark.parametrize("name", ["Contact owner", "Sent from", "Account Manager", "created_by"])
+def test_guess__makes_no_identity_of_a_column_about_other_people(name: str) -> None:
+    sample = [["Ann", "ann@agency.co"], ["Bob", "bob@agency.co"]]
+
+    assert guess(["First", name], "contact", sample).mapping.columns[name] == f"cf.{name}"
+
+
+def test_guess__makes_no_identity_of_an_address_that_rows_share() -> None:
+    sample = [[f"Ann {number}", "team@agency.co"] for number in range(5)]
+
+    assert guess(["First", "Wer"], "contact", sample).mapping.columns["Wer"] == "cf.Wer"
 
 
 @pytest.mark.parametrize("name", ["companyDomain", "Company Domain", "company_domain", " COMPANY-domain "])
@@ -157,11 +208,8 @@ def test_guess__is_a_valid_mapping_of_any_header(header: list[str], record: str)
 
     assert again == found
     assert list(found.columns) == header
-    has_key = (
-        {"email", "linkedin_url", "external_id"} & set(found.columns.values())
-        if record == "contact"
-        else "domain" in found.columns.values()
-    )
+    keys = {"email", "linkedin_url", "external_id"} if record == "contact" else {"domain", "name"}
+    has_key = keys & set(found.columns.values())
     if has_key:
         assert resolve(found, header) == list(found.columns.values())
     else:  # a key that the file does not have cannot be guessed
@@ -200,7 +248,7 @@ def test_resolve__refuses_two_columns_on_one_field() -> None:
         ({"Mail": "domain"}, "unknown_field", "no field of a contact; did you mean 'company.domain'"),
         ({"Mail": "cf. "}, "unknown_field", "must not be blank"),
         ({"Mail": f"cf.{'x' * 201}"}, "unknown_field", "at most 200 characters, and has 201"),
-        ({"Mail": "email", "A": "company.name"}, "required", "needs a column for 'company.domain'"),
+        ({"Mail": "email", "A": "company.company_status"}, "required", "needs a column for 'company.domain'"),
         ({"Mail": "first_name"}, "required", "no column is 'email' or 'linkedin_url'"),
         ({"Mail": "email", "A": "full_name", "B": "last_name"}, "contradiction", "have their own columns"),
         ({"Mail": "email", "A": "company_id", "B": "company.domain"}, "contradiction", "both choose the company"),
@@ -212,8 +260,8 @@ def test_resolve__says_what_is_wrong(columns: dict[str, str], code: str, detail:
     assert [fault.code for fault in found if detail in fault.detail] == [code]
 
 
-def test_resolve__refuses_an_unknown_zone_and_a_company_without_domain() -> None:
-    found = faults(Mapping("company", {"N": "name"}, time_zone="Mars/Base"), "N")
+def test_resolve__refuses_an_unknown_zone_and_a_company_without_an_identity() -> None:
+    found = faults(Mapping("company", {"N": "cf.N"}, time_zone="Mars/Base"), "N")
 
     assert [(fault.pointer, fault.code) for fault in found] == [("/columns", "required"), ("/time_zone", "time_zone")]
 

@@ -64,7 +64,6 @@ def test_parse_date__reads_the_stated_day_order(text: str, order: str, time: str
     ("text", "order", "message"),
     [
         ("11/12/2026", "", "state the day order of the file, day_first or month_first"),
-        ("25/11/2026", "", "state the day order"),
         ("25/11/2026", MONTH_FIRST, "has no month 25: the import states month_first, and this date has the other order"),
         ("11/25/2026", DAY_FIRST, "has no month 25: the import states day_first"),
         ("31/02/2026", DAY_FIRST, "not a date that exists"),
@@ -129,8 +128,14 @@ def test_parse_date__returns_a_time_or_a_fault_for_any_text(text: str, order: st
         to_text(parse_date(text, order))
 
 
-def test_day_order_of__decides_only_where_no_date_contradicts() -> None:
+@pytest.mark.parametrize(("text", "day"), [("25/11/2026", "2026-11-25"), ("11/25/2026", "2026-11-25"), ("5/5/2026", "2026-05-05")])
+def test_parse_date__needs_no_order_for_a_date_that_shows_it(text: str, day: str) -> None:
+    assert to_text(parse_date(text))[:10] == day
+
+
+def test_day_order_of__is_that_of_most_dates_that_show_one() -> None:
     assert day_order_of(["1/2/2026", "11/25/2026 14:03", "x"]) == MONTH_FIRST
     assert day_order_of(["1/2/2026", "25/11/2026"]) == DAY_FIRST
     assert day_order_of(["25/11/2026", "11/25/2026"]) == ""
+    assert day_order_of(["25/11/2026", "11/25/2026", "26/11/2026"]) == DAY_FIRST
     assert day_order_of(["1/2/2026", "2026-11-25", "25.11.2026"]) == ""

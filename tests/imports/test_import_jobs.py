@@ -50,7 +50,7 @@ async def test_bad_rows__have_the_columns_the_row_number_and_the_reason(call: Ap
 
     assert (row["E-mail"], row["First name"], row["row"]) == ("not an address", "Jim", "4")
     assert row["reason"].startswith("E-mail: ")
-    assert job["files"] == {"bad_rows": f"/public/v2/jobs/{job['id']}/bad-rows"}
+    assert job["files"] == {name: f"/public/v2/jobs/{job['id']}/{end}" for name, end in (("bad_rows", "bad-rows"), ("report", "report"))}
 
 
 async def test_the_same_file_twice__changes_nothing(call: ApiClient) -> None:
@@ -131,7 +131,7 @@ async def test_companies_of_contacts__are_created_once_and_linked(call: ApiClien
 
 
 async def test_companies__are_imported_by_their_domain(call: ApiClient) -> None:
-    file = b"domain,name,Size\nx.example,X,10\nhttps://www.x.example,X2,\nno domain,Y,\n"
+    file = b"domain,name,Size\nx.example,X,10\nhttps://www.x.example,X2,\nno domain,,\n"
 
     first = await imported(call, file, path="companies/imports")
     second = await imported(call, file.replace(b"x.example,X,10", b"x.example,X,20"), path="companies/imports")

@@ -67,12 +67,12 @@ def test_seen_keys__remembers_all_rows_of_a_large_file_in_little_memory() -> Non
 
 
 def test_report__counts_each_row_once_and_can_be_stored() -> None:
-    report = Report(created=3, updated=2, unchanged=1, duplicate_in_file=4, invalid=5, erased=6, suppressed=3)
-    report.notice("company_without_domain")
-    report.notice("company_without_domain")
+    report = Report(created=3, updated=2, unchanged=1, duplicate_in_file=4, invalid=5, erased=6, not_a_row=7, suppressed=3)
+    report.notice("linkedin_of_nobody")
+    report.notice("linkedin_of_nobody")
 
-    assert report.rows == 21
-    assert report.notices == {"company_without_domain": 2}
+    assert report.rows == 28
+    assert report.notices == {"linkedin_of_nobody": 2}
     assert Report().notices == {}
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
 
@@ -102,7 +102,7 @@ def test_bad_rows__keep_cells_beyond_the_header_and_replace_earlier_reasons() ->
     bad.add(Row(9, ["a@b.co", "Bath", "2", "was wrong", "Avon", "UK"]), "has 6 cells")
     bad.add(Row(10, ["a@b.co", "Zo\udceb"]), "=1")
 
-    assert list(csv.reader(file.getvalue().splitlines())) == [
+    assert list(csv.reader(file.getvalue().removeprefix("\ufeff").splitlines())) == [
         ["Mail", "Town", "row", "reason"],
         ["a@b.co", "Bath,Avon,UK", "9", "has 6 cells"],
         ["a@b.co", "Zo?", "10", "'=1"],
@@ -113,4 +113,7 @@ def test_bad_rows__leave_a_column_of_the_file_that_is_called_reason() -> None:
     file = io.StringIO(newline="")
     BadRows(file, ["Mail", "reason"]).add(Row(9, ["a@b.co", "moved"]), "is wrong")
 
-    assert list(csv.reader(file.getvalue().splitlines())) == [["Mail", "reason", "row", "reason"], ["a@b.co", "moved", "9", "is wrong"]]
+    assert list(csv.reader(file.getvalue().removeprefix("\ufeff").splitlines())) == [
+        ["Mail", "reason", "row", "reason"],
+        ["a@b.co", "moved", "9", "is wrong"],
+    ]

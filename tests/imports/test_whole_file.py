@@ -57,7 +57,7 @@ def test_import__of_a_file_with_bad_rows_and_of_the_corrected_bad_rows() -> None
 
     assert (report.created, report.invalid, report.duplicate_in_file, report.rows) == (1_980, 20, 1, 2_001)
     assert {row.company.record.domain for row in valid if row.company is not None} == {f"firm{number}.com" for number in range(7)}
-    assert bad.splitlines()[:2] == [
+    assert bad.removeprefix("\ufeff").splitlines()[:2] == [
         "Email,First Name,Website,Company,row,reason",
         "person100@,Zoë,www.firm2.com,Firm,100,Email: is not an e-mail address: There must be something after the @-sign.",
     ]

@@ -28,7 +28,7 @@ async def test_list__is_newest_first_filtered_and_paged(call: ApiClient) -> None
 
 async def test_another_clients_job__is_not_found(call: ApiClient) -> None:
     job = await upload(call, FILE)
-    await call.post("/public/v2/contacts", {}, x_client_id="other")
+    await call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="other")
 
     for method, end in (("GET", ""), ("POST", "/start"), ("POST", "/cancel"), ("GET", "/bad-rows"), ("GET", "/result")):
         reply = await call(method, f"/public/v2/jobs/{job['id']}{end}", {} if end == "/start" else None, x_client_id="other")

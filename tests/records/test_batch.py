@@ -239,7 +239,9 @@ async def test_batch__lists_one_fault_of_each_command_after_many_invalid_ones(
     twice = create(contact_custom_fields_input=[{"field_name": "a", "field_value": "x"}] * 4)
     unknown = create(colour="red", height=3)
 
-    results = (await batch(sqlite_call, twice, twice, twice, unknown, create(), prefer="handling=strict")).json()["results"]
+    results = (await batch(sqlite_call, twice, twice, twice, unknown, create(first_name="Jane"), prefer="handling=strict")).json()[
+        "results"
+    ]
 
     assert [len(result["problem"]["errors"]) for result in results[:4]] == [3, 3, 1, 1]
     assert results[2]["problem"]["errors"] == results[0]["problem"]["errors"][:1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.asgi_client import ApiClient
 
 NOW = "2026-11-20T09:30:00Z"
@@ -54,18 +55,33 @@ async def test_post_contact__returns_every_field_as_given(call: ApiClient) -> No
     }
 
 
-async def test_post_contact__without_fields_returns_only_the_required_ones(call: ApiClient) -> None:
-    reply = await call.post("/public/v2/contacts", {})
+async def test_post_contact__with_one_field_returns_it_and_the_required_ones(call: ApiClient) -> None:
+    reply = await call.post("/public/v2/contacts", {"first_name": "Jane"})
 
     assert reply.status == 201
-    assert reply.json() == EMPTY
+    assert reply.json() == EMPTY | {"first_name": "Jane"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"email": None}, {"email": " ", "first_name": ""}, {"properties": {"email": "jane@example.com"}}, {"contact_custom_fields": []}],
+)
+async def test_post_contact__refuses_a_body_without_a_person_and_says_what_to_send(sqlite_call: ApiClient, body: dict[str, object]) -> None:
+    for path in ("/public/v2/contacts", "/public/contacts"):
+        reply = await sqlite_call.post(path, body)
+
+        (fault,) = reply.problem["errors"]
+        assert (reply.status, fault["pointer"], fault["code"]) == (422, "", "required")
+        assert "send at least one of email, linkedin_url" in fault["detail"]
+        assert "`properties`" in fault["detail"]
+    assert (await sqlite_call.get("/public/v2/contacts")).json()["data"] == []
 
 
 async def test_post_contact__accepts_null_where_the_interface_allows_it(call: ApiClient) -> None:
-    reply = await call.post("/public/v2/contacts", {"email": None, "linkedin_url": None, "company_id": None})
+    reply = await call.post("/public/v2/contacts", {"first_name": "Jane", "email": None, "linkedin_url": None, "company_id": None})
 
     assert reply.status == 201
-    assert reply.json() == EMPTY
+    assert reply.json() == EMPTY | {"first_name": "Jane"}
 
 
 async def test_post_contact__refuses_null_elsewhere_and_names_each_field(call: ApiClient) -> None:
@@ -137,7 +153,7 @@ async def test_get_contact__returns_404_for_an_unknown_id(call: ApiClient) -> No
 
 
 async def test_get_and_patch_contact__return_404_for_a_contact_of_another_client(call: ApiClient) -> None:
-    await call.post("/public/v2/contacts", {}, x_client_id="theirs")
+    await call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="theirs")
 
     for reply in (await call.get("/public/v2/contacts/1"), await call.patch("/public/v2/contacts/1", {"origin": "x"})):
         assert reply.status == 404

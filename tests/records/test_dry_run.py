@@ -138,6 +138,7 @@ WITHOUT = {
     "check_installation_suppressions": "reads",
     "delete_contact_import_mapping": "changes no record; GET shows the mapping",
     "delete_company_import_mapping": "changes no record; GET shows the mapping",
+    "read_import_again": "changes no record; reads an uploaded file again",
     "start_import": "has it in the body, as the import that it starts",
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.asgi_client import ApiClient
 from tests.house import House
-from tests.imports.jobs import bad_rows, counts, finished, imported, upload
+from tests.imports.jobs import counts, finished, imported, report, upload
 
 from touchbase.common.field_limits import EXTERNAL_ID
 
@@ -24,7 +24,7 @@ def others(kind: str) -> dict[str, str]:
 @pytest.mark.parametrize("kind", ["contacts", "companies"])
 async def test_external_id__is_shown_only_by_records_that_have_one(call: ApiClient, kind: str) -> None:
     path = f"/public/v2/{kind}"
-    plain = await call.post(path, {"domain": "a.example"} if kind == "companies" else {})
+    plain = await call.post(path, {"domain": "a.example"} if kind == "companies" else {"origin": "test"})
     made = await call.post(path, {**others(kind), "external_id": " crm-4711 "})
 
     assert "external_id" not in plain.json()
@@ -109,7 +109,7 @@ async def test_match__finds_by_external_id(call: ApiClient) -> None:
 
 async def test_search__filters_by_external_id_with_its_case(call: ApiClient) -> None:
     for one in ("CRM-1", "CRM-2", "crm-3", None):
-        await call.post(CONTACTS, {"external_id": one})
+        await call.post(CONTACTS, {"origin": "test", "external_id": one})
     await call.post(COMPANIES, {"domain": "example.com", "external_id": "Acme"})
     await call.patch(f"{CONTACTS}/4", {"company_id": 1})
 
@@ -210,7 +210,7 @@ async def test_import__finds_by_external_id(call: ApiClient) -> None:
     moved = await finished(
         call, await upload(call, b"external_id,email\n7,jane@example.org\n8,john@example.com\n", start="true", match="external_id")
     )
-    (bad,) = await bad_rows(call, moved)
+    listed = await report(call, moved)
     firms = [
         await imported(call, file, path="companies/imports", match="external_id")
         for file in (b"domain,external_id\na.example,A\n", b"domain,external_id\nb.example,A\nb.example,B\n")
@@ -221,8 +221,9 @@ async def test_import__finds_by_external_id(call: ApiClient) -> None:
     )  # fmt: skip
     assert [each.get("external_id") for each in (await call.get(CONTACTS)).json()["data"]] == ["7", "9", "8"]
     assert (await call.get(f"{CONTACTS}/1")).json()["email"] == "jane@example.org"
-    assert (counts(moved), bad["email"]) == ({"updated": 1, "invalid": 1}, "john@example.com")
-    assert firms == [{"created": 1}, {"updated": 1, "duplicate_in_file": 1}]
+    assert counts(moved) == {"updated": 1, "unchanged": 1, "cells_left_out": 1}
+    assert ("3", "cells_left_out", "email", "john@example.com", "contact 2 has it") in listed
+    assert firms == [{"created": 1}, {"updated": 1, "duplicate_in_file": 1, "cells_left_out": 1}]
     assert [each["domain"] for each in (await call.get(COMPANIES)).json()["data"]] == ["b.example"]
 
 

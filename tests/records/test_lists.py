@@ -39,7 +39,7 @@ async def test_list_contacts__returns_an_empty_page_without_records(call: ApiCli
 
 async def test_list_contacts__pages_have_every_record_once(call: ApiClient) -> None:
     for _ in range(5):
-        await call.post("/public/v2/contacts", {})
+        await call.post("/public/v2/contacts", {"first_name": "Jane"})
 
     assert await walked(call, "/public/v2/contacts?limit=2") == [[1, 2], [3, 4], [5]]
     assert await walked(call, "/public/v2/contacts?limit=5") == [[1, 2, 3, 4, 5]]
@@ -51,7 +51,7 @@ async def test_list_contacts__pages_have_every_record_once(call: ApiClient) -> N
 @pytest.mark.parametrize("blank", ["", "%20", "+"])
 async def test_lists__treat_a_blank_cursor_as_the_first_page(sqlite_call: ApiClient, path: str, blank: str) -> None:
     for name in "abc":
-        await sqlite_call.post("/public/v2/contacts", {})
+        await sqlite_call.post("/public/v2/contacts", {"first_name": "Jane"})
         await sqlite_call.post("/public/v2/companies", {"domain": f"{name}.example"})
         await sqlite_call.post("/public/crm-webhook/default", {"a": name})
         await sqlite_call.post("/admin/v1/clients", {"client_id": name})
@@ -65,9 +65,9 @@ async def test_lists__treat_a_blank_cursor_as_the_first_page(sqlite_call: ApiCli
 
 async def test_list_contacts__puts_a_record_created_between_two_pages_on_the_last(call: ApiClient) -> None:
     for _ in range(3):
-        await call.post("/public/v2/contacts", {})
+        await call.post("/public/v2/contacts", {"first_name": "Jane"})
     first = await call.get("/public/v2/contacts?limit=2")
-    await call.post("/public/v2/contacts", {})
+    await call.post("/public/v2/contacts", {"first_name": "Jane"})
 
     assert await ids(call, f"/public/v2/contacts?limit=2&cursor={first.json()['next_cursor']}") == [3, 4]
 
@@ -75,7 +75,7 @@ async def test_list_contacts__puts_a_record_created_between_two_pages_on_the_las
 async def test_list_contacts__with_updated_since_puts_the_last_change_last(call: ApiClient) -> None:
     since = call.clock.move(0)
     for _ in range(4):
-        await call.post("/public/v2/contacts", {})
+        await call.post("/public/v2/contacts", {"first_name": "Jane"})
         call.clock.move(1)
     later = call.clock.move(1)
     await call.patch("/public/v2/contacts/2", {"origin": "x"})
@@ -186,6 +186,21 @@ async def test_list_companies__names_every_invalid_parameter(sqlite_call: ApiCli
     "time", ["2026-11-20T09:30:00Z", "2026-11-20T10:30:00+01:00", "2026-11-20T10:30:00%2B01:00", "2026-11-20", "2026-11-20t09:30:00z"]
 )
 async def test_updated_since__accepts_iso_8601_forms(sqlite_call: ApiClient, time: str) -> None:
-    await sqlite_call.post("/public/v2/contacts", {})
+    await sqlite_call.post("/public/v2/contacts", {"first_name": "Jane"})
 
     assert await ids(sqlite_call, f"/public/v2/contacts?updated_since={time}") == [1]
+
+
+async def test_a_filter_by_status__ignores_case_with_and_without_other_parameters(call: ApiClient) -> None:
+    for number, status in enumerate(("Replied", "replied", "new", "REPLIED")):
+        await call.post("/public/v2/contacts", {"email": f"p{number}@example.com", "first_name": "Jane", "contact_status": status})
+    await call.post("/public/v2/companies", {"domain": "example.com", "company_status": "Target"})
+
+    for more in ("", "&sort=email", "&fields=id", "&q=jane", "&limit=200"):
+        for status in ("Replied", "replied", "rePLIED"):
+            assert await ids(call, f"/public/v2/contacts?contact_status={status}{more}") == [1, 2, 4], (status, more)
+        assert await ids(call, f"/public/v2/contacts?contact_status=NEW{more}") == [3]
+        assert await ids(call, f"/public/v2/contacts?contact_status=none{more}") == []
+    exported = (await call.get("/public/v2/contacts/export?contact_status=REPLIED")).body.decode().splitlines()
+    assert len(exported) == 3
+    assert len((await call.get("/public/v2/companies?company_status=target")).json()["data"]) == 1

@@ -224,7 +224,7 @@ async def test_if_match__combines_several_header_lines(sqlite_call: ApiClient, s
 
 async def test_patch_contact__names_the_field_that_another_record_has(call: ApiClient) -> None:
     await created(call)
-    await call.post("/public/v2/contacts", {})
+    await call.post("/public/v2/contacts", {"first_name": "Jane"})
 
     replies = [await call.patch("/public/v2/contacts/2", {name: JANE[name]}) for name in ("email", "linkedin_url")]
 

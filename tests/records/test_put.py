@@ -114,7 +114,7 @@ async def test_put__through_two_processes_at_once_makes_one_record(postgres_url:
     stores = [await open_store(postgres_url), await open_store(postgres_url)]
     try:
         calls = [make_client(store) for store in stores]
-        await calls[0].post(CONTACTS, {})
+        await calls[0].post(CONTACTS, {"first_name": "Jane"})
         bodies = [{"email": f"{n % 4}@example.com", "first_name": f"n{n}"} for n in range(64)]
         replies = await asyncio.gather(*(put(calls[n % 2], CONTACTS, body) for n, body in enumerate(bodies)))
         listed = (await calls[0].get(CONTACTS)).json()["data"]

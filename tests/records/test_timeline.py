@@ -184,12 +184,14 @@ async def test_timeline__has_pages(call: ApiClient) -> None:
     assert names == [["Example 4", "Example 3"], ["Example 2", "Example 1"], ["Example 0", "example.com"]]
 
 
-async def test_timeline__includes_a_creation_without_values(call: ApiClient) -> None:
-    await call.post("/public/v2/contacts", {})
+async def test_timeline__includes_a_creation(call: ApiClient) -> None:
+    await call.post("/public/v2/contacts", {"first_name": "Jane"})
 
     [entry] = (await call.get("/public/v2/contacts/1/timeline")).json()["data"]
 
-    assert (entry["event"], entry["occurred_at"], entry["changed"]) == ("contact.created", NOW, [])
+    assert (entry["event"], entry["occurred_at"], entry["changed"]) == (
+        "contact.created", NOW, [{"field": "first_name", "value": "Jane", "previous": None}],
+    )  # fmt: skip
 
 
 async def test_timeline__adds_up_to_the_record(call: ApiClient) -> None:
@@ -237,7 +239,7 @@ async def test_timeline__orders_previous_values_by_time_and_not_by_arrival(call:
 
 
 async def test_timeline__returns_404_for_an_unknown_record(call: ApiClient) -> None:
-    await call.post("/public/v2/contacts", {}, x_client_id="theirs")
+    await call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="theirs")
 
     assert (await call.get("/public/v2/contacts/1/timeline")).status == 404
     assert (await call.get("/public/v2/companies/x/timeline")).status == 404
@@ -245,7 +247,7 @@ async def test_timeline__returns_404_for_an_unknown_record(call: ApiClient) -> N
 
 async def test_timeline__refuses_a_cursor_of_another_timeline(sqlite_call: ApiClient) -> None:
     for _ in range(2):
-        await sqlite_call.post("/public/v2/contacts", {})
+        await sqlite_call.post("/public/v2/contacts", {"first_name": "Jane"})
     for number in range(2):
         sqlite_call.clock.move(1)
         await sqlite_call.patch("/public/v2/contacts/1", {"origin": f"x{number}"})

@@ -326,15 +326,35 @@ async def test_master_lists__show_an_administrator_of_one_client_that_client_onl
             body = (await callers(who, "GET", path)).json()
             assert ([each["client_id"] for each in body["results"]], body["count"]) == (["acme"], 1)
     assert (await callers(who, "GET", f"/public/contacts-master-list/{known['theirs']}")).status == 404
-    assert (await callers("reader", "GET", "/public/contacts-master-list")).status == 403
+    assert (await callers("acme", "GET", "/public/contacts-master-list")).status == 403
 
 
-async def test_revyops_calls__say_which_key_is_missing_as_ours_do(callers: Callers) -> None:
-    nothing = await callers.call("GET", V1)
-    wrong = await callers.call("GET", V1, x_api_key="tb_live_nothing")
-    reading = await callers("reader", "POST", V1, {}, x_client_id="acme")
+async def test_master_lists__are_read_with_a_read_only_key_of_all_clients_in_its_own_header(callers: Callers) -> None:
+    for client in ("acme", "beta"):
+        await callers.made(client, V1, {"email": f"john@{client}.example"})
+    key = callers.keys["reader"]
 
-    assert (nothing.status, wrong.status, reading.status) == (401, 401, 403)
+    plain = await callers.call("GET", "/public/contacts-master-list", x_master_api_key=key)
+    numbered = await callers.call("GET", "/public/v2/contacts-master-list", x_master_api_key=key)
+    writing = await callers.call("POST", V1, {"email": "joe@acme.example"}, x_master_api_key=key, x_client_id="acme")
+
+    assert [each["client_id"] for each in plain.json()] == ["acme", "beta"]
+    assert (numbered.status, numbered.json()["count"], writing.status) == (200, 2, 403)
+
+
+async def test_v1_calls__refuse_a_missing_or_wrong_key_with_403(callers: Callers, subtests: pytest.Subtests) -> None:
+    for path in (V1, f"{V1}/1", f"{V1}/{LOOKUP}?field_name=a&field_value=b", C1, "/public/contacts-master-list", E1):
+        with subtests.test(path):
+            nothing = await callers.call("GET", path)
+            wrong = await callers.call("GET", path, x_api_key="tb_live_nothing")
+            also = await callers.call("GET", path, x_master_api_key="tb_live_nothing")
+
+            assert (nothing.status, wrong.status, also.status) == (403, 403, 403)
+            assert "key" in wrong.problem["detail"]
+    assert (await callers.call("POST", V1, {"email": "a@x.co"}, x_api_key="tb_live_nothing")).status == 403
+    assert (await callers.call("GET", V2, x_api_key="tb_live_nothing")).status == 401
+    assert (await callers.call("GET", "/public/v2/contacts-master-list", x_api_key="tb_live_nothing")).status == 401
+    assert (await callers("reader", "POST", V1, {"email": "a@x.co"}, x_client_id="acme")).status == 403
 
 
 async def test_custom_field_post__runs_once_with_an_idempotency_key(callers: Callers) -> None:

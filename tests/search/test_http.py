@@ -176,8 +176,7 @@ async def test_cursors__of_plain_lists_and_searches_are_the_same(people: ApiClie
 
 
 async def test_plain_list__is_no_search(people: ApiClient) -> None:
-    assert await found(people, "contact_status=interested") == []
-    assert await found(people, "contact_status=Interested") == ["Anna"]
+    assert await found(people, "contact_status=interested") == await found(people, "contact_status=Interested") == ["Anna"]
     reply = await people.get(f"{CONTACTS}?limit=1")
     assert reply.headers.keys() & {"total-count", "preference-applied", "search-index"} == set()
 

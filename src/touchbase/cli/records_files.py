@@ -12,7 +12,7 @@ import click
 from touchbase.cli.options import ALWAYS_JSON, json_option
 from touchbase.cli.output import output_file, print_json, print_record, print_table
 from touchbase.cli.through_api import end_of, through_api
-from touchbase.errors import Invalid
+from touchbase.errors import Fault, Invalid
 
 if TYPE_CHECKING:
     from touchbase.imports.job import ImportSettings
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from touchbase_client import Touchbase
 
 Record = Literal["contact", "company"]
+DELIMITERS = {"tab": "\t", "\\t": "\t"}
 PLURALS: dict[Record, str] = {"contact": "contacts", "company": "companies"}
 
 
@@ -39,6 +40,21 @@ def add_import(group: click.Group, record: Record) -> None:
     @click.option("--match", type=click.Choice(matches), help="The only field by which existing records are found.")
     @click.option("--day-order", type=click.Choice(("day_first", "month_first")), help="The order in dates such as 11/12/2026.")
     @click.option("--time-zone", help="IANA zone of times without one; default: UTC.")
+    @click.option("--repeated", type=click.Choice(("first", "last")), help="Which value counts where rows are about one record.")
+    @click.option("--join-statuses/--no-join-statuses", default=None, help="Whether statuses that differ only in case are one.")
+    @click.option(
+        "--opt-outs",
+        "opt_out_columns",
+        multiple=True,
+        metavar="COLUMN",
+        help="A column that says who opted out, in place of the guessed ones.",
+    )
+    @click.option("--no-opt-outs", is_flag=True, help="Take no column for one of opt-outs.")
+    @click.option("--sheet", help="The sheet of a workbook; default: the first.")
+    @click.option("--header-row", type=click.IntRange(1, 1_000_000), help="The row with the names of the columns; default: detected.")
+    @click.option("--encoding", help="Of a CSV file, such as windows-1252; default: detected.")
+    @click.option("--delimiter", help="Of a CSV file: one character, or tab; default: detected.")
+    @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what became of every row to this file.")
     @click.option("--bad-rows", type=click.Path(path_type=Path, dir_okay=False), help="Write the rows that were refused to this file.")
     @click.option("--preview", "only_preview", is_flag=True, help="Only print the columns and their fields.")
     @click.option("--dry-run", is_flag=True, help="Count what the import would do, and write no record.")
@@ -65,6 +81,7 @@ def add_export(group: click.Group, record: Record) -> None:
     @click.option("--status", help="Only records with this status.")
     @click.option("--fields", help="Only these members, separated by commas; `suppressed` is there only on request.")
     @click.option("--suppressed", type=click.Choice(("true", "false")), help="Only records on a do-not-contact list, or only others.")
+    @click.option("--bom/--no-bom", default=None, help="CSV: begin with the mark by which spreadsheets know UTF-8; default: with --out.")
     @click.option("--formulas", is_flag=True, help="CSV: write texts that a spreadsheet would compute as they are.")
     @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
     @json_option(ALWAYS_JSON.replace("always JSON", "the file"))
@@ -79,10 +96,12 @@ def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: 
     import msgspec
 
     from touchbase.imports.file_tasks import preview_file
+    from touchbase.imports.preview import Reading
 
     stored = None if options["mapping"] is None else _chosen(options["mapping"], _mappings(tb, record))
+    read = {name: options[name] for name in ("delimiter", "encoding", "sheet", "header_row") if options[name]}
     with options["file"].open("rb") as file:
-        preview = preview_file(file, record)
+        preview = preview_file(file, record, Reading(**{**read, "delimiter": DELIMITERS.get(text := read.get("delimiter", ""), text)}))
     settings = _settings(record, preview, options, stored)
     if options["only_preview"]:
         _print_preview(preview, settings, as_json)
@@ -92,10 +111,11 @@ def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: 
     del mapping["record"]
     body: Any = {"mapping": mapping, "mode": settings.mode, "dry_run": settings.dry_run}
     body |= {name: options[name] for name in ("match", "save_as") if options[name]}
-    job = end_of(tb, tb.imports.start(upload(options["file"])["id"], body))
-    if options["bad_rows"] is not None and "bad_rows" in job["files"]:
-        with output_file(options["bad_rows"], "wb") as out:
-            out.writelines(tb.jobs.bad_rows.stream(job["id"]))
+    job = end_of(tb, tb.imports.start(upload(options["file"], **read)["id"], body))
+    for name, call in (("bad_rows", tb.jobs.bad_rows), ("report", tb.jobs.report)):
+        if options[name] is not None and name in job["files"]:
+            with output_file(options[name], "wb") as out:
+                out.writelines(call.stream(job["id"]))
     _print_end(job, options["bad_rows"], as_json)
 
 
@@ -125,13 +145,22 @@ def _settings(record: Record, preview: FilePreview, options: Mapping[str, Any], 
         if not mark:
             raise click.UsageError(f"--map {pair!r} must be COLUMN=FIELD")
         columns[column] = field.strip()
-    day_order, zone = options["day_order"] or mapping.day_order, options["time_zone"] or mapping.time_zone
-    mapping = Mapping(record, columns, mapping.others, day_order, zone, mapping.without_key)
+    changes = {name: options[name] for name in ("day_order", "time_zone", "repeated", "join_statuses") if options[name] is not None}
+    if options["opt_out_columns"] or options["no_opt_outs"]:
+        changes["opt_outs"] = [*options["opt_out_columns"]]
+    mapping = msgspec.structs.replace(mapping, columns=columns, **changes)
     try:
         resolve(mapping, preview.header)
     except Invalid as invalid:
-        raise click.UsageError("\n".join(f"{fault.pointer}: {fault.detail}" for fault in invalid.faults)) from invalid
+        raise click.UsageError("\n".join(map(_in_words, invalid.faults))) from invalid
     return ImportSettings(mapping, options["mode"], options["match"] or "", options["dry_run"])
+
+
+def _in_words(fault: Fault) -> str:
+    """Return a fault of a mapping with the name of the column in place of its JSON pointer."""
+    place, _, column = fault.pointer.removeprefix("/").partition("/")
+    named = column.replace("~1", "/").replace("~0", "~")
+    return f"{f'column {named!r}' if named else place.replace('_', ' ')}: {fault.detail}"
 
 
 def _print_preview(preview: FilePreview, settings: ImportSettings, as_json: bool) -> None:
@@ -143,6 +172,13 @@ def _print_preview(preview: FilePreview, settings: ImportSettings, as_json: bool
     cells = [*first, *[""] * len(preview.header)]
     rows = [(name, columns.get(name) or "(ignored)", cell) for name, cell in zip(preview.header, cells, strict=False)]
     print_table(("column", "field", "first row"), rows)
+    for dates in preview.dates:
+        order = settings.mapping.day_order.replace("_", " ") or "left out: state --day-order"
+        click.echo(f"dates of {dates.column!r} such as {' and '.join(dates.examples)}: {order}", err=True)
+    for status in preview.statuses if settings.mapping.join_statuses else ():
+        click.echo(f"one status: {', '.join(status.spellings)} -> {status.status}", err=True)
+    for opt_out in preview.opt_outs if settings.mapping.opt_outs is None else ():
+        click.echo(f"opt-outs by {opt_out.column!r}: {opt_out.rows} rows, such as {', '.join(opt_out.values)}", err=True)
 
 
 def _print_end(job: Mapping[str, Any], bad_rows: Path | None, as_json: bool) -> None:
@@ -164,6 +200,7 @@ def _export(tb: Touchbase, record: Record, options: Mapping[str, Any], out: Path
     more: Any = {
         "format": options["form"],
         "formulas": options["formulas"] or None,
+        "bom": options["bom"] if options["bom"] is not None else out is not None,
         "fields": ["id", *fields] if fields else None,
         "suppressed": None if options["suppressed"] is None else options["suppressed"] == "true",
         f"{record}_status": options["status"],

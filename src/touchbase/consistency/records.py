@@ -142,7 +142,7 @@ def _dates(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str
 
 def _keys(record: Record) -> Iterator[tuple[str, object, object]]:
     if isinstance(record, Company):
-        yield "domain", record.domain, find_company_domain(record.domain)
+        yield "domain", record.domain, find_company_domain(record.domain) if record.domain else ""
         return
     yield "email_key", record.email_key, find_email_key(record.email) if record.email else None
     yield "linkedin_key", record.linkedin_key, linkedin_key(record.linkedin_url) if record.linkedin_url else None

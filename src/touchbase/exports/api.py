@@ -36,8 +36,12 @@ from touchbase.search.api.parameters import FILTERS, Q, filters_of, search_for
 named_enum("ExportFormat", "How an export is written.", FORMATS)
 FORMAT = query.choice("format", FORMATS, "The form of the file. Default: `ndjson`. `parquet` needs the extra `touchbase[parquet]`.")
 FORMULAS = query.flag("formulas", "CSV: write texts that a spreadsheet would compute as they are. Default: an apostrophe before them.")
-
-
+BOM: Parameter[bool] = Parameter(
+    "bom",
+    lambda given, name: given.choice(name, YES_OR_NO) != "false",
+    {"type": "boolean", "default": True},
+    "CSV: begin with the byte order mark by which spreadsheets recognise UTF-8; `false` for programs that do not expect it.",
+)
 FIELDS = query.text(
     "fields",
     "Members that the records have, separated by commas; the id is always there. `suppressed`, why a record must not be contacted or "
@@ -51,7 +55,7 @@ SUPPRESSED_FILTER: Parameter[bool | None] = Parameter(
 )
 
 
-OPTIONS: tuple[Parameter[Any], ...] = (FORMAT, FORMULAS, FIELDS, SUPPRESSED_FILTER, Q)
+OPTIONS: tuple[Parameter[Any], ...] = (FORMAT, FORMULAS, BOM, FIELDS, SUPPRESSED_FILTER, Q)
 """The parameters of an export that are not filters of the list."""
 
 
@@ -59,9 +63,10 @@ def _settings(call: Call, record: str, client: Client) -> ExportSettings:
     kind: ResourceType[Any, Any, Any] = CONTACTS if record == "contact" else COMPANIES
     asked, now = Parameters(call.query, (*OPTIONS, *kind.filters)), call.api.dependencies.clock()
     fields = _fields(asked, record)
-    form = ExportFormat(asked[FORMAT] or NDJSON, asked[FORMULAS], fields)
+    form = ExportFormat(asked[FORMAT] or NDJSON, asked[FORMULAS], fields, asked[BOM])
     settings = ExportSettings(form, {}, MEDIA[form.format], asked[SUPPRESSED_FILTER], now)
-    if asked.unknown or asked[Q] is not None:  # filters that only searches have
+    # Filters that only searches have, and a status, whose spellings they find.
+    if asked.unknown or asked[Q] is not None or asked.filters.get("status") is not None:
         since = asked[UPDATED_SINCE]
         settings.q, settings.search = asked[Q], filters_of(asked, (*OPTIONS, UPDATED_SINCE))
         if since is not None:

@@ -64,7 +64,7 @@ def csv_page(records: Iterable[msgspec.Struct], form: CsvFormat, *, with_header:
     if with_header:
         writer.writerow(form.header if form.formulas else map(harmless, form.header))
     writer.writerows(_cells(record, form) for record in records)
-    return text.getvalue().encode()
+    return (BOM_UTF8 if with_header and form.byte_order_mark else b"") + text.getvalue().encode()
 
 
 def csv_chunks(records: Iterable[msgspec.Struct], form: CsvFormat) -> Iterator[bytes]:

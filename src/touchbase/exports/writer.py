@@ -62,6 +62,8 @@ class ExportFormat(Struct, frozen=True):
     """CSV: write texts that a spreadsheet would compute as they are."""
     fields: tuple[str, ...] = ()
     """The members of each record; empty for all but `suppressed`."""
+    bom: bool = False
+    """CSV: begin with the byte order mark, without which Excel takes UTF-8 for another encoding."""
 
 
 def members(record: str) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def encoder(
     if form.format == NDJSON:
         return lambda rows, reasons: _lines(_chosen(made(rows, reasons), chosen) if form.fields else made(rows, reasons))
     fields, names = _columns(record, form, custom_fields)
-    columns = CsvFormat(fields, exported.custom if names else "", names, form.formulas)
+    columns = CsvFormat(fields, exported.custom if names else "", names, form.formulas, form.bom)
     return lambda rows, reasons: csv_page(made(rows, reasons), columns, with_header=with_header)
 
 

@@ -21,7 +21,7 @@ from touchbase.clients.stored_bytes import check_space
 from touchbase.common.asgi import App, Headers, Receive, Scope, Send, peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError, Unauthorized
 from touchbase.history.events import Author
 from touchbase.http.dependencies import AppKey, HttpDependencies
 from touchbase.http.headers import RATE_LIMIT_HEADERS, rate_limit_headers
@@ -165,13 +165,13 @@ async def _not_built(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def key_from_headers(headers: Headers) -> bytes | None:
-    """Return the request's API key, from a bearer token or `X-Api-Key`; else the session of the console, in its place."""
+    """Return the request's API key, from a bearer token, `X-Api-Key` or RevyOps' `X-Master-Api-Key`; else the session of the console."""
     header = headers.get(b"authorization")
     if header is not None:
         scheme, _, token = header.partition(b" ")
         if scheme.lower() == b"bearer":
             return token.strip()
-    header = headers.get(b"x-api-key")
+    header = headers.get(b"x-api-key") or headers.get(b"x-master-api-key")
     return header if header is not None else session_from_headers(headers)
 
 
@@ -409,8 +409,14 @@ def naming_unanswered(handler: Handler) -> Handler:
     return with_names
 
 
+V1_PATHS = ("/public/contacts", "/public/companies", "/public/emails")
+"""Beginnings of the paths of RevyOps' first version, where a wrong key is a 403: its programs expect that."""
+
+
 def as_touchbase_error(error: Exception, scope: Scope) -> TouchbaseError:
     """Return the error as a `TouchbaseError`; log an unexpected one and return `InternalError`."""
+    if isinstance(error, Unauthorized) and scope["path"].startswith(V1_PATHS):
+        return Forbidden(error.detail)
     if isinstance(error, TouchbaseError):
         return error
     request_id = scope.get("touchbase.request_id")

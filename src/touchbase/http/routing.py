@@ -88,7 +88,7 @@ class Route:
     is_file: bool = False
     """Whether the body is a file of any size, which the handler reads piece by piece; it has no idempotency key."""
     of_all_clients: bool = False
-    """Whether the route is for administrators, although it is below `PUBLIC`."""
+    """Whether the route reads the records of all clients that the key may see, although it is below `PUBLIC`."""
     deprecated: bool = False
     """Whether it is there for programs written against another API only."""
     endpoint: Callable[[Api], App] | None = None
@@ -111,7 +111,9 @@ class Route:
         """The statuses of all documented problems, except 429."""
         statuses = {*self.problems}
         if self.scope:
-            statuses |= {401, 403, UNAVAILABLE}
+            statuses |= {403, UNAVAILABLE}
+            if not self.path.startswith(PUBLIC) or self.path.startswith(f"{PUBLIC}v2/"):
+                statuses.add(401)  # v1 refuses a wrong key with 403
         if self.scope and "{" in self.path:
             statuses.add(404)
         if self.of_client:

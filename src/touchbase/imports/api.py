@@ -32,9 +32,11 @@ from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
 from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, UPLOADING, Job
-from touchbase.jobs.runner import PIECE
+from touchbase.jobs.runner import PIECE, pieces_of
 from touchbase.jobs.sql import append_to_file, change_job, create_job
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.lookup import used_statuses
 
 LOG = logging.getLogger("touchbase.imports")
 PREVIEWS: AppKey[Previews] = AppKey()
@@ -71,10 +73,21 @@ class MappingBody(Struct, forbid_unknown_fields=True):
     without_key: Annotated[
         bool, Meta(description="Create contacts without e-mail and LinkedIn address; twice the file makes them twice.")
     ] = False
+    repeated: Annotated[
+        Literal["first", "last"],
+        Meta(description="Which value counts where rows are about the same record: the first one that is filled, or the last."),
+    ] = "first"
+    join_statuses: Annotated[
+        bool, Meta(description="Statuses that differ only in case, underscores or spaces are one, spelled as the client does.")
+    ] = True
+    opt_outs: Annotated[
+        list[str] | None,
+        Meta(description="Columns that say who opted out; null: the ones whose names say so, and states such as `Unsubscribed`."),
+    ] = None
 
     def mapping(self, record: RecordName) -> Mapping:
         """Return the mapping for a type of record."""
-        return Mapping(record, self.columns, self.others, self.day_order, self.time_zone, self.without_key)
+        return Mapping(record, **{name: getattr(self, name) for name in self.__struct_fields__})
 
 
 class StartImport(Struct, forbid_unknown_fields=True):
@@ -115,6 +128,9 @@ class MappingList(Struct):
 DELIMITER = query.text("delimiter", "Of a CSV file; left out: detected.")
 ENCODING = query.text("encoding", "Of a CSV file, such as `windows-1252`; left out: detected.")
 SHEET = query.text("sheet", "Of a workbook; left out: the first.")
+HEADER_ROW = query.integer(
+    "header_row", 1, 1_000_000, "The row with the names of the columns, as a spreadsheet counts; left out: detected."
+)
 START = query.flag("start", "Import at once, without a second request.")
 DRY_RUN = query.flag("dry_run", "Count what the import would do, and write nothing.")
 MODE = query.choice("mode", MODES, "What becomes of rows whose record exists, or does not. Default: `upsert`.")
@@ -122,7 +138,7 @@ MATCH: Parameter[str | None] = query.text(
     "match", "The only field by which records are found: `email`, `linkedin_url`, `domain` or `external_id`."
 )
 MAPPING = query.text("mapping", "The name of a stored mapping, or a mapping as JSON; left out: guessed by the headers.")
-OPTIONS = (START, DRY_RUN, MODE, MATCH, MAPPING, DELIMITER, ENCODING, SHEET)
+OPTIONS = (START, DRY_RUN, MODE, MATCH, MAPPING, DELIMITER, ENCODING, SHEET, HEADER_ROW)
 
 
 def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
@@ -141,7 +157,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
         given = None if named is None else await _mapping_of(call, client, record, named, "?mapping")
         settings = ImportSettings(
             given or Mapping(record), cast("Mode", asked[MODE] or "upsert"), match, asked[DRY_RUN],
-            _delimiter(asked[DELIMITER] or ""), asked[ENCODING] or "", asked[SHEET] or "",
+            _delimiter(asked[DELIMITER] or ""), asked[ENCODING] or "", asked[SHEET] or "", asked[HEADER_ROW] or 0,
         )  # fmt: skip
         with call.api[PREVIEWS].uploading(client.number):
             at = parts.clock()
@@ -169,12 +185,17 @@ async def _read_upload(call: Call, client: Client, job: Job, record: RecordName,
         with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
             await _receive(call, client, job, copied)
             client = await call.client()  # the key may have ended while the file arrived
-            return await call.api[PREVIEWS].read(
-                client.number, copied, record, delimiter=settings.delimiter, encoding=settings.encoding, sheet=settings.sheet
-            )
+            return await _preview(call, client, copied, record, settings)
     except OSError as error:
         LOG.exception("an upload cannot be written to the folder of temporary files")
         raise Overloaded(f"the server's folder of temporary files is full or has errors ({error.strerror}); try again later") from error
+
+
+async def _preview(call: Call, client: Client, file: BinaryIO, record: RecordName, settings: ImportSettings) -> FilePreview:
+    kind = CONTACT_TYPE if record == "contact" else COMPANY_TYPE
+    declared = client.settings.declared(kind.kind)
+    used = await call.api.dependencies.store.read(used_statuses(client.number, kind.kind))
+    return await call.api[PREVIEWS].read(client.number, file, record, settings.reading, [*(declared.statuses if declared else ()), *used])
 
 
 async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> None:
@@ -208,6 +229,41 @@ def _shown(seen: FilePreview) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(seen)
     del shown["mapping"]["record"]
     return shown
+
+
+class ReadAgain(Struct, forbid_unknown_fields=True):
+    """How an uploaded file is read; what is left out is detected."""
+
+    delimiter: Annotated[str, Meta(description="Of a CSV file: one character, or `tab`.")] = ""
+    encoding: Annotated[str, Meta(description="Of a CSV file, such as `windows-1252`.")] = ""
+    sheet: Annotated[str, Meta(description="Of a workbook; left out: the first.")] = ""
+    header_row: Annotated[int, Meta(description="The row with the names of the columns, as a spreadsheet counts; 0: detected.", ge=0)] = 0
+
+
+example(ReadAgain, {"sheet": "Leads", "header_row": 3})
+
+
+async def read_again(call: Call) -> Response:
+    """Handle `POST` that reads an uploaded file in another way, for a new preview."""
+    client = await call.client()
+    call.parameters().done()
+    asked = await call.body(ReadAgain)
+    parts, job = call.api.dependencies, await find_job(call, client.number)
+    if job.kind not in KINDS or job.state != PREVIEW:
+        raise WrongState(f"job {job.id} is {job.state}; only an import in the state preview can be read again")
+    record, _ = KINDS[job.kind]
+    settings = msgspec.convert(job.settings, ImportSettings)
+    settings.delimiter, settings.encoding = _delimiter(asked.delimiter), asked.encoding
+    settings.sheet, settings.header_row = asked.sheet, asked.header_row
+    with call.api[PREVIEWS].uploading(client.number), cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
+        async for piece in pieces_of(parts.store, job.client, job.id, INPUT):
+            copied.write(piece)
+        seen = await _preview(call, client, copied, record, settings)
+    settings.mapping = seen.mapping
+    change = change_job(
+        job.client, job.id, (PREVIEW,), PREVIEW, parts.clock(), settings=msgspec.to_builtins(settings), progress={"preview": _shown(seen)}
+    )
+    return job_response(call, await parts.store.write(change), {}, 200)
 
 
 async def start(call: Call) -> Response:
@@ -354,6 +410,12 @@ def _routes(kind: str, tag: Any) -> list[Route]:
 ROUTES = [
     *_routes("contacts.import", CONTACT_TAG),
     *_routes("companies.import", COMPANY_TAG),
+    Route(
+        "POST", f"{JOBS}/{{id}}/preview", read_again, scope=WRITE, operation_id="read_import_again", tag=CONTACT_TAG,
+        summary="Read an uploaded file again, with another sheet, header row, encoding or delimiter",
+        description="The job must be in the state `preview`, and has a new preview and guessed mapping afterwards.",
+        body=ReadAgain, success=(Success(200, "The job.", JobOut),),
+    ),
     Route(
         "POST", f"{JOBS}/{{id}}/start", start, scope=WRITE, operation_id="start_import", tag=CONTACT_TAG,
         summary="Start the import of an uploaded file",

@@ -32,7 +32,7 @@ MATCHES = {each.name: tuple(field.name for field in each.keys) for each in (CONT
 """The fields by which records are found, by type of record."""
 MOST_LISTED = 5
 """Columns with the same target that a fault names."""
-_KEYS = {"contact": MATCHES["contact"], "company": ("domain",)}
+_KEYS = {"contact": MATCHES["contact"], "company": ("domain", "name")}
 
 
 class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +49,12 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """IANA name of the zone of times that name none."""
     without_key: bool = False
     """Whether contacts are created that have neither an e-mail nor a LinkedIn address; importing them twice makes two."""
+    repeated: Literal["first", "last"] = "first"
+    """Which value counts where rows of the file are about the same record: the first one that is filled, or the last."""
+    join_statuses: bool = True
+    """Whether statuses that differ only in case, underscores or spaces are one."""
+    opt_outs: list[str] | None = None
+    """Columns that say who opted out; None: the ones whose names say so, and the status."""
 
 
 def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
@@ -60,9 +66,10 @@ def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
             if len(faults) >= MOST_FAULTS:
                 faults.append(COUNTED)
                 continue
-            near = suggest(name, header)
-            detail = f"the file has no column {name[:100]!r}" + (f"; it has {near[:100]!r}" if near else "")
-            faults.append(Fault(_pointer(name), "unknown_column", detail))
+            faults.append(Fault(_pointer(name), "unknown_column", _no_column(name, header)))
+    for name in mapping.opt_outs or ():
+        if name not in present:
+            faults.append(COUNTED if len(faults) >= MOST_FAULTS else Fault("/opt_outs", "unknown_column", _no_column(name, header)))
     targets = [mapping.columns.get(name, f"{CUSTOM}{name}" if mapping.others == "custom" else "").strip() for name in header]
     for name, target in zip(header, targets, strict=True):
         if (wrong := _target_fault(target, mapping.record, hints=len(faults) < MOST_FAULTS)) is not None:
@@ -74,6 +81,11 @@ def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
     if faults:
         raise Invalid(faults)
     return targets
+
+
+def _no_column(name: str, header: Sequence[str]) -> str:
+    near = suggest(name, header)
+    return f"the file has no column {name[:100]!r}" + (f"; it has {near[:100]!r}" if near else "")
 
 
 def _target_fault(target: str, record: str, *, hints: bool = True) -> str | None:
@@ -126,8 +138,8 @@ def _contradictions(header: Sequence[str], targets: Sequence[str]) -> list[Fault
     if FULL_NAME in chosen and {"first_name", "last_name"} & chosen:
         detail = "sets first_name and last_name, which have their own columns"
         faults.append(Fault(_pointer(header[targets.index(FULL_NAME)]), "contradiction", detail))
-    if "company_id" in chosen and f"{COMPANY}domain" in chosen:
-        detail = "'company_id' and 'company.domain' both choose the company; ignore one of them"
+    if "company_id" in chosen and (named := {f"{COMPANY}domain", f"{COMPANY}name"} & chosen):
+        detail = f"'company_id' and {min(named)!r} both choose the company; ignore one of them"
         faults.append(Fault(_pointer(header[targets.index("company_id")]), "contradiction", detail))
     return faults
 
@@ -135,8 +147,8 @@ def _contradictions(header: Sequence[str], targets: Sequence[str]) -> list[Fault
 def _missing(mapping: Mapping, targets: Sequence[str]) -> list[Fault]:
     faults = []
     of_company = [target for target in targets if target.startswith(COMPANY)]
-    if of_company and f"{COMPANY}domain" not in of_company:
-        detail = f"{of_company[0]!r} needs a column for 'company.domain', as a company is identified by its domain"
+    if of_company and not {f"{COMPANY}domain", f"{COMPANY}name"} & set(of_company):
+        detail = f"{of_company[0]!r} needs a column for 'company.domain' or 'company.name', which identify a company"
         faults.append(Fault("/columns", "required", detail))
     for prefix in (CUSTOM, f"{COMPANY}{CUSTOM}"):
         number = sum(1 for target in targets if target.startswith(prefix))

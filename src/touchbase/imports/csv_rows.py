@@ -16,7 +16,16 @@ from typing import BinaryIO
 
 from touchbase.common.formulas import restored
 from touchbase.imports.encodings import check_encoding, detect_encoding
-from touchbase.imports.table import Row, Table, TableLimits, TooManyBlankRows, UnreadableFile, check_columns, header_names, is_encodable
+from touchbase.imports.table import (
+    Row,
+    Table,
+    TableLimits,
+    TooManyBlankRows,
+    UnreadableFile,
+    check_columns,
+    is_encodable,
+    split_header,
+)
 
 DELIMITERS = ",;\t|"
 """Delimiters that are detected; any other one has to be stated."""
@@ -25,10 +34,12 @@ _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 ONE_COLUMN = "\x1f"
 """Divides nothing: the commas of a file with one column belong to its cells."""
 _SAMPLE_ROWS = 50
+_NARROW = 3
+_NAME_OF_COLUMN = re.compile(r"e-?mail|name|linkedin|url|domain|website", re.IGNORECASE)
 _SAMPLE_BLANK_ROWS = 10_000
 
 
-def read_csv(file: BinaryIO, limits: TableLimits, delimiter: str = "", encoding: str = "") -> Table:
+def read_csv(file: BinaryIO, limits: TableLimits, delimiter: str = "", encoding: str = "", header_row: int = 0) -> Table:
     """Read a CSV file; delimiter and encoding are detected if they are not stated."""
     if len(delimiter) > 1 or (delimiter and delimiter in '\r\n"\0 '):
         raise UnreadableFile(f"{delimiter[:10]!r} cannot be a delimiter; state one character, such as a comma or a semicolon")
@@ -38,14 +49,10 @@ def read_csv(file: BinaryIO, limits: TableLimits, delimiter: str = "", encoding:
     stated = _separator_line(file, encoding)
     delimiter = delimiter or stated or _detect_delimiter(file, encoding, limits)
     rows = _rows(_open(file, encoding, skip_line=stated is not None), delimiter, limits)
-    for row in rows:
-        if any(not cell.isspace() for cell in row.cells if cell):
-            if not is_encodable("".join(row.cells)):
-                raise UnreadableFile(f"the header is not {encoding}; save the file as UTF-8, or state its encoding", row.number)
-            return Table("csv", header_names(row.cells, row.number, limits), rows, encoding, delimiter)
-        if row.number > limits.blank_rows:
-            raise TooManyBlankRows(limits)
-    raise UnreadableFile("the file is empty")
+    header, row, below = split_header(rows, header_row, limits)
+    if not is_encodable("".join(row.cells)):
+        raise UnreadableFile(f"the header is not {encoding}; save the file as UTF-8, or state its encoding", row.number)
+    return Table("csv", header, below, encoding, delimiter, header_row=row.number)
 
 
 def _open(file: BinaryIO, encoding: str, *, skip_line: bool = False) -> io.TextIOWrapper:
@@ -87,20 +94,33 @@ def _detect_delimiter(file: BinaryIO, encoding: str, limits: TableLimits) -> str
     best, most = ONE_COLUMN, (0.0, 0)
     any_width = replace(limits, columns=limits.row_characters, blank_rows=_SAMPLE_BLANK_ROWS)
     for delimiter in DELIMITERS:
-        widths: list[int] = []
+        sample: list[Row] = []
         try:
-            for row in islice(_rows(_open(file, encoding), delimiter, any_width), _SAMPLE_ROWS):
-                widths.append(len(row.cells))
+            sample += islice(_rows(_open(file, encoding), delimiter, any_width), _SAMPLE_ROWS)
         except TooManyBlankRows:
             pass
         except UnreadableFile:
             continue  # with the right one it can be read, or the error is raised then
+        widths = [len(row.cells) for row in _below_title(sample)]
         if not widths or widths[0] < 2:
             continue
         score = (sum(1 for width in widths if width == widths[0]) / len(widths), widths[0])
         if score > most:
             best, most = delimiter, score
     return best
+
+
+def _below_title(rows: list[Row]) -> list[Row]:
+    """Return the rows from the header on: lines of a title above it have fewer cells, and a blank line or a name of a column tells it."""
+    if not rows or len(rows[0].cells) > 1:
+        return rows
+    for index, row in enumerate(rows[:-1]):
+        width = len(row.cells)
+        if width >= _NARROW and (rows[index - 1].number < row.number - 1 or _NAME_OF_COLUMN.search(" ".join(row.cells))):
+            return rows[index:]
+        if width > 1:
+            break
+    return rows
 
 
 class _Lines:

@@ -67,16 +67,18 @@ def parse_date(text: str, day_order: str = "", zone: tzinfo = UTC) -> Micros:
 
 
 def day_order_of(texts: Iterable[str]) -> str:
-    """Return the order that these dates have, from those with a day above 12; blank if none shows it or they differ."""
-    found: set[str] = set()
-    for text in texts:
-        match = _NUMBERS.fullmatch(text.strip()[:LONGEST])
-        if match is not None and match["mark"] != "." and len(match["one"]) < 3:
-            if int(match["one"]) > 12:
-                found.add(DAY_FIRST)
-            elif int(match["two"]) > 12:
-                found.add(MONTH_FIRST)
-    return found.pop() if len(found) == 1 else ""
+    """Return the order that most of these dates have, of those with a day above 12; blank if none shows it, or as many show each."""
+    orders = [shown_order(text) for text in texts]
+    day_first, month_first = orders.count(DAY_FIRST), orders.count(MONTH_FIRST)
+    return "" if day_first == month_first else DAY_FIRST if day_first > month_first else MONTH_FIRST
+
+
+def shown_order(text: str) -> str | None:
+    """Return the order that a date shows: DAY_FIRST, MONTH_FIRST, or blank if it may have either; None for one of a known order."""
+    match = _NUMBERS.fullmatch(text.strip()[:LONGEST])
+    if match is None or match["mark"] == "." or len(match["one"]) > 2 or match["one"] == match["two"]:
+        return None
+    return DAY_FIRST if int(match["one"]) > 12 else MONTH_FIRST if int(match["two"]) > 12 else ""
 
 
 def _moment(text: str, day_order: str) -> datetime:
@@ -103,6 +105,8 @@ def _year_month_day(match: re.Match[str], text: str, day_order: str) -> tuple[in
         raise BadDate(f"{text!r} is not a date; write it as 2026-11-25")
     if match["mark"] == ".":
         day_order = DAY_FIRST
+    if not day_order:
+        day_order = DAY_FIRST if one == two else shown_order(f"{one}/{two}/{three}") or ""
     if not day_order:
         raise BadDate(f"{text!r} may have the day or the month first; state the day order of the file, {DAY_FIRST} or {MONTH_FIRST}")
     day, month = (int(one), int(two)) if day_order == DAY_FIRST else (int(two), int(one))

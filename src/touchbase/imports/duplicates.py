@@ -11,14 +11,16 @@ from array import array
 from collections.abc import Iterable
 from typing import Any
 
+from touchbase.records.models import Company
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.writes import Creation
 
 _START = 4_096
 _NO_ROW = 0
-_KEYS: dict[object, tuple[tuple[str, str], ...]] = {
+KEYS: dict[object, tuple[tuple[str, str], ...]] = {
     kind.model: tuple((f"{field.name}:", field.key) for field in kind.keys) for kind in (CONTACT_TYPE, COMPANY_TYPE)
 }
+"""By type of record, the prefix and the column of each of its keys."""
 
 
 class SeenKeys:
@@ -77,4 +79,12 @@ class SeenKeys:
 def keys_of(creation: Creation[Any]) -> list[str]:
     """Return the keys that identify its record: normal forms with the name of their field."""
     record = creation.record
-    return [prefix + key for prefix, column in _KEYS[type(record)] if (key := getattr(record, column)) is not None]
+    keys = [prefix + key for prefix, column in KEYS[type(record)] if (key := getattr(record, column))]
+    if isinstance(record, Company) and not record.domain:
+        keys.append(f"name:{fold_name(record.name or '')}")
+    return keys
+
+
+def fold_name(name: str) -> str:
+    """Return what spellings of one company's name have in common: letters' case and white space do not count."""
+    return " ".join(name.casefold().split())

@@ -6,22 +6,25 @@ import gc
 import io
 import marshal
 import os
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import BinaryIO, Literal
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
-from touchbase.imports.duplicates import SeenKeys, keys_of
 from touchbase.imports.guessing import guess
 from touchbase.imports.job import BATCH, Batch, ImportSettings
-from touchbase.imports.preview import FilePreview
+from touchbase.imports.preview import FilePreview, Reading
 from touchbase.imports.reading import read_table
-from touchbase.imports.rows import InvalidRow, RowChecker
+from touchbase.imports.repeats import Repeats
+from touchbase.imports.rows import InvalidRow, LeftOutCell, RowChecker
+from touchbase.imports.scan import Scan
 from touchbase.imports.table import Row, Table, TableLimits, UnreadableFile
 
 SAMPLE = 50
 """Rows by which columns are guessed."""
+SCANNED = 20_000
+"""Rows in which a preview looks for orders of dates, spellings of statuses and opt-outs."""
 SHOWN = 5
 """Rows that a preview shows."""
 CELL = 200
@@ -46,24 +49,33 @@ def preload() -> None:
     gc.set_threshold(GARBAGE)
 
 
-def preview_steps(
-    file: BinaryIO, record: Literal["contact", "company"], delimiter: str, encoding: str, sheet: str
-) -> Iterator[FilePreview]:
+def preview_steps(file: BinaryIO, record: Literal["contact", "company"], reading: Reading, spellings: list[str]) -> Iterator[FilePreview]:
     """Yield the preview of a file."""
-    yield preview_file(file, record, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    yield preview_file(file, record, reading, spellings)
 
 
 def preview_file(
-    file: BinaryIO, record: Literal["contact", "company"], *, delimiter: str = "", encoding: str = "", sheet: str = ""
+    file: BinaryIO, record: Literal["contact", "company"], reading: Reading | None = None, spellings: Sequence[str] = ()
 ) -> FilePreview:
-    """Read the beginning of a file; raise `UnreadableFile` if it is no table."""
-    table = read_table(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    """Read the beginning of a file; raise `UnreadableFile` if it is no table. `spellings` are the statuses in use."""
+    table = _table(file, reading or Reading())
     sample = [row.cells for row in islice(table.rows, SAMPLE)]
     guessed = guess(table.header, record, sample)
     rows = [[_shown(cell) for cell in cells] for cells in sample[:SHOWN]]
-    sheets = table.sheets[:SHEETS]
-    return FilePreview(
-        table.format, table.header, rows, guessed.mapping, guessed.source, table.encoding, table.delimiter, table.sheet, sheets
+    preview = FilePreview(
+        table.format, table.header, rows, guessed.mapping, guessed.source, table.encoding, table.delimiter, table.sheet,
+        table.sheets[:SHEETS], table.header_row,
+    )  # fmt: skip
+    scan = Scan(guessed.mapping, table.header, spellings)
+    for cells in chain(sample, (row.cells for row in islice(table.rows, SCANNED - len(sample)))):
+        scan.add(cells)
+    scan.finish(preview)
+    return preview
+
+
+def _table(file: BinaryIO, reading: Reading, limits: TableLimits | None = None) -> Table:
+    return read_table(
+        file, limits, delimiter=reading.delimiter, encoding=reading.encoding, sheet=reading.sheet, header_row=reading.header_row
     )
 
 
@@ -91,10 +103,11 @@ class RowSource:
         file.seek(0, io.SEEK_END)
         self._size = max(1, file.tell())
         self._most_characters = max(self._limits.characters, self._size * self._limits.unfolding)
-        self._table: Table = read_table(file, self._limits, delimiter=settings.delimiter, encoding=settings.encoding, sheet=settings.sheet)
+        self._table = _table(file, settings.reading, self._limits)
         self.header = self._table.header
-        self._checker = RowChecker(settings.mapping, self.header, client)
-        self._seen = SeenKeys()
+        self._checker = RowChecker(settings.mapping, self.header, client, settings.spellings)
+        self._repeats = Repeats(self._checker.names, keeps_first=settings.mapping.repeated == "first")
+        self._columns = {name: self.header[index] for index, names in self._checker.names.items() for name in names}
         self._rows = self._characters = 0
 
     def next(self, limit: int = BATCH) -> Batch:
@@ -105,13 +118,18 @@ class RowSource:
             checked = self._checker.check(row, self._at)
             if isinstance(checked, InvalidRow):
                 batch.invalid.append(checked)
-            elif self._seen.first_row(keys_of(checked.creation), row.number) is not None:
-                batch.duplicates += 1
             else:
-                checked.row = Row(row.number, [])
-                batch.valid.append(checked)
-                fields += len(checked.creation.custom) + (0 if checked.company is None else len(checked.company.custom))
-                texts.append(row.cells)
+                batch.left_out += self._checker.left_out
+                for name, reason in self._repeats.note(checked, self._checker.filled):
+                    value = row.cells[self.header.index(self._columns[name])] if name in self._columns else ""
+                    batch.left_out.append(LeftOutCell(row.number, self._columns.get(name, name), value.strip(), reason))
+                if checked.adds:
+                    checked.row = Row(row.number, [])
+                    batch.valid.append(checked)
+                    fields += len(checked.creation.custom) + (0 if checked.company is None else len(checked.company.custom))
+                    texts.append(row.cells)
+                else:
+                    batch.repeated.append((row.number, checked.same_as))
             batch.rows += 1
             cells += len(row.cells)
             characters += sum(map(len, row.cells))

@@ -1,17 +1,21 @@
 """Guess of a mapping from the names of the columns and, where they do not decide, from the first rows.
 
 A guess is a proposal for a preview. It prefers a custom field to a wrong field: the state of a lead within a campaign
-("Completed") is no status of a contact, and "Last Contacted" counts telephone calls.
+("Completed") is no status of a contact, and the address of a record's owner is not that of the person.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from touchbase.common.field_limits import NAME
+from touchbase.common.normalize import find_company_domain, linkedin_key
+from touchbase.company_links.domains import no_company_domain
+from touchbase.imports.cells import NOTHING
 from touchbase.imports.columns import (
     COMPANY,
     COMPANY_TARGETS,
@@ -27,6 +31,7 @@ from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l"})
 
 SOURCES: dict[str, tuple[str, ...]] = {
     "revyops": (
@@ -44,6 +49,14 @@ SOURCES: dict[str, tuple[str, ...]] = {
         "email, personalization, company name",
     ),
     "lemlist": ("icebreaker, email", "last state, email", "lead id, campaign name, email"),
+    "salesforce": (
+        "account name, email opt out", "account name, contact owner", "account name, lead source", "lead owner, lead status",
+        "contact id, account name", "lead id, company account", "account owner, account name",
+    ),
+    "phantombuster": ("default profile url", "linkedin profile url, linkedin headline", "profile url, vmid", "query, profile url"),
+    "google": ("e mail 1 value", "organization name, e mail 1 label", "e mail 1 type"),
+    "outlook": ("e mail address, e mail 2 address", "e mail address, e mail display name", "e mail adresse, e mail 2 adresse"),
+    "linkedin": ("connected on, position",),
     "clay": ("linkedin profile, company domain", "find work email", "enrich person", "work email, full name, job title"),
 }  # fmt: skip
 """Source -> headers that together show an export of it. Airtable's exports have the words of its user."""
@@ -54,10 +67,31 @@ _NO_STATUS = {
     "lemlist": {"status", "last state", "lead status", "state"},
 }
 """Columns with the state of a lead within a campaign."""
+STATES = frozenset({word for words in _NO_STATUS.values() for word in words} | {"category", "lead category", "interest status"})
+"""Names of columns with the state of a person or a lead; some states are opt-outs."""
+MORE_ADDRESSES = re.compile(
+    r"(?:secondary|second|additional|other|alternate|alternative|personal|private|work|business|home|zweite|weitere|autre|otro)"
+    r" e ?mails?(?: address(?:es)?| adressen?| value)?|e ?mail(?: address)? ?[2-9](?: address| adresse| value)?"
+)
+"""Names of columns with further addresses of the person; the first of them is taken where the person has no other one."""
 _READ_ONLY = {"id", "company id", "updated time", "previous status", "status changed at", "created time", "suppressed"}
 """Columns of records of RevyOps and Touchbase that no import can set, and the company's id, which may be of another installation."""
 
-_FULL_NAME = ("full name", "fullname", "name", "contact name", "lead name", "person name", "contact", "person", "prospect name")
+_FULL_NAME = (
+    "full name", "fullname", "name", "contact name", "lead name", "person name", "contact", "person", "prospect name", "display name",
+    "naam", "volledige naam", "nom complet", "nombre completo", "nome completo", "vollstandiger name", "kontaktname", "ansprechpartner",
+)  # fmt: skip
+_EITHER = frozenset({"name", "naam", "nom", "nombre", "nome"})
+"""A whole name, unless another column has the first name, or the last one."""
+_OF_OTHERS = frozenset(
+    {
+        "owner", "sender", "sent", "manager", "assistant", "assistent", "agent", "rep", "user", "created", "modified",
+        "by", "from", "mailbox", "assigned", "assignee", "referrer", "referred", "support", "cc", "bcc", "reply",
+        "parent", "partner", "recruiter", "seller", "account", "inviter", "invited", "besitzer", "zustandig",
+        "proprietaire", "propietario", "eigenaar", "proprietario", "company", "firma", "team",
+    }
+)  # fmt: skip
+"""Words of columns with the addresses of other people than the person of the row."""
 
 
 def _words_of_contacts() -> dict[str, tuple[str, ...]]:
@@ -77,6 +111,7 @@ _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
 _IN_ADDRESS = {field.name: field.mark for field in CONTACT_TYPE.members if field.mark}
 """What each value of a column contains if they are addresses."""
 _CUSTOM_PREFIXES = (CUSTOM, "contact_custom_fields.", "company_custom_fields.", "contact_custom_fields_input.", "custom_fields.")
+_BLANK = NOTHING | {""}
 _LONGEST = NAME - 10
 """Characters of a header that become the name of a custom field, with room for a number."""
 
@@ -90,9 +125,12 @@ class Guess:
 
 
 def words_of(name: str) -> str:
-    """Return a header in lower-case words: `companyDomain`, `Company Domain` and `company_domain` are one."""
+    """Return a header in lower-case words without accents: `companyDomain`, `Company Domain` and `company_domain` are one."""
     joined = re.sub("linkedin", "linkedin", name, flags=re.IGNORECASE)
-    return _NO_WORD.sub(" ", _CAMEL.sub(" ", joined).lower()).strip()
+    lower = _CAMEL.sub(" ", joined).lower()
+    if not lower.isascii():
+        lower = unicodedata.normalize("NFKD", lower.translate(_LETTERS)).encode("ascii", "ignore").decode()
+    return _NO_WORD.sub(" ", lower).strip()
 
 
 def guess(header: Sequence[str], record: Literal["contact", "company"], sample: Sequence[Sequence[str]] = ()) -> Guess:
@@ -106,13 +144,14 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
         exact = _exact(name, names[index], record, source)
         if exact is not None and (not exact or exact not in targets.values()):
             targets[index] = exact
+    columns = [[text for row in sample if index < len(row) and (text := row[index].strip()) not in _BLANK] for index in range(len(header))]
     for target, known in _WORDS[record].items():
         found = [names.index(word) for word in known if word in names and word not in _NO_STATUS.get(source, ())]
         free = [index for index in found if index not in targets]
-        if free and target not in targets.values():
-            targets[free[0]] = target
-    columns = [[row[index] for row in sample if index < len(row) and row[index].strip()] for index in range(len(header))]
-    _by_values(columns, targets, record)
+        if free and target not in targets.values() and (best := _best(target, free, columns)) is not None:
+            targets[best] = target
+    _divide_names(names, columns, targets)
+    _by_values(names, columns, targets, record)
     day_order = day_order_of(text for index, target in targets.items() if target in DATES for text in columns[index])
     _without_doubts(columns, targets)
     made: dict[str, str] = {}
@@ -139,27 +178,67 @@ def _exact(name: str, words: str, record: str, source: str) -> str | None:
     return None if prefix is None else f"{CUSTOM}{name[len(prefix) :]}"
 
 
-def _by_values(columns: Sequence[Sequence[str]], targets: dict[int, str], record: str) -> None:
-    """Take the only column whose values are all addresses, if no header named one."""
+def _best(target: str, free: Sequence[int], columns: Sequence[Sequence[str]]) -> int | None:
+    """Return the column whose header is the best one for a target: the first that has values, and addresses where those are needed.
+
+    None if all values of these columns are something else: pages of companies at LinkedIn are no domains.
+    """
+    filled = [index for index in free if columns[index]] or free
+    if target in ("domain", f"{COMPANY}domain"):
+        return next((index for index in filled if _mostly(columns[index], _is_domain)), None)
+    if target == "linkedin_url":
+        return next((index for index in filled if columns[index] and _mostly(columns[index], _is_profile)), free[0])
+    return filled[0]
+
+
+def _mostly(cells: Sequence[str], fits: Callable[[str], bool]) -> bool:
+    return sum(map(fits, cells)) * 2 >= len(cells)
+
+
+def _is_domain(text: str) -> bool:
+    return find_company_domain(text) is not None and no_company_domain(text) is None
+
+
+def _is_profile(text: str) -> bool:
+    return linkedin_key(text) is not None
+
+
+def _divide_names(names: Sequence[str], columns: Sequence[Sequence[str]], targets: dict[int, str]) -> None:
+    """Decide whether a column such as `Name`, `Nom` or `Nombre` has whole names, or the part that no other column has."""
+    by_target = {target: index for index, target in targets.items()}
+    first, last, whole = (by_target.get(name) for name in ("first_name", "last_name", FULL_NAME))
+    if whole is not None and names[whole] in _EITHER and first is not None and last is None:
+        repeats = [one for one, name in zip(columns[first], columns[whole], strict=False) if name.startswith(one)]
+        if len(repeats) * 2 < len(columns[first]) or not columns[first]:
+            targets[whole] = "last_name"
+    elif whole is None and (first is None) != (last is None):
+        only = first if last is None else last
+        if only is not None and names[only] in _EITHER:
+            targets[only] = FULL_NAME
+
+
+def _by_values(names: Sequence[str], columns: Sequence[Sequence[str]], targets: dict[int, str], record: str) -> None:
+    """Take the only column whose values are all different addresses, if no header named one and it is not of other people."""
     for target, mark in _IN_ADDRESS.items():
         if record == "contact" and target not in targets.values():
             fits = [
-                index for index, cells in enumerate(columns) if cells and all(mark in cell and len(cell.split()) == 1 for cell in cells)
+                index
+                for index, cells in enumerate(columns)
+                if cells and len(set(cells)) * 10 >= len(cells) * 9 and all(mark in cell and len(cell.split()) == 1 for cell in cells)
             ]
-            if len(fits) == 1 and fits[0] not in targets:
+            if len(fits) == 1 and fits[0] not in targets and not _OF_OTHERS & {*names[fits[0]].split()}:
                 targets[fits[0]] = target
 
 
 def _without_doubts(columns: Sequence[Sequence[str]], targets: dict[int, str]) -> None:
-    """Leave out targets that the whole does not allow: dates whose values are none, a name in two ways, a company without domain."""
+    """Leave out targets that the whole does not allow: dates of which few are some, a name in two ways, a company without an identity."""
     for index, target in list(targets.items()):
-        if target in DATES and not all(_is_date(text) for text in columns[index]):
+        if target in DATES and columns[index] and not _mostly(columns[index], _is_date):
             del targets[index]
     chosen = set(targets.values())
     for index, target in list(targets.items()):
-        if (target == FULL_NAME and {"first_name", "last_name"} & chosen) or (
-            target.startswith(COMPANY) and f"{COMPANY}domain" not in chosen
-        ):
+        names_no_company = target.startswith(COMPANY) and not {f"{COMPANY}domain", f"{COMPANY}name"} & chosen
+        if (target == FULL_NAME and {"first_name", "last_name"} & chosen) or names_no_company:
             del targets[index]
 
 

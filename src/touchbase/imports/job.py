@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import marshal
 from collections.abc import Iterator, Sequence
@@ -14,15 +15,34 @@ import msgspec
 from touchbase.clients.models import Client
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import Author
+from touchbase.errors import NotFound
+from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.imports.columns import Mapping
-from touchbase.imports.preview import READING_SECONDS, too_costly
-from touchbase.imports.report import DUPLICATE, INVALID, BadRows, Mode, Report, RowOutcome
-from touchbase.imports.rows import InvalidRow, ValidRow
-from touchbase.imports.sql import import_rows
+from touchbase.imports.preview import READING_SECONDS, Reading, too_costly
+from touchbase.imports.report import (
+    CELLS_LEFT_OUT,
+    DUPLICATE,
+    ERASED,
+    INVALID,
+    NOT_A_ROW,
+    BadRows,
+    ImportOptions,
+    Mode,
+    Report,
+    RowOutcome,
+    report_line,
+    report_lines,
+    same_as,
+)
+from touchbase.imports.rows import InvalidRow, LeftOutCell, ValidRow
+from touchbase.imports.sql import import_rows, named_twins
 from touchbase.imports.table import Row, UnreadableFile
-from touchbase.jobs.models import BAD_ROWS, INPUT, Checkpoint
+from touchbase.jobs.models import BAD_ROWS, INPUT, REPORT, Checkpoint
 from touchbase.jobs.runner import JobRun
+from touchbase.merging.models import IF_EMPTY, Policy
+from touchbase.merging.sql.merge import merge_records
+from touchbase.records.sql.lookup import used_statuses
+from touchbase.records.writes import new_write_key
 from touchbase.sandbox.pool import SandboxSession
 from touchbase.sandbox.task import Task, TaskStopped
 
@@ -40,6 +60,14 @@ class ImportSettings(msgspec.Struct):
     delimiter: str = ""
     encoding: str = ""
     sheet: str = ""
+    header_row: int = 0
+    spellings: list[str] = []
+    """The statuses in use when the import began."""
+
+    @property
+    def reading(self) -> Reading:
+        """How the file is read."""
+        return Reading(self.delimiter, self.encoding, self.sheet, self.header_row)
 
 
 class ImportPosition(msgspec.Struct):
@@ -47,6 +75,7 @@ class ImportPosition(msgspec.Struct):
 
     rows: int = 0
     has_bad_rows: bool = False
+    has_report: bool = False
 
 
 @packs_by_position
@@ -61,7 +90,9 @@ class Batch:
     cells: bytes = b""
     """The cells of the valid rows, marshalled, which are needed for those that the store refuses."""
     invalid: list[InvalidRow] = field(default_factory=list)
-    duplicates: int = 0
+    repeated: list[tuple[int, int]] = field(default_factory=list)
+    """Rows that add nothing to an earlier row about the same record, each with the number of that one."""
+    left_out: list[LeftOutCell] = field(default_factory=list)
     percent: int = 0
     """How much of the file has been read by then."""
     header: list[str] = field(default_factory=list)
@@ -83,12 +114,16 @@ class ImportKind:
     async def run(self, run: JobRun) -> None:
         """Import the rows behind the last checkpoint."""
         settings = msgspec.convert(run.job.settings, ImportSettings)
+        kind = CONTACT if self._record == "contact" else COMPANY
+        settings.spellings = await run.store.read(used_statuses(run.job.client, kind)) if settings.mapping.join_statuses else []
         at, written = run.job.started_us or run.clock(), msgspec.convert(run.job.position, ImportPosition).rows
         file = await run.copy(INPUT)
         try:
             # The rows before the checkpoint are read again: later ones may be duplicates of them.
             async with run.sandbox.session(READ_BATCHES, file, settings, run.client, at, written, BATCH) as session:
                 await self._import(run, session, settings)
+            if not settings.dry_run:
+                await self._join_companies(run)
         except TaskStopped as stopped:
             if not stopped.for_good:
                 raise
@@ -112,16 +147,25 @@ class ImportKind:
             reading.cancel()
             await asyncio.wait([reading])
 
+    async def _join_companies(self, run: JobRun) -> None:
+        """Merge companies of which only the name was known into the one that has this name and a domain; the merges can be undone."""
+        client, by = run.job.client, Author(run.job.made_by, f"job:{run.job.id}")
+        for named, owner in await run.store.read(named_twins(client)):
+            merge = merge_records(client, COMPANY, owner, [named], Policy(IF_EMPTY), run.clock(), new_write_key(), by)
+            with contextlib.suppress(NotFound):  # deleted or merged in between
+                await run.store.write(merge)
+
     async def _write(self, run: JobRun, header: Sequence[str], settings: ImportSettings, batch: Batch) -> None:
         job, client = run.job, run.client
-        command = import_rows(
-            job.client, self._record, batch.valid, settings.mode, settings.match, run.clock(), client.settings,
-            Author(job.made_by, f"job:{job.id}"), settings.dry_run,
-        )  # fmt: skip
+        keeps_first = settings.mapping.repeated == "first"
+        options = ImportOptions(settings.mode, settings.match, settings.dry_run, keeps_first, job.started_us or 0)
+        by = Author(job.made_by, f"job:{job.id}")
+        command = import_rows(job.client, self._record, batch.valid, options, run.clock(), client.settings, by)
         at, progress = msgspec.convert(job.position, ImportPosition), job.progress
+        columns = {target: name for name, target in settings.mapping.columns.items()}
 
         def checkpoint(results: list[Any]) -> Checkpoint:
-            return _reached(at, progress, batch, header, results[0])
+            return _Reached(self._record, header, columns, batch).checkpoint(at, progress, results[0])
 
         await run.step([command], checkpoint)
 
@@ -130,28 +174,65 @@ async def _next(session: SandboxSession[Batch]) -> Batch | None:
     return await anext(session, None)
 
 
-def _reached(
-    at: ImportPosition, progress: dict[str, Any], batch: Batch, header: Sequence[str], outcomes: Sequence[RowOutcome]
-) -> Checkpoint:
-    """Return the checkpoint after a batch: counts, and the bad rows as a piece of their file."""
-    report = msgspec.convert(progress, Report)
-    bad = [(one.row, one.reason) for one in batch.invalid]
-    cells: list[list[str]] | None = None
-    for index, (valid, outcome) in enumerate(zip(batch.valid, outcomes, strict=True)):
+class _Reached:
+    """What a batch adds to the counts and files of its job."""
+
+    def __init__(self, record: str, header: Sequence[str], columns: dict[str, str], batch: Batch) -> None:
+        self._record, self._header, self._columns, self._batch = record, header, columns, batch
+        self._bad: list[tuple[Row, str]] = []
+        self._lines: list[tuple[int, str]] = []
+        self._cells: list[list[str]] | None = None
+
+    def checkpoint(self, at: ImportPosition, progress: dict[str, Any], outcomes: Sequence[RowOutcome]) -> Checkpoint:
+        """Return the checkpoint after the batch: counts, and pieces of the files of bad rows and of the report."""
+        batch, report = self._batch, msgspec.convert(progress, Report)
+        for one in batch.invalid:
+            self._refused(one.row, INVALID if one.is_row else NOT_A_ROW, one.reason)
+            report.invalid += one.is_row
+            report.not_a_row += not one.is_row
+        for row, first in batch.repeated:
+            self._lines.append(report_line(row, DUPLICATE, reason=same_as(self._record, first)))
+        for cell in batch.left_out:
+            self._lines.append(report_line(cell.row, CELLS_LEFT_OUT, 0, cell.column, cell.value, cell.reason))
+        report.duplicate_in_file += len(batch.repeated)
+        report.cells_left_out += len(batch.left_out)
+        for index, (valid, outcome) in enumerate(zip(batch.valid, outcomes, strict=True)):
+            self._count(report, index, valid, outcome)
+        files = []
+        if self._bad:
+            files.append((BAD_ROWS, _csv(self._header, self._bad, with_header=not at.has_bad_rows)))
+        files.append((REPORT, report_lines(self._lines, with_header=not at.has_report).encode()))
+        position = ImportPosition(at.rows + batch.rows, at.has_bad_rows or bool(self._bad), has_report=True)
+        made = {**msgspec.to_builtins(report), "rows": position.rows, "percent": batch.percent}
+        return Checkpoint(msgspec.to_builtins(position), made, files)
+
+    def _count(self, report: Report, index: int, valid: ValidRow, outcome: RowOutcome) -> None:
+        number = valid.row.number
         setattr(report, outcome.word, getattr(report, outcome.word) + 1)
         report.suppressed += outcome.suppressed is not None
-        if outcome.word == INVALID:
-            if cells is None:
-                cells = marshal.loads(batch.cells)  # noqa: S302 (of a process of our own)
-            bad.append((Row(valid.row.number, cells[index]), outcome.reason))
-        elif valid.notice and outcome.word != DUPLICATE:
+        if outcome.word in (INVALID, ERASED):
+            if self._cells is None:
+                self._cells = marshal.loads(self._batch.cells)  # noqa: S302 (of a process of our own)
+            reason = outcome.reason or "; ".join(f"{self._columns.get(field, field)}: {detail}" for field, detail in outcome.faults)
+            self._refused(Row(number, self._cells[index]), outcome.word, reason)
+            return
+        self._lines.append(report_line(number, outcome.word, outcome.id, reason=outcome.reason))
+        if outcome.suppressed is not None:
+            self._lines.append(report_line(number, "suppressed", outcome.id, reason=outcome.suppressed))
+        if outcome.opt_out:
+            setattr(report, outcome.opt_out, getattr(report, outcome.opt_out) + 1)
+            self._lines.append(report_line(number, outcome.opt_out, outcome.id, reason=valid.opt_out))
+        for field_name, value, reason in outcome.cells:
+            report.cells_left_out += 1
+            column = self._columns.get(field_name, field_name)
+            self._lines.append(report_line(number, CELLS_LEFT_OUT, outcome.id, column, value, reason))
+        if valid.notice and outcome.word != DUPLICATE:
             report.notice(valid.notice)
-    report.invalid += len(batch.invalid)
-    report.duplicate_in_file += batch.duplicates
-    files = [(BAD_ROWS, _csv(header, bad, with_header=not at.has_bad_rows))] if bad else []
-    position = ImportPosition(at.rows + batch.rows, at.has_bad_rows or bool(bad))
-    made = {**msgspec.to_builtins(report), "rows": position.rows, "percent": batch.percent}
-    return Checkpoint(msgspec.to_builtins(position), made, files)
+
+    def _refused(self, row: Row, word: str, reason: str) -> None:
+        if word == INVALID:
+            self._bad.append((row, reason))
+        self._lines.append(report_line(row.number, word, reason=reason))
 
 
 def _csv(header: Sequence[str], bad: list[tuple[Row, str]], *, with_header: bool) -> bytes:

@@ -34,6 +34,49 @@ MAX_UPLOADS = 8
 RETRY_SECONDS = 5
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """How a file is read; what is left out is detected."""
+
+    delimiter: str = ""
+    """Of a CSV file."""
+    encoding: str = ""
+    """Of a CSV file."""
+    sheet: str = ""
+    """Of a workbook."""
+    header_row: int = 0
+    """The row with the names of the columns, as a spreadsheet counts."""
+
+
+class DatesOfColumn(msgspec.Struct):
+    """Dates such as 11/12/2026 in one column, and the order that they are read in."""
+
+    column: str
+    examples: list[str]
+    """Two of them, ambiguous ones first."""
+    day_first: int
+    """Dates that show this order: their first number is above 12."""
+    month_first: int
+    ambiguous: int
+
+
+class StatusSpellings(msgspec.Struct):
+    """Spellings of one status in the file, with the number of rows."""
+
+    status: str
+    """How the import spells it."""
+    spellings: dict[str, int]
+
+
+class OptOutsOfColumn(msgspec.Struct):
+    """A column that says who opted out."""
+
+    column: str
+    rows: int
+    """Rows that say so."""
+    values: dict[str, str]
+    """Some of their values, each with the reason that it is."""
+
+
 class FilePreview(msgspec.Struct):
     """What a file looks like, and what an import would make of it."""
 
@@ -46,9 +89,18 @@ class FilePreview(msgspec.Struct):
     delimiter: str = ""
     sheet: str = ""
     sheets: list[str] = []
+    header_row: int = 0
+    scanned: int = 0
+    """Rows from which the next three come."""
+    dates: list[DatesOfColumn] = []
+    """Columns with dates whose order the file does not show everywhere: `day_order` decides."""
+    statuses: list[StatusSpellings] = []
+    """Statuses that differ only in case, underscores or spaces: `join_statuses` makes them one."""
+    opt_outs: list[OptOutsOfColumn] = []
+    """Columns whose rows go on the do-not-contact list: `opt_outs` chooses others."""
 
 
-PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], str, str, str], Iterator[FilePreview]] = Task(
+PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], Reading, list[str]], Iterator[FilePreview]] = Task(
     "touchbase.imports.file_tasks:preview_steps", READING_SECONDS
 )
 
@@ -97,13 +149,11 @@ class Previews:
         client: int,
         file: BinaryIO,
         record: Literal["contact", "company"],
-        *,
-        delimiter: str = "",
-        encoding: str = "",
-        sheet: str = "",
+        reading: Reading,
+        spellings: list[str],
     ) -> FilePreview:
         """Read the beginning of a file that is `uploading`; raise `UnreadableFile` if it is no table, `Invalid` if it is too costly."""
-        async with self._turn(client), self._sandbox.session(PREVIEW_FILE, file, record, delimiter, encoding, sheet) as session:
+        async with self._turn(client), self._sandbox.session(PREVIEW_FILE, file, record, reading, spellings) as session:
             try:
                 preview = await anext(session)
                 await anext(session, None)  # the process is free for the next file

@@ -1,6 +1,6 @@
 """Reading of files: the format by the first bytes, then the header and a stream of rows.
 
-CSV, NDJSON and Parquet are read in constant memory, workbooks up to `Limits.sheet_cells`. The file must be seekable: it is read
+CSV, NDJSON and Parquet are read in constant memory, workbooks up to `TableLimits.sheet_cells`. The file must be seekable: it is read
 before its rows are returned, for its encoding (CSV), its columns (NDJSON, Parquet) or its size (XLSX).
 """
 
@@ -23,16 +23,18 @@ _OTHERS = (
 )
 
 
-def read_table(file: BinaryIO, limits: TableLimits | None = None, *, delimiter: str = "", encoding: str = "", sheet: str = "") -> Table:
+def read_table(
+    file: BinaryIO, limits: TableLimits | None = None, *, delimiter: str = "", encoding: str = "", sheet: str = "", header_row: int = 0
+) -> Table:
     """Read a file as a table; raise `UnreadableFile` if it is none.
 
-    `delimiter` and `encoding` are for CSV and `sheet` is for XLSX; blank ones are detected.
+    `delimiter` and `encoding` are for CSV, `sheet` is for XLSX and `header_row` for both; what is left out is detected.
     """
     limits = limits or TableLimits()
     file.seek(0)
     head = file.read(1_024).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"PK\x03\x04"):
-        return read_workbook(file, limits, sheet)
+        return read_workbook(file, limits, sheet, header_row)
     if head.startswith(b"{"):
         return read_ndjson(file, limits)
     if head.startswith(b"PAR1"):
@@ -42,4 +44,4 @@ def read_table(file: BinaryIO, limits: TableLimits | None = None, *, delimiter: 
             raise UnreadableFile(f"the file {detail}")
     if not head:
         raise UnreadableFile("the file is empty")
-    return read_csv(file, limits, delimiter, encoding)
+    return read_csv(file, limits, delimiter, encoding, header_row)

@@ -12,9 +12,12 @@ import msgspec
 from touchbase.clients.models import Client, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.frames import packs_by_position
-from touchbase.common.normalize import is_nothing, linkedin_key
+from touchbase.common.normalize import find_email_key, is_nothing, linkedin_key
 from touchbase.common.timestamps import DAY, Micros, to_text
+from touchbase.company_links.domains import no_company_domain
 from touchbase.errors import MOST_FAULTS, Fault, Invalid
+from touchbase.history.status_words import SERVICE_WORDS
+from touchbase.imports.cells import NOTHING, addresses_in, is_footer, is_opt_out_header, opt_out_reason
 from touchbase.imports.columns import (
     COMPANY,
     COMPANY_FIELDS,
@@ -29,6 +32,7 @@ from touchbase.imports.columns import (
 )
 from touchbase.imports.dates import BadDate, parse_date
 from touchbase.imports.duplicates import keys_of
+from touchbase.imports.guessing import MORE_ADDRESSES, STATES, words_of
 from touchbase.imports.table import Row, is_encodable
 from touchbase.records.create import creation_of
 from touchbase.records.fields import NUMBER, TEXT
@@ -36,12 +40,13 @@ from touchbase.records.models import Company
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.writes import Creation
 
-NAME_WITHOUT_DOMAIN = "company_without_domain"
-"""Notice: the row names a company and not its domain, so no company is made or linked."""
 LINKEDIN_OF_NOBODY = "linkedin_of_nobody"
 """Notice: the cell of `linkedin_url` is no person's profile, such as a company's page; it became a custom field named by its column."""
 _COMPANIES = 5_000
 """Companies of recent rows, which are checked once."""
+_REASONS = 5_000
+"""Different cells of opt-outs, which are looked at once."""
+_LONGEST_CUSTOM = limits.NAME
 _FIELDS = [field for kind in (CONTACT_TYPE, COMPANY_TYPE) for field in kind.members if field.value is not None]
 _NUMBERS = frozenset(field.name for field in _FIELDS if field.kind == NUMBER)
 _LENGTHS = {field.name: field.longest for field in _FIELDS if field.kind == TEXT}
@@ -55,10 +60,6 @@ class RowFault(NamedTuple):
     column: str
     code: str
     detail: str
-
-
-_COUNTED = RowFault("", "counted", "")
-"""In place of a fault that has no text."""
 
 
 class CustomCell(NamedTuple):
@@ -87,6 +88,15 @@ def _cells(kind: RecordType[Any]) -> Any:
 ContactCells, CompanyCells = _cells(CONTACT_TYPE), _cells(COMPANY_TYPE)
 
 
+class LeftOutCell(NamedTuple):
+    """A cell that was not imported, although its row was."""
+
+    row: int
+    column: str
+    value: str
+    reason: str
+
+
 @packs_by_position
 @dataclass(slots=True)
 class ValidRow:
@@ -99,7 +109,15 @@ class ValidRow:
     dates: dict[str, Micros] = field(default_factory=dict)
     """Dates of a contact (`columns.DATES`), for events of its history."""
     notice: str = ""
-    """Code of what was left out; blank for nothing."""
+    """Code of what was changed; blank for nothing."""
+    opt_out: str = ""
+    """Why the person must not be contacted (`do_not_contact.models.REASONS`), as the file says; blank: it does not."""
+    same_as: int = 0
+    """The first row of the file about the same record; 0: this one."""
+    kept: frozenset[str] = frozenset()
+    """The targets that earlier rows about the record have filled, which stay."""
+    adds: bool = True
+    """Whether it has anything that the earlier rows about its record lack."""
 
 
 @packs_by_position
@@ -109,6 +127,8 @@ class InvalidRow:
 
     row: Row
     faults: list[RowFault]
+    is_row: bool = True
+    """False for a blank line, a repeated header or a line below the table."""
 
     @property
     def reason(self) -> str:
@@ -124,19 +144,42 @@ class _Part:
     custom: list[tuple[str, int, FieldType | None]] = field(default_factory=list)
 
     def column(self, pointer: str, cells: Sequence[str]) -> int | None:
-        """Return the column that a fault's JSON pointer is about."""
+        """Return the column that a fault's JSON pointer is about; of all custom fields together the longest."""
         name, _, rest = pointer[1:].partition("/")
-        if name in self.fields:
-            return self.fields[name]
+        if "custom_fields" not in name:
+            return self.fields.get(name)
         number = rest.partition("/")[0]
         filled = [index for _, index, _ in self.custom if cells[index].strip()]
-        return filled[int(number)] if number.isdigit() and int(number) < len(filled) else None
+        if number.isdigit():
+            return filled[int(number)] if int(number) < len(filled) else None
+        return max(filled, key=lambda index: len(cells[index]), default=None)
+
+
+class _Checked:
+    """The cells of a row that is being checked; a bad one is blanked and listed."""
+
+    def __init__(self, row: Row, cells: list[str], header: Sequence[str]) -> None:
+        self.row, self.cells = row, cells
+        self.left_out: list[LeftOutCell] = []
+        self.faults: list[RowFault] = []
+        self._header = header
+
+    def leave_out(self, index: int, code: str, detail: str, value: str | None = None) -> None:
+        """Blank a cell, and list it with the reason; `value` is the part that is left out if it is not all of it."""
+        column, text = self._header[index], self.cells[index] if value is None else value
+        self.left_out.append(LeftOutCell(self.row.number, column, text, detail))
+        self.faults.append(RowFault(column, code, detail))
+        if value is None:
+            self.cells[index] = ""
 
 
 class RowChecker:
-    """Checks rows of one file by its mapping and the client's settings; raises `Invalid` at once if the mapping has faults."""
+    """Checks rows of one file by its mapping and the client's settings; raises `Invalid` at once if the mapping has faults.
 
-    def __init__(self, mapping: Mapping, header: Sequence[str], client: Client) -> None:
+    `spellings` are statuses in use: a status that differs from one of them only in case is that one.
+    """
+
+    def __init__(self, mapping: Mapping, header: Sequence[str], client: Client, spellings: Sequence[str] = ()) -> None:
         targets = resolve(mapping, header)
         self._mapping, self._client, self._header = mapping, client, list(header)
         self._zone = ZoneInfo(mapping.time_zone)
@@ -148,12 +191,25 @@ class RowChecker:
         for index, target in enumerate(targets):
             if target:
                 self._add(target, index)
+        self.names = {index: self._filled_by(target) for index, target in enumerate(targets) if target}
+        """By column, the fields that it fills; a custom field by its present name."""
         self._company_columns = [*self._company.fields.values(), *(index for _, index, _ in self._company.custom)]
-        self._companies: dict[tuple[str, ...], Creation[Company]] = {}
-        self._is_whole = len(self._used) == len(self._header)
+        self._companies: dict[tuple[str, ...], tuple[Creation[Company] | None, list[tuple[int, str]]]] = {}
         self._least = min((most for _, most in self._limits), default=0)
-        self._check: Callable[[Row, list[str], Micros, list[RowFault]], ValidRow | None]
+        kind = CONTACT_TYPE if mapping.record == "contact" else COMPANY_TYPE
+        self._status = self._own.fields.get(kind.status)
+        self._statuses = _spellings(client, kind.kind, spellings) if mapping.join_statuses else None
+        self._opt_outs = opt_out_columns(mapping, header) if mapping.record == "contact" else []
+        self._more_addresses = [
+            index for index, name in enumerate(header) if targets[index].startswith(CUSTOM) and MORE_ADDRESSES.fullmatch(words_of(name))
+        ]
+        self._reasons: dict[tuple[int, str], str] = {}
+        self._check: Callable[[_Checked, Micros], ValidRow | None]
         self._check = self._contact if mapping.record == "contact" else self._own_company
+        self.left_out: list[LeftOutCell] = []
+        """The cells of the last valid row that were left out."""
+        self.filled: tuple[bool, ...] = ()
+        """Of each column of the last valid row, whether its cell was taken."""
 
     def _add(self, target: str, index: int) -> None:
         settings, is_contact = self._client.settings, self._mapping.record == "contact"
@@ -176,122 +232,218 @@ class RowChecker:
             assert bare in (COMPANY_FIELDS if of_company or not is_contact else CONTACT_FIELDS)
             part.fields[bare] = index
 
+    def _filled_by(self, target: str) -> tuple[str, ...]:
+        if target == FULL_NAME:
+            return ("first_name", "last_name")
+        if not target.startswith(CUSTOM):
+            return (target,)
+        settings, name = self._client.settings, target.removeprefix(CUSTOM).strip()
+        renamed = settings.contact_field_names if self._mapping.record == "contact" else settings.company_field_names
+        return (f"{CUSTOM}{renamed.get(name, name)}",)
+
     def check(self, row: Row, at: Micros) -> ValidRow | InvalidRow:
-        """Check a row; `at` is the time of the write."""
-        faults: list[RowFault] = []
-        cells, width = row.cells, len(self._header)
+        """Check a row; `at` is the time of the write. A cell that cannot be imported is left out, a row without any identity refused."""
+        raw, width = row.cells, len(self._header)
+        cells = ["" if (text := cell.strip()) in NOTHING else text for cell in raw]
         if len(cells) != width:
             if any(cells[width:]):
                 detail = f"has {len(cells)} cells, and the header has {width}; perhaps a cell with a delimiter is not quoted"
                 return InvalidRow(row, [RowFault("", "cells", detail)])
             cells = [*cells[:width], *[""] * (width - len(cells))]
-        text = "".join(cells) if self._is_whole else "".join([cells[index] for index in self._used])
-        if not text or text.isspace():
-            return InvalidRow(row, [RowFault("", "empty", "the row is empty in all columns that are imported")])
-        is_long = len(text) > self._least and max(map(len, cells)) > self._least
+        text = "".join([cells[index] for index in self._used])
+        if not text:
+            is_blank = not any(map(str.strip, raw))
+            detail = "the row is empty" + ("" if is_blank else " in all columns that are imported")
+            return InvalidRow(row, [RowFault("", "empty", detail)], is_row=False)
+        checked = _Checked(row, cells, self._header)
+        is_long = len(text) > self._least and max(map(len, raw)) > self._least
         if is_long or "\0" in text or not (text.isascii() or is_encodable(text)):
-            cells = self._check_texts(cells, faults)
-        made = self._check(row, cells, at, faults)
-        return InvalidRow(row, _listed(faults)) if faults or made is None else made
+            self._check_texts(checked)
+        valid = self._check(checked, at)
+        if valid is None:
+            if not any("@" in cell for cell in raw) and self._is_no_row(row):
+                return InvalidRow(row, [RowFault("", "not_a_row", "is a line of the report, and no row of its table")], is_row=False)
+            return InvalidRow(row, _listed(checked.faults))
+        self.left_out, self.filled = checked.left_out, tuple(map(bool, checked.cells))
+        return valid
 
-    def _check_texts(self, cells: list[str], faults: list[RowFault]) -> list[str]:
-        """Return the cells without those whose text cannot be stored, which are faults."""
-        storable = cells[:]
+    def _is_no_row(self, row: Row) -> bool:
+        """Return whether a row without an identity is none: the header again, or a line below the table."""
+        if is_footer(row.cells) or [" ".join(cell.split()) for cell in row.cells] == self._header:
+            return True
+        # A line that is shorter than the table and has one cell, such as the name of the company that runs the report.
+        return len(self._header) > 2 and len(row.cells) == 1
+
+    def _check_texts(self, checked: _Checked) -> None:
+        """Leave out the cells whose text cannot be stored."""
         for index, most in self._limits:
-            cell = cells[index]
-            before = len(faults)
+            cell = checked.row.cells[index] if index < len(checked.row.cells) else ""
+            if not checked.cells[index]:
+                continue
             if len(cell) > most:
-                self._fault(index, "too_long", f"must have at most {most} characters, and has {len(cell)}", faults)
+                checked.leave_out(index, "too_long", f"must have at most {most} characters, and has {len(cell)}")
             elif "\0" in cell or not (cell.isascii() or is_encodable(cell)):
                 is_foreign = any("\udc80" <= char <= "\udcff" for char in cell)
                 detail = "has bytes that are not of the file's encoding; save the file as UTF-8" if is_foreign else None
-                self._fault(index, "unusable_text", detail or limits.why_not_storable(cell) or "", faults)
-            if len(faults) > before:
-                storable[index] = ""
-        return storable
+                checked.leave_out(index, "unusable_text", detail or limits.why_not_storable(cell) or "")
 
-    def _contact(self, row: Row, cells: list[str], at: Micros, faults: list[RowFault]) -> ValidRow | None:
-        asked = ContactCells()
-        for name, index in self._own.fields.items():
-            setattr(asked, name, self._integer(cells, index, faults) if name in _NUMBERS else cells[index])
-        if self._full_name is not None:
-            asked.first_name, asked.last_name = parts = split_name(cells[self._full_name])
-            if max(map(len, parts)) > limits.NAME:
-                detail = f"first and last name must have at most {limits.NAME} characters each"
-                self._fault(self._full_name, "too_long", detail, faults)
-        asked.custom_fields = self._custom_fields(self._own, cells)
-        notice = self._set_aside_linkedin(asked)
-        dates = self._read_dates(cells, at, faults) if self._dates else {}
-        command = self._made(lambda: creation_of(CONTACT_TYPE, asked, self._client, at, "update"), self._own, cells, faults)
-        company, of_company = self._company_of(cells, at, faults) if self._company.fields else (None, "")
+    def _contact(self, checked: _Checked, at: Micros) -> ValidRow | None:
+        cells, own = checked.cells, self._own.fields
+        if self._full_name is not None and max(map(len, split_name(cells[self._full_name]))) > limits.NAME:
+            checked.leave_out(self._full_name, "too_long", f"first and last name must have at most {limits.NAME} characters each")
+        for name in _NUMBERS & own.keys():
+            if cells[own[name]] and _integer(cells[own[name]]) is None:
+                checked.leave_out(own[name], "range", f"must be an integer from 1 to {limits.LARGEST_ID}")
+        if (index := own.get("email")) is not None:
+            if self._more_addresses and find_email_key(cells[index]) is None:
+                self._take_other_address(checked, index)
+            if cells[index].count("@") > 1:
+                self._take_first_address(checked, index)
+        self._join_status(checked)
+        dates = self._read_dates(checked, at) if self._dates else {}
+        notice = ""
+
+        def request() -> Any:
+            nonlocal notice
+            asked = ContactCells()
+            for name, index in own.items():
+                setattr(asked, name, _integer(cells[index]) if name in _NUMBERS else cells[index])
+            if self._full_name is not None:
+                asked.first_name, asked.last_name = split_name(cells[self._full_name])
+            asked.custom_fields = self._custom_fields(self._own, cells)
+            notice = self._set_aside_linkedin(asked)
+            return asked
+
+        command = self._command(CONTACT_TYPE, request, self._own, checked, at, "update")
         if command is None:
             return None
-        if not keys_of(command) and not self._mapping.without_key and not faults:
-            detail = "has no e-mail or LinkedIn address and no external_id, which identify a contact: importing it twice would create two"
-            faults.append(RowFault("", "no_key", detail))
-        return ValidRow(row, command, company, dates, notice or of_company)
+        if not keys_of(command) and not self._mapping.without_key:
+            if not checked.faults:
+                detail = (
+                    "has no e-mail or LinkedIn address and no external_id, which identify a contact: importing it twice would create two"
+                )
+                checked.faults.append(RowFault("", "no_key", detail))
+            return None
+        company = self._company_of(checked, at) if self._company.fields else None
+        return ValidRow(checked.row, command, company, dates, notice, self._opt_out(cells) if self._opt_outs else "")
+
+    def _take_other_address(self, checked: _Checked, index: int) -> None:
+        """Take the address of another column of the person where the own one has none."""
+        if addresses_in(checked.cells[index]):
+            return
+        for other in self._more_addresses:
+            addresses = addresses_in(checked.cells[other]) or [checked.cells[other]]
+            if find_email_key(addresses[0]) is not None:
+                if checked.cells[index]:
+                    checked.leave_out(index, "email", f"is not an e-mail address; that of {self._header[other]!r} is taken")
+                checked.cells[index] = addresses[0]
+                return
+
+    def _take_first_address(self, checked: _Checked, index: int) -> None:
+        """Take the first of several e-mail addresses in a cell, and list the others."""
+        several = addresses_in(checked.cells[index])
+        if several:
+            checked.cells[index] = several[0]
+            for address in dict.fromkeys(several[1:]):
+                if address != several[0]:
+                    checked.leave_out(index, "several", f"is another address of the person; {several[0]} is taken", address)
+
+    def _join_status(self, checked: _Checked) -> None:
+        """Spell a status as the client does, or as the first row of the file that has it."""
+        if self._status is not None and self._statuses is not None and (text := checked.cells[self._status]):
+            checked.cells[self._status] = self._statuses.setdefault(fold_status(text), text)
+
+    def _opt_out(self, cells: Sequence[str]) -> str:
+        """Return why the person must not be contacted, as the columns of opt-outs and the status say; blank: they do not."""
+        for index, is_flag in self._opt_outs:
+            text = cells[index]
+            if text:
+                reason = self._reasons.get((index, text))
+                if reason is None:
+                    reason = opt_out_reason(text, self._header[index], is_flag=is_flag)
+                    if len(self._reasons) < _REASONS:
+                        self._reasons[index, text] = reason
+                if reason:
+                    return reason
+        return ""
 
     def _set_aside_linkedin(self, asked: Any) -> str:
         """Move a LinkedIn address that identifies nobody to a custom field named by its column; return the notice, blank for none."""
         text = asked.linkedin_url.strip()
         if not text or linkedin_key(text) is not None or is_nothing(text):
             return ""
-        column = self._header[self._own.fields["linkedin_url"]]
+        column = self._header[self._own.fields["linkedin_url"]][:_LONGEST_CUSTOM]
         if column not in {cell.field_name for cell in asked.custom_fields}:
             asked.custom_fields.append(CustomCell(column, text))
         asked.linkedin_url = ""
         return LINKEDIN_OF_NOBODY
 
-    def _own_company(self, row: Row, cells: list[str], at: Micros, faults: list[RowFault]) -> ValidRow | None:
-        command = self._company_command(self._own, cells, at, "update", faults)
-        return None if command is None else ValidRow(row, command)
+    def _own_company(self, checked: _Checked, at: Micros) -> ValidRow | None:
+        self._join_status(checked)
+        command = self._company_command(self._own, checked, at, "update")
+        if command is None:
+            if not checked.faults:
+                checked.faults.append(RowFault("", "no_key", "has no domain and no name, which identify a company"))
+            return None
+        return ValidRow(checked.row, command)
 
-    def _company_of(self, cells: list[str], at: Micros, faults: list[RowFault]) -> tuple[Creation[Company] | None, str]:
-        """Return the company of a contact, and the notice if one is named without its domain."""
+    def _company_of(self, checked: _Checked, at: Micros) -> Creation[Company] | None:
+        """Return the company of a contact; None if its cells name none."""
+        cells = checked.cells
         values = tuple([cells[index] for index in self._company_columns])
+        if not any(values):
+            return None
         known = self._companies.get(values)
-        if known is not None:
-            return known, ""
-        if not cells[self._company.fields["domain"]].strip():
-            return None, NAME_WITHOUT_DOMAIN if any(value.strip() for value in values) else ""
-        made = self._company_command(self._company, cells, at, "return", faults)
-        if made is not None:
+        if known is None:
+            before = len(checked.left_out)
+            made = self._company_command(self._company, checked, at, "return")
+            known = made, [(self._header.index(cell.column), cell.reason) for cell in checked.left_out[before:]]
             if len(self._companies) >= _COMPANIES:
                 self._companies.clear()
-            self._companies[values] = made
-        return made, ""
+            self._companies[values] = known
+        else:
+            for index, detail in known[1]:
+                checked.leave_out(index, "company", detail)
+        return known[0]
 
-    def _company_command(
-        self, part: _Part, cells: list[str], at: Micros, on_duplicate: str, faults: list[RowFault]
-    ) -> Creation[Company] | None:
-        asked = CompanyCells(custom_fields=self._custom_fields(part, cells))
-        for name, index in part.fields.items():
-            setattr(asked, name, cells[index])
-        made: Creation[Company] | None = self._made(
-            lambda: creation_of(COMPANY_TYPE, asked, self._client, at, on_duplicate), part, cells, faults
-        )
+    def _company_command(self, part: _Part, checked: _Checked, at: Micros, on_duplicate: str) -> Creation[Company] | None:
+        cells = checked.cells
+        domain = part.fields.get("domain")
+        if domain is not None and (text := cells[domain]) and (why := no_company_domain(text)) is not None:
+            checked.leave_out(domain, "no_company", why)
+        if not any(cells[part.fields[name]] for name in ("domain", "name") if name in part.fields):
+            return None
+
+        def request() -> Any:
+            asked = CompanyCells(custom_fields=self._custom_fields(part, cells))
+            for name, index in part.fields.items():
+                setattr(asked, name, cells[index])
+            return asked
+
+        made: Creation[Company] | None = self._command(COMPANY_TYPE, request, part, checked, at, on_duplicate)
         return made
 
-    def _made(self, make: Callable[[], object], part: _Part, cells: list[str], faults: list[RowFault]) -> Any:
-        """Return the command, or None with its faults; a column that has a fault already gets no second one."""
-        try:
-            return make()
-        except Invalid as invalid:
-            known = {fault.column for fault in faults}
-            for fault in invalid.faults:
-                index = part.column(fault.pointer, cells)
-                column = "" if index is None else self._header[index]
-                if not column or column not in known:
-                    faults.append(RowFault(column, fault.code, fault.detail))
-            faults += [_COUNTED] * invalid.more
-            return None
+    def _command(
+        self, kind: RecordType[Any], request: Callable[[], Any], part: _Part, checked: _Checked, at: Micros, on_duplicate: str
+    ) -> Any:
+        """Return the command of a record, without the cells that the API refuses; None if a fault is of no cell."""
+        while True:
+            try:
+                return creation_of(kind, request(), self._client, at, on_duplicate, by_name=True)
+            except Invalid as invalid:
+                bad = {part.column(fault.pointer, checked.cells): fault for fault in reversed(invalid.faults)}
+                for index, fault in bad.items():
+                    if index is None or not checked.cells[index]:
+                        checked.faults.append(RowFault("" if index is None else self._header[index], fault.code, fault.detail))
+                        return None
+                    checked.leave_out(index, fault.code, fault.detail)
 
     def _custom_fields(self, part: _Part, cells: list[str]) -> list[CustomCell]:
         """Return the custom fields that have a value; a date is written as the API wants it if the field is declared as one."""
         return [
             CustomCell(name, self._as_date(value) if declared is not None and declared.type == "date" else value)
             for name, index, declared in part.custom
-            if (value := cells[index]) and not value.isspace()
+            if (value := cells[index])
         ]
 
     def _as_date(self, value: str) -> str:
@@ -300,39 +452,63 @@ class RowChecker:
         except BadDate:
             return value  # the rules of the API refuse it
 
-    def _read_dates(self, cells: list[str], at: Micros, faults: list[RowFault]) -> dict[str, Micros]:
+    def _read_dates(self, checked: _Checked, at: Micros) -> dict[str, Micros]:
         dates: dict[str, Micros] = {}
+        columns = dict(self._dates)
         for name, index in self._dates:
-            text = cells[index]
-            if text and not text.isspace():
+            text = checked.cells[index]
+            if text:
                 try:
-                    dates[name] = when = parse_date(text, self._mapping.day_order, self._zone)
+                    when = parse_date(text, self._mapping.day_order, self._zone)
                 except BadDate as error:
-                    self._fault(index, "date", str(error), faults)
+                    checked.leave_out(index, "date", str(error))
                     continue
                 if when > at + DAY:
-                    self._fault(index, "date", f"{text.strip()!r} is in the future", faults)
+                    checked.leave_out(index, "date", f"{text!r} is in the future")
+                else:
+                    dates[name] = when
         if dates.get(FIRST_SENT, 0) > dates.get(LAST_SENT, at + 2 * DAY):
-            index = next(index for name, index in self._dates if name == FIRST_SENT)
-            self._fault(index, "date", f"is after {LAST_SENT}", faults)
+            checked.leave_out(columns[FIRST_SENT], "date", f"is after {LAST_SENT}")
+            del dates[FIRST_SENT]
         return dates
 
-    def _integer(self, cells: list[str], index: int, faults: list[RowFault]) -> int | None:
-        text = cells[index].strip()
-        if not text:
-            return None
-        if text.isascii() and text.isdigit() and len(text) <= 16 and 1 <= int(text) <= limits.LARGEST_ID:
-            return int(text)
-        self._fault(index, "range", f"must be an integer from 1 to {limits.LARGEST_ID}", faults)
-        return None
 
-    def _fault(self, index: int, code: str, detail: str, faults: list[RowFault]) -> None:
-        faults.append(RowFault(self._header[index], code, detail))
+def _integer(text: str) -> int | None:
+    is_number = text.isascii() and text.isdigit() and len(text) <= 16 and 1 <= int(text) <= limits.LARGEST_ID
+    return int(text) if is_number else None
+
+
+def opt_out_columns(mapping: Mapping, header: Sequence[str]) -> list[tuple[int, bool]]:
+    """Return the columns that say of each person whether they opted out, each with whether that is all that it says."""
+    if mapping.opt_outs is None:
+        flags = [(index, is_opt_out_header(name)) for index, name in enumerate(header)]
+        status = CONTACT_TYPE.status
+        return [
+            (index, is_flag)
+            for index, is_flag in flags
+            if is_flag or mapping.columns.get(header[index]) == status or words_of(header[index]) in STATES
+        ]
+    return [(index, is_opt_out_header(name)) for index, name in enumerate(header) if name in mapping.opt_outs]
+
+
+def _spellings(client: Client, kind: int, used: Sequence[str]) -> dict[str, str]:
+    """Return by folded status how the client spells it: its declared set, former names, the service's words, then those in use."""
+    settings = client.settings
+    declared, words = settings.declared(kind), settings.words(kind)
+    spelled: dict[str, str] = {}
+    for status in (*(declared.statuses if declared else ()), *words.names, *(SERVICE_WORDS if declared is None else ()), *used):
+        spelled.setdefault(fold_status(status), status)
+    return spelled
+
+
+def fold_status(status: str) -> str:
+    """Return what spellings of one status have in common: letters' case, underscores and spaces do not count."""
+    return " ".join(status.casefold().replace("_", " ").split())
 
 
 def _listed(faults: list[RowFault]) -> list[RowFault]:
     """Return the first `MOST_FAULTS` faults of a row, and one that counts the others."""
-    listed = [fault for fault in faults if fault is not _COUNTED][:MOST_FAULTS]
+    listed = faults[:MOST_FAULTS]
     more = len(faults) - len(listed)
     return [*listed, RowFault("", "more", f"and {more:,} more {'fault' if more == 1 else 'faults'}")] if more else listed
 

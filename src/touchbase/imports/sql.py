@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,24 +11,43 @@ import msgspec
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.addresses import Address
+from touchbase.do_not_contact.models import (
+    CLIENT_LIST,
+    COMPLAINED,
+    DOMAIN,
+    EMAIL,
+    LINKEDIN_URL,
+    REQUESTED,
+    UNSUBSCRIBED,
+    Addresses,
+    Cause,
+)
+from touchbase.do_not_contact.sql.entries import ID as SUPPRESSION_ID
+from touchbase.do_not_contact.sql.entries import add_causes
+from touchbase.do_not_contact.sql.lookup import listed_kinds, suppressed_items
 from touchbase.errors import Conflict, Fault, Invalid, PersonErased, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import IMPORT, NO_AUTHOR, VIA_API, Author, Detail, Event, StoredEvent, status_word
 from touchbase.history.problems import STATUS_REFUSED
 from touchbase.history.status import REPLY, SENT
-from touchbase.imports.columns import LAST_REPLY
+from touchbase.imports.columns import COMPANY, CUSTOM, LAST_REPLY
+from touchbase.imports.duplicates import fold_name
 from touchbase.imports.report import (
     CREATED,
     DUPLICATE,
     ERASED,
     INVALID,
+    KEPT_OPT_OUTS,
     MAPPING_BYTES,
     MOST_MAPPINGS,
+    OPT_OUTS_TAKEN,
     UNCHANGED,
     UPDATED,
-    Mode,
+    ImportOptions,
     RowOutcome,
     StoredMapping,
+    same_as,
 )
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
@@ -36,11 +55,14 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
+from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import COMPANY_EXISTS, COMPANY_TO_SHOW, CONTACT_TO_SHOW, with_custom_fields
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.writes import Creation, RecordUpdate, new_write_key
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
-from touchbase.sql.rows import encode
+from touchbase.sql.rows import encode, names
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
 
 _MAPPING = (("client", "bigint"), ("record", "text"), ("name", "text"), ("mapping", "text"), ("updated_us", "bigint"))
@@ -51,22 +73,33 @@ SAVE_MAPPING = Statement(
     "ON CONFLICT (client, record, name) DO UPDATE SET mapping = excluded.mapping, updated_us = excluded.updated_us",
 )
 REMOVE_MAPPING = delete("remove_mapping", "import_mapping", _MAPPING[:3], "name")
+# Through the index of names; other letters than those of ASCII have their case on SQLite.
+COMPANY_HAVING_NAME = Statement(
+    "company_having_name",
+    (("client", "bigint"), ("name", "text")),
+    body=f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE t.client = p.client AND lower(t.name) = p.name "
+    "AND t.name IS NOT NULL",
+)
 _KEYS = {each.name: {field.name: field.key for field in each.keys} for each in (CONTACT_TYPE, COMPANY_TYPE)}
 """By type of record, the column of each field by which records are found."""
+OPTED_OUT = frozenset({UNSUBSCRIBED, COMPLAINED, REQUESTED})
+"""Reasons that are a person's own; a status of a file does not lift them."""
 _EVENTS = {SENT: "email_sent", REPLY: "email_replied"}
+_COMPANY_OF_CONTACT = frozenset({"company_id", f"{COMPANY}domain", f"{COMPANY}name"})
 _Record = Contact | Company
 
 
 def _import_ids(calls: Any) -> Mapping[str, int]:
     """Return how many ids the rows may take, by name."""
-    needs = {"contact": 0, "company": 0, "custom_field": 0, "link": 0}
+    needs = {"contact": 0, "company": 0, "custom_field": 0, "link": 0, SUPPRESSION_ID: 0}
     for batch in calls:
         companies = {id(row.company): row.company for row in batch.rows if row.company is not None}
         needs[batch.record] += len(batch.rows)
         needs["company"] += len(companies)
-        needs["link"] += 3 * len(batch.rows)
+        needs["link"] += 3 * (len(batch.rows) + len(companies))
         needs["custom_field"] += sum(len(row.creation.custom) for row in batch.rows)
         needs["custom_field"] += sum(len(company.custom) for company in companies.values())
+        needs[SUPPRESSION_ID] += 2 * sum(1 for row in batch.rows if row.opt_out)
     return needs
 
 
@@ -77,28 +110,55 @@ class _ImportBatch:
     client: int
     record: Literal["contact", "company"]
     rows: Sequence[ValidRow]
-    mode: Mode
-    match: str
+    options: ImportOptions
     at: Micros
     settings: ClientSettings
     by: Author
-    dry_run: bool
     outcomes: list[RowOutcome | None]
+    pending: Sequence[int] = ()
+    """The rows of this pass: of several about one record each has a pass of its own."""
+    later: list[int] = field(default_factory=list)
+    first: dict[int, int] = field(default_factory=dict)
+    """Row -> the earlier row of the batch about the same record."""
     owners: KeyOwners = field(default_factory=dict)
-    records: Mapping[int, Any] = field(default_factory=dict)
+    named: dict[str, Company] = field(default_factory=dict)
+    """Companies by folded name, of the ones that a row may mean by its name."""
+    records: dict[int, Any] = field(default_factory=dict)
     ids: dict[int, int] = field(default_factory=dict)
     """Row -> id of its record."""
+    kept_opt_outs: set[int] = field(default_factory=set)
+    cells: dict[int, list[tuple[str, str, str]]] = field(default_factory=dict)
+    """Row -> field, value and reason of each cell that is left out."""
 
     def refuse(self, index: int, error: TouchbaseError) -> None:
         """Set the outcome of a row whose command failed."""
         count = ERASED if isinstance(error, PersonErased) else INVALID
-        reason = "; ".join(f"{fault.pointer[1:]}: {fault.detail}" for fault in error.faults) if isinstance(error, Invalid) else error.detail
-        self.outcomes[index] = RowOutcome(count, reason)
+        if isinstance(error, Invalid):
+            faults = tuple((fault.pointer[1:], fault.detail) for fault in error.faults)
+            self.outcomes[index] = RowOutcome(count, faults=faults)
+        else:
+            self.outcomes[index] = RowOutcome(count, error.detail)
 
     @property
     def open(self) -> list[int]:
-        """The rows without an outcome."""
-        return [index for index, outcome in enumerate(self.outcomes) if outcome is None]
+        """The rows of this pass without an outcome."""
+        return [index for index in self.pending if self.outcomes[index] is None]
+
+    def kept(self, index: int) -> frozenset[str]:
+        """Return the targets of a row that earlier rows about its record have filled, and that stay."""
+        kept = self.rows[index].kept
+        if index in self.first and self.options.keeps_first:
+            kept |= _filled(self.rows[self.first[index]], self.record) | self.kept(self.first[index])
+        return kept
+
+
+def _filled(row: ValidRow, record: str) -> frozenset[str]:
+    kind = CONTACT_TYPE if record == "contact" else COMPANY_TYPE
+    filled = {each.name for each in kind.fields if getattr(row.creation.record, each.name)}
+    filled |= {f"{CUSTOM}{name}" for name, _ in row.creation.custom} | row.dates.keys()
+    if row.creation.record.status is not None:
+        filled.add(kind.status)
+    return frozenset(filled | _COMPANY_OF_CONTACT if row.company is not None else filled)
 
 
 @command(ids=_import_ids, large=True)
@@ -107,101 +167,261 @@ def import_rows(
     client: int,
     record: Literal["contact", "company"],
     rows: Sequence[ValidRow],
-    mode: Mode,
-    match: str,
+    options: ImportOptions,
     at: Micros,
     settings: ClientSettings,
     by: Author = NO_AUTHOR,
-    dry_run: bool = False,
 ) -> Plan[list[RowOutcome]]:
-    """Create or update the records of these rows; returns the outcome of each, in their order.
-
-    `match`: The only field by which existing records are found; blank: all that identify one.
-    `dry_run`: Return the outcomes without writing; an address of an erased person shows only when it is written.
-    """
+    """Create or update the records of these rows; returns the outcome of each, in their order."""
     # Of now: a status may have got another name since the import began.
     current_settings = (yield from settings_of(client)) or settings
     outcomes: list[RowOutcome | None] = [None] * len(rows)
-    batch = _ImportBatch(client, record, rows, mode, match, at, current_settings, by, dry_run, outcomes)
+    batch = _ImportBatch(client, record, rows, options, at, current_settings, by, outcomes, range(len(rows)))
+    while batch.pending:
+        yield from _import_pass(batch, ids)
+        batch.pending, batch.later = batch.later, []
+    yield from _take_opt_outs(batch, ids)
+    yield from _mark_suppressed(batch)
+    for index, cells in batch.cells.items():
+        batch.outcomes[index] = _outcome(batch, index)._replace(cells=tuple(cells))
+    return [_outcome(batch, index) for index in range(len(rows))]
+
+
+def _outcome(batch: _ImportBatch, index: int) -> RowOutcome:
+    outcome = batch.outcomes[index]
+    assert outcome is not None
+    return outcome
+
+
+def _import_pass(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     yield from _find(batch)
-    if not dry_run and record == "contact":
+    dry_run = batch.options.dry_run
+    if batch.record == "contact" and not dry_run:
         yield from _set_companies(batch, ids)
+        yield from _check_companies(batch)
     new = [index for index in batch.open if index not in batch.ids]
     yield from _create(batch, new, ids)
-    yield from _update(batch, [index for index in batch.open if index not in new], ids)
+    yield from _update(batch, [index for index in batch.open if index in batch.ids], ids)
     yield from _add_dates(batch)
     for index in batch.open:
         batch.outcomes[index] = RowOutcome(UNCHANGED if index in batch.ids else CREATED)
-    yield from _mark_suppressed(batch)
-    return [outcome for outcome in batch.outcomes if outcome is not None]
+    for index in batch.pending:
+        outcome, number = _outcome(batch, index), batch.rows[index].same_as
+        if index in batch.first:
+            number = number or batch.rows[batch.first[index]].row.number
+        if number and (outcome.word in (UPDATED, UNCHANGED) or (dry_run and outcome.word == CREATED)):
+            outcome = RowOutcome(DUPLICATE, same_as(batch.record, number))
+        if not outcome.id and index in batch.ids:
+            outcome = outcome._replace(id=batch.ids[index])
+        batch.outcomes[index] = outcome
 
 
 def _find(batch: _ImportBatch) -> Plan[None]:
     """Find the records of the rows, and set the outcomes that the mode decides."""
     kind: Any = Contact if batch.record == "contact" else Company
-    batch.owners, batch.records = yield from find_existing([row.creation for row in batch.rows], kind)
+    mode, pending = batch.options.mode, batch.pending
+    batch.owners, found = yield from find_existing([batch.rows[index].creation for index in pending], kind)
+    batch.records.update(found)
+    yield from _load_first(batch, found.keys())
+    if batch.record == "company":
+        yield from _find_named(batch, [batch.rows[index].creation for index in pending])
     taken: dict[int, int] = {}
-    for index in batch.open:
+    numbers = {batch.rows[index].row.number: index for index in pending}
+    by_name: dict[str, int] = {}
+    for index in pending:
+        row = batch.rows[index]
         owner = _owner(batch, index)
+        if owner is None and index in batch.first and batch.outcomes[index] is None:
+            owner = batch.ids.get(batch.first[index])  # which got the address that they share from a row between them
         if owner is None or owner not in batch.records:
-            if batch.outcomes[index] is None and batch.mode == "update":
-                names = [batch.match] if batch.match else [*_KEYS[batch.record]]
-                batch.outcomes[index] = RowOutcome(
-                    INVALID, f"no {batch.record} has this {' or '.join(names)}, and mode=update creates none"
-                )
-        elif batch.mode == "create":
-            batch.outcomes[index] = RowOutcome(UNCHANGED)
+            if batch.outcomes[index] is None and mode == "update":
+                known = [batch.options.match] if batch.options.match else [*_KEYS[batch.record]]
+                detail = f"no {batch.record} has this {' or '.join(known)}, and mode=update creates none"
+                batch.outcomes[index] = RowOutcome(INVALID, detail)
+            elif batch.outcomes[index] is None and (first := _new_one(batch, index, numbers, by_name)) is not None:
+                _postpone(batch, index, first)
         elif owner in taken:
-            number = batch.rows[taken[owner]].row.number
-            batch.outcomes[index] = RowOutcome(DUPLICATE, f"is the same {batch.record} as row {number}")
+            _postpone(batch, index, taken[owner])
+        elif mode == "create" and not (row.same_as and batch.records[owner].created_us >= batch.options.started_us):
+            batch.outcomes[index] = RowOutcome(UNCHANGED, id=owner)
+            taken[owner] = index
         else:
             taken[owner] = index
             batch.ids[index] = owner
 
 
-def _owner(batch: _ImportBatch, index: int) -> int | None:
-    """Return the id of a row's record; set the outcome of a row that cannot be matched."""
-    record = batch.rows[index].creation.record
-    known = _KEYS[batch.record]
-    for column in [known[batch.match]] if batch.match else known.values():
-        key = getattr(record, column)
-        if key is None and batch.match:
-            batch.outcomes[index] = RowOutcome(INVALID, f"has no {batch.match}, by which records are matched")
-        elif key is not None and (owner := batch.owners.get((batch.client, column, key))) is not None:
-            return owner
-    if batch.match:
-        for name, column in known.items():
-            other = batch.owners.get((batch.client, column, getattr(record, column)))
-            if other is not None and batch.mode != "update":
-                batch.outcomes[index] = RowOutcome(INVALID, f"{batch.record} {other} has this {name}, and another {batch.match}")
+def _load_first(batch: _ImportBatch, loaded: Collection[int]) -> Plan[None]:
+    """Load the records of the rows that earlier passes imported, for the later rows about them."""
+    wanted = {batch.ids.get(batch.first[index], 0) for index in batch.pending if index in batch.first} - {0, *loaded}
+    if wanted:
+        statement, record_of, kind = (
+            (CONTACT_TO_SHOW, contact_of, CONTACT_TYPE.kind)
+            if batch.record == "contact"
+            else (COMPANY_TO_SHOW, company_of, COMPANY_TYPE.kind)
+        )
+        rows = yield Execute(statement, [(batch.client, number) for number in sorted(wanted)])
+        records: Any = yield from with_custom_fields(kind, [record_of(row) for row in rows])  # type: ignore[type-var]
+        batch.records.update({record.id: record for record in records})
+
+
+def _new_one(batch: _ImportBatch, index: int, numbers: Mapping[int, int], by_name: dict[str, int]) -> int | None:
+    """Return the row of this pass that creates the record which a later row is about; None if there is none."""
+    row = batch.rows[index]
+    if row.same_as in numbers and index not in batch.first:
+        return numbers[row.same_as]
+    record = row.creation.record
+    if isinstance(record, Company) and record.name:
+        first = by_name.setdefault(fold_name(record.name), index)
+        other = batch.rows[first].creation.record
+        if first != index and isinstance(other, Company) and not (record.domain and other.domain):
+            return first
     return None
 
 
+def _postpone(batch: _ImportBatch, index: int, first: int) -> None:
+    """Import a row after the one about the same record; a dry run has written nothing that it could fill."""
+    if batch.options.dry_run:
+        batch.outcomes[index] = RowOutcome(DUPLICATE, same_as(batch.record, batch.rows[first].row.number))
+    else:
+        batch.later.append(index)
+        batch.first[index] = first
+        batch.pending = [each for each in batch.pending if each != index]
+
+
+def _owner(batch: _ImportBatch, index: int) -> int | None:
+    """Return the id of a row's record; set the outcome of a row that cannot be matched."""
+    record, match = batch.rows[index].creation.record, batch.options.match
+    known = _KEYS[batch.record]
+    for column in [known[match]] if match else known.values():
+        key = getattr(record, column)
+        if not key and match:
+            batch.outcomes[index] = RowOutcome(INVALID, f"has no {match}, by which records are matched")
+        elif key and (owner := batch.owners.get((batch.client, column, key))) is not None:
+            return owner
+    if match:
+        for name, column in known.items():
+            other = batch.owners.get((batch.client, column, getattr(record, column)))
+            if other is not None and batch.options.mode != "update":
+                batch.outcomes[index] = RowOutcome(INVALID, f"{batch.record} {other} has this {name}, and another {match}")
+    elif isinstance(record, Company) and (named := _named(batch, record)) is not None:
+        return named.id
+    return None
+
+
+def _find_named(batch: _ImportBatch, creations: Iterable[Creation[Company]]) -> Plan[None]:
+    """Find the companies that rows may mean by their names."""
+    wanted: set[tuple[int, str]] = set()
+    for creation in creations:
+        record = creation.record
+        if record.name and (not record.domain or (batch.client, "domain", record.domain) not in batch.owners):
+            wanted |= {(batch.client, lowered) for lowered in (record.name.lower(), _ascii_lower(record.name))}
+    rows = (yield Execute(COMPANY_HAVING_NAME, sorted(wanted))) if wanted else []
+    by_name: dict[str, list[Company]] = {}
+    for company in {company.id: company for company in map(company_of, rows)}.values():
+        by_name.setdefault(fold_name(company.name or ""), []).append(company)
+    for name, companies in by_name.items():
+        # Of several companies of one name the one without a domain, if any: it came by its name.
+        fitting = companies if len(companies) == 1 else [company for company in companies if not company.domain]
+        if fitting:
+            batch.named[name] = min(fitting, key=lambda company: company.id)
+    loaded = yield from with_custom_fields(COMPANY_TYPE.kind, [*batch.named.values()])
+    batch.records.update({company.id: company for company in loaded} if batch.record == "company" else {})
+
+
+def _ascii_lower(name: str) -> str:
+    return "".join(char.lower() if char.isascii() else char for char in name)
+
+
+def _named(batch: _ImportBatch, record: Company) -> Company | None:
+    """Return the company that has a row's name, unless both have a domain."""
+    company = batch.named.get(fold_name(record.name or "")) if record.name else None
+    return company if company is not None and not (company.domain and record.domain) else None
+
+
 def _set_companies(batch: _ImportBatch, ids: Ids) -> Plan[None]:
-    """Create or find the companies of the open rows, and set their ids in the rows' contacts."""
-    companies = {row.company.record.domain: row.company for index in batch.open if (row := batch.rows[index]).company is not None}
-    if not companies:
+    """Create or find the companies of the open rows, and set their ids in the rows' contacts.
+
+    A company without a domain is the one of its name; one of a name alone gets the domain of a row that has both.
+    """
+    of_rows: dict[tuple[str, str], Creation[Company]] = {}
+    wanting: list[int] = []
+    for index in batch.open:
+        company, kept = batch.rows[index].company, batch.kept(index)
+        # A row may give the company that an earlier row names its domain.
+        if company is not None and not kept & ({"company_id", f"{COMPANY}domain"} if company.record.domain else _COMPANY_OF_CONTACT):
+            wanting.append(index)
+            of_rows.setdefault(_identity(company), company)
+    if not of_rows:
         return
-    found, _ = yield from find_existing(list(companies.values()), Company)
-    owners = {str(key): owner for (_, _, key), owner in found.items()}
-    missing = [company for domain, company in companies.items() if domain not in owners]
+    known, _ = yield from find_existing(list(of_rows.values()), Company)
+    owners: dict[tuple[str, str], int] = {(str(key), ""): owner for (_, _, key), owner in known.items()}
+    unknown = {identity: company for identity, company in of_rows.items() if identity not in owners}
+    if any(company.record.name for company in unknown.values()):
+        yield from _find_named(batch, unknown.values())
+    adopted, missing = _divide(batch, unknown, owners)
     for company in missing:
         company.on_duplicate, company.by = "error", batch.by
         company.record.created_us = company.record.updated_us = batch.at
+    if adopted:
+        yield from update_companies(list(adopted.values()), ids)
     if missing:
         results = yield from create_companies(missing, ids)
         for company, result in zip(missing, results, strict=True):
             if isinstance(result, TouchbaseError):
                 raise SerializationConflict("a company was created at the same time")
-            owners[company.record.domain] = company.record.id
-    for index in batch.open:
+            owners[_identity(company)] = company.record.id
+    for index in wanting:
         row = batch.rows[index]
         if row.company is not None and isinstance(row.creation.record, Contact):
-            row.creation.record.company_id = owners[row.company.record.domain]
+            identity = _identity(row.company)
+            row.creation.record.company_id = owners.get(identity) or batch.named[identity[1]].id
+
+
+def _divide(
+    batch: _ImportBatch, unknown: Mapping[tuple[str, str], Creation[Company]], owners: dict[tuple[str, str], int]
+) -> tuple[dict[int, RecordUpdate[Any]], list[Creation[Company]]]:
+    """Divide companies into ones that give an existing company its domain, and new ones; add `owners` of the ones that exist by name."""
+    adopted: dict[int, RecordUpdate[Any]] = {}
+    missing: list[Creation[Company]] = []
+    # Rows with a domain first: of two rows about one company the one gives it, and the other has only the name.
+    for identity, company in sorted(unknown.items(), key=lambda item: not item[0][0]):
+        named = _named(batch, company.record)
+        if named is None or (identity[0] and named.id in adopted):
+            missing.append(company)
+            if identity[0] and company.record.name:
+                batch.named.setdefault(fold_name(company.record.name), company.record)
+            continue
+        owners[identity] = named.id
+        if identity[0]:
+            changes: dict[str, str | int | None] = {"domain": identity[0]}
+            adopted[named.id] = RecordUpdate[Any](batch.client, named.id, changes, {}, batch.at, new_write_key(), by=batch.by)
+    return adopted, missing
+
+
+def _identity(company: Creation[Company]) -> tuple[str, str]:
+    """Return the domain of a company, or without one its folded name."""
+    record = company.record
+    return (record.domain, "") if record.domain else ("", fold_name(record.name or ""))
+
+
+def _check_companies(batch: _ImportBatch) -> Plan[None]:
+    """Leave out the ids of companies that do not exist."""
+    wanted = {
+        index: company
+        for index in batch.open
+        if batch.rows[index].company is None and (company := getattr(batch.rows[index].creation.record, "company_id", None)) is not None
+    }
+    if not wanted:
+        return
+    there = {row[1] for row in (yield Execute(COMPANY_EXISTS, sorted({(batch.client, company) for company in wanted.values()})))}
+    for index, company in wanted.items():
+        if company not in there:
+            batch.rows[index].creation.record.company_id = None
+            batch.cells.setdefault(index, []).append(("company_id", str(company), "there is no company with this id"))
 
 
 def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
-    if not indexes or batch.dry_run:
+    if not indexes or batch.options.dry_run:
         return
     creations: list[Any] = [batch.rows[index].creation for index in indexes]
     for each in creations:
@@ -222,13 +442,13 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
 def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
     updates: dict[int, Any] = {}
     for index in indexes:
-        update = _change(batch, batch.rows[index].creation, batch.records[batch.ids[index]])
+        update = _change(batch, index, batch.records[batch.ids[index]])
         if update is not None:
             updates[index] = update
-    if batch.dry_run:
+    if batch.options.dry_run:
         for index in updates:
             batch.outcomes[index] = RowOutcome(UPDATED)
-    if not updates or batch.dry_run:
+    if not updates or batch.options.dry_run:
         return
     run: Callable[..., Plan[list[object]]] = update_contacts if batch.record == "contact" else update_companies
     results = yield from run(list(updates.values()), ids)
@@ -241,37 +461,91 @@ def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
             batch.outcomes[index] = RowOutcome(UPDATED)
 
 
+def _imported(batch: _ImportBatch) -> dict[int, RowOutcome]:
+    return {
+        index: outcome
+        for index, outcome in enumerate(batch.outcomes)
+        if outcome is not None and outcome.word in (CREATED, UPDATED, UNCHANGED, DUPLICATE)
+    }
+
+
+def _take_opt_outs(batch: _ImportBatch, ids: Ids) -> Plan[None]:
+    """Put the people on the do-not-contact list whom the file's columns say to have opted out, unless they are on it."""
+    wanted: dict[int, Addresses] = {}
+    for index in _imported(batch) if any(row.opt_out for row in batch.rows) else ():
+        record, existing = batch.rows[index].creation.record, batch.records.get(batch.ids.get(index, 0))
+        if batch.rows[index].opt_out and isinstance(record, Contact):
+            had = existing if isinstance(existing, Contact) else record
+            wanted[index] = Addresses(record.email_key or had.email_key, record.linkedin_key or had.linkedin_key)
+    if not wanted:
+        return
+    listed = yield from listed_kinds([batch.client])
+    matches = yield from suppressed_items([(batch.client, addresses) for addresses in wanted.values()], listed, batch.at)
+    causes: dict[Address, tuple[Address, Cause]] = {}
+    for (index, addresses), match in zip(wanted.items(), matches, strict=True):
+        if match is not None and match.listed == CLIENT_LIST and match.kind != DOMAIN and match.until_us is None:
+            continue
+        cause = Cause(f"import:{batch.by.request_id or ''}", batch.rows[index].opt_out, "import", batch.at, batch.at)
+        own = {address: (address, cause) for address in ((EMAIL, addresses.email), (LINKEDIN_URL, addresses.linkedin)) if address[1]}
+        if own.keys() & causes.keys():
+            continue  # another row about the person
+        causes |= own  # type: ignore[arg-type]
+        batch.outcomes[index] = _outcome(batch, index)._replace(opt_out=OPT_OUTS_TAKEN)
+    if causes and not batch.options.dry_run:
+        yield from add_causes(batch.client, list(causes.values()), ids, batch.at)
+
+
 def _mark_suppressed(batch: _ImportBatch) -> Plan[None]:
     """Mark the outcomes of the rows whose person or domain is on a do-not-contact list; they are imported like others."""
     rows = {
         index: (batch.rows[index], batch.records.get(batch.ids.get(index, 0)))
-        for index, outcome in enumerate(batch.outcomes)
-        if outcome is not None and outcome.word in (CREATED, UPDATED, UNCHANGED)
+        for index, outcome in _imported(batch).items()
+        if outcome.word != DUPLICATE
     }
-    for index, reason in (yield from suppressed_rows(rows, batch.at)).items():
-        outcome = batch.outcomes[index]
-        assert outcome is not None
-        batch.outcomes[index] = outcome._replace(suppressed=reason)
+    reasons = yield from suppressed_rows(rows, batch.at)
+    for index, reason in reasons.items():
+        batch.outcomes[index] = _outcome(batch, index)._replace(suppressed=reason)
+        row, existing = rows[index]
+        if row.creation.record.status is not None and existing is not None and not row.opt_out and reason in OPTED_OUT:
+            batch.kept_opt_outs.add(index)
+    for index in batch.kept_opt_outs:
+        batch.outcomes[index] = _outcome(batch, index)._replace(opt_out=KEPT_OPT_OUTS)
 
 
-def _change(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> RecordUpdate[Any] | None:
+def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[Any] | None:
     """Return the update that gives a record the values of a row; None if it has them."""
+    creation, kept = batch.rows[index].creation, batch.kept(index)
     new, kind = creation.record, CONTACT_TYPE if batch.record == "contact" else COMPANY_TYPE
+    if kept & _COMPANY_OF_CONTACT:
+        kept |= _COMPANY_OF_CONTACT
     changes: dict[str, str | int | None] = {}
     for each in kind.fields:
         value = getattr(new, each.name)
-        if value is not None and value != getattr(existing, each.name):
+        if value and value != getattr(existing, each.name) and each.name not in kept:
+            other = batch.owners.get((batch.client, each.key, getattr(new, each.key))) if each.key else None
+            if other is not None and other != existing.id:
+                batch.cells.setdefault(index, []).append((each.name, str(value), f"{batch.record} {other} has it"))
+                continue
             changes[each.name] = value
             if each.key:
                 changes[each.key] = getattr(new, each.key)
-    words = batch.settings.words(kind.kind)
-    if new.status is not None and new.status != words.of(existing.status):
-        changes["status"] = new.status
-    present = {custom_field.name: custom_field.value for custom_field in existing.custom_fields}
-    custom: dict[str, str | None] = {name: value for name, value in creation.custom if present.get(name) != value}
+    words, transitions = batch.settings.words(kind.kind), kind.transitions(batch.settings)
+    present = words.of(existing.status)
+    if new.status is not None and new.status != present and kind.status not in kept:
+        allowed = None if transitions is None else transitions.get(present or "")
+        if batch.record == "contact" and words.protects(present) and not words.protects(new.status):
+            batch.kept_opt_outs.add(index)
+        elif allowed is not None and new.status not in allowed:
+            detail = f"from {present!r} a record may go to: {', '.join(allowed) or 'nothing'}"
+            batch.cells.setdefault(index, []).append((kind.status, new.status, detail))
+        else:
+            changes["status"] = new.status
+    values = {custom_field.name: custom_field.value for custom_field in existing.custom_fields}
+    custom: dict[str, str | None] = {
+        name: value for name, value in creation.custom if values.get(name) != value and f"{CUSTOM}{name}" not in kept
+    }
     if not changes and not custom:
         return None
-    transitions = kind.transitions(batch.settings)
     return RecordUpdate(
         batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words
     )
@@ -281,24 +555,26 @@ def _add_dates(batch: _ImportBatch) -> Plan[None]:
     """Add the dates of the rows that were not refused to their contacts' histories."""
     dated: dict[int, int] = {}
     events: dict[int, list[StoredEvent]] = {}
-    for index, contact_id in batch.ids.items():
-        outcome, row = batch.outcomes[index], batch.rows[index]
-        if row.dates and (outcome is None or outcome.word in (CREATED, UPDATED)):
-            made = _events(batch, row, contact_id, batch.records.get(contact_id))
+    for index in batch.pending:
+        outcome, row, contact_id = batch.outcomes[index], batch.rows[index], batch.ids.get(index)
+        if row.dates and contact_id is not None and (outcome is None or outcome.word in (CREATED, UPDATED)):
+            made = _events(batch, index, batch.records.get(contact_id), contact_id)
             if made:
                 dated[contact_id], events[contact_id] = index, made
     changed = set(events)
-    if events and not batch.dry_run:
+    if events and not batch.options.dry_run:
         changed = yield from add_history(batch.client, events, batch.at, batch.settings.words(CONTACT_KIND), batch.by)
     for contact_id in changed:
         if batch.outcomes[dated[contact_id]] is None:
             batch.outcomes[dated[contact_id]] = RowOutcome(UPDATED)
 
 
-def _events(batch: _ImportBatch, row: ValidRow, contact_id: int, existing: Contact | None) -> list[StoredEvent]:
+def _events(batch: _ImportBatch, index: int, existing: Contact | None, contact_id: int) -> list[StoredEvent]:
     """Return the events that the dates of a row are, except facts that the contact shows already."""
+    kept = batch.kept(index)
+    dates = {name: when for name, when in batch.rows[index].dates.items() if name not in kept}
     shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
-    facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in row.dates.items()} - shown
+    facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in dates.items()} - shown
     made: list[StoredEvent] = []
     for effect, when in sorted(facts):
         status, detail = _status(batch, effect), Detail({"by": batch.by} if any(batch.by) else {})
@@ -319,6 +595,21 @@ def _status(batch: _ImportBatch, effect: str) -> str | None:
     if word is None or declared is None:
         return word
     return batch.settings.words(CONTACT_KIND).matching(word, declared.statuses)
+
+
+MOST_JOINED = 1_000
+"""Companies that one import joins with another by their name; the next one goes on."""
+
+
+@query
+def named_twins(client: int) -> Plan[list[tuple[int, int]]]:
+    """Companies of which only the name is known, each with the only company that has this name and a domain."""
+    sql = (
+        "SELECT n.id, min(d.id) FROM company n JOIN company d ON d.client = n.client AND lower(d.name) = lower(n.name) "
+        "AND d.name IS NOT NULL AND d.domain <> '' WHERE n.client = ? AND n.domain = '' AND n.name IS NOT NULL "
+        "GROUP BY n.id HAVING count(*) = 1 ORDER BY n.id LIMIT ?"
+    )
+    return [(row[0], row[1]) for row in (yield Select(sql, (client, MOST_JOINED)))]
 
 
 @command

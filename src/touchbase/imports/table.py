@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -60,7 +61,7 @@ class TableLimits:
 
 
 class TooManyBlankRows(UnreadableFile):
-    """More than `Limits.blank_rows` rows without a value follow each other."""
+    """More than `TableLimits.blank_rows` rows without a value follow each other."""
 
     def __init__(self, limits: TableLimits) -> None:
         super().__init__(f"the file has more than {limits.blank_rows} blank lines one after the other; remove them")
@@ -82,6 +83,8 @@ class Table:
     """The sheet that is read."""
     sheets: list[str] = field(default_factory=list)
     """The names of all visible sheets."""
+    header_row: int = 0
+    """The number of the row with the names of the columns, of CSV and XLSX."""
     row_count: int = 0
     """The number of rows, if the file says so before they are read."""
 
@@ -94,6 +97,45 @@ def column_letters(index: int) -> str:
         index, rest = divmod(index - 1, 26)
         letters = chr(ord("A") + rest) + letters
     return letters
+
+
+_PREAMBLE = 20
+"""Rows that may stand above the header, such as the title of a report."""
+_NARROW = 3
+"""Columns from which on a first row with one cell is taken for a title."""
+
+
+def split_header(rows: Iterator[Row], header_row: int, limits: TableLimits) -> tuple[list[str], Row, Iterator[Row]]:
+    """Return the names of the columns, their row, and the rows below it. `header_row` is its number, 0: detected.
+
+    Rows above it, with one cell each where the table has several, are a title. Raises `UnreadableFile` without a header.
+    """
+    before: list[Row] = []
+    for row in rows:
+        if header_row and row.number > header_row:
+            break
+        if row.number > limits.blank_rows:
+            raise TooManyBlankRows(limits)
+        if not header_row and not before and _filled(row) == 0:
+            continue
+        before.append(row)
+        if header_row:
+            if row.number == header_row:
+                return header_names(row.cells, row.number, limits), row, rows
+        elif _filled(row) > 1 or len(before) > _PREAMBLE:
+            break
+    if header_row:
+        raise UnreadableFile(f"the file has no row {header_row} with names of columns", header_row)
+    if not before:
+        raise UnreadableFile("the file is empty")
+    # A title, or the header of one column with a list of values: the row with several cells decides.
+    widest = before[-1] if _filled(before[-1]) >= _NARROW else before[0]
+    below = before[before.index(widest) + 1 :]
+    return header_names(widest.cells, widest.number, limits), widest, chain(below, rows)
+
+
+def _filled(row: Row) -> int:
+    return sum(1 for cell in row.cells if cell and not cell.isspace())
 
 
 def header_names(cells: list[str], row: int, limits: TableLimits) -> list[str]:

@@ -13,11 +13,12 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from datetime import date, datetime, time
+from itertools import chain
 from typing import BinaryIO
 
 import python_calamine as calamine
 
-from touchbase.imports.table import Row, Table, TableLimits, UnreadableFile, check_columns, column_letters, header_names
+from touchbase.imports.table import Row, Table, TableLimits, UnreadableFile, check_columns, column_letters, split_header
 
 _FAR = re.compile(rb"""r\s*=\s*["'](?=[A-Z]{2}|[A-Z]?\d{6})([A-Z]{0,7})(\d{1,9})["']""")
 """A place beyond column Z or row 99,999: few files have any, so that the others cost no match."""
@@ -36,7 +37,7 @@ _IN_ZIP64, _END_WITHIN = 0xFFFF_FFFF, 22 + 65_535 + 76
 _NOT_XLSX = "the file is not an XLSX workbook: save it as .xlsx or as CSV"
 
 
-def read_workbook(file: BinaryIO, limits: TableLimits, sheet: str = "") -> Table:
+def read_workbook(file: BinaryIO, limits: TableLimits, sheet: str = "", header_row: int = 0) -> Table:
     """Read a sheet of an XLSX workbook: the named one, else the first visible one with a value."""
     check_workbook(file, limits)
     file.seek(0)
@@ -50,8 +51,9 @@ def read_workbook(file: BinaryIO, limits: TableLimits, sheet: str = "") -> Table
             raise UnreadableFile(f"the workbook has no sheet {sheet[:100]!r}; its sheets are {', '.join(names[:20])[:1_000]}")
         for name in [sheet] if sheet else names:
             rows = _rows(book.get_sheet_by_name(name))
-            for row in rows:
-                return Table("xlsx", header_names(row.cells, row.number, limits), _checked(rows, limits), sheet=name, sheets=names)
+            if (first := next(rows, None)) is not None:
+                header, row, below = split_header(_checked(chain([first], rows), limits), header_row, limits)
+                return Table("xlsx", header, below, sheet=name, sheets=names, header_row=row.number)
     except calamine.PasswordError:
         raise UnreadableFile("the workbook has a password: save it without one") from None
     except (calamine.CalamineError, OSError) as error:

@@ -24,7 +24,7 @@ from touchbase.history.dedupe_keys import EVENT_ENDINGS
 # Credentials, the mark of fetched records, and headers of the transport only.
 UNSTORED_HEADERS = frozenset(
     {
-        b"authorization", b"proxy-authorization", b"cookie", b"x-api-key",
+        b"authorization", b"proxy-authorization", b"cookie", b"x-api-key", b"x-master-api-key",
         FETCHED.encode(),
         b"host", b"connection", b"keep-alive", b"content-length", b"transfer-encoding", b"te", b"expect",
     }

@@ -17,14 +17,14 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, example, fitting, named_enum
 from touchbase.jobs import sql as jobs_sql
-from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
+from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, REPORT, RESULT, RUNNING, STATES, Job
 from touchbase.jobs.runner import pieces_of
 from touchbase.jobs.sql import change_job, file_sizes, no_such_job, read_piece
 from touchbase.sql.page_budget import page_of
 
 TAG = Tag("Jobs", "Imports, exports and other long work in the background: progress, cancelling, and the files that it makes.")
 PATH = "/public/v2/jobs"
-FILES = {RESULT: "result", BAD_ROWS: "bad-rows"}
+FILES = {RESULT: "result", BAD_ROWS: "bad-rows", REPORT: "report"}
 """Files that can be read -> the last segment of their addresses."""
 CSV = b"text/csv; charset=utf-8"
 _STATE = named_enum("JobState", "What a job waits for, or how it ended.", STATES)
@@ -43,7 +43,7 @@ class JobOut(Struct):
     settings: Annotated[dict[str, Any], Meta(description="What the job does.")]
     progress: Annotated[dict[str, Any], Meta(description="Counts so far, and `percent`.")]
     error: Annotated[str | None, Meta(description="Why the job failed.")]
-    files: Annotated[dict[str, str], Meta(description="Addresses of the files that it has made, by name: `result`, `bad_rows`.")]
+    files: Annotated[dict[str, str], Meta(description="Addresses of the files that it has made, by name: `result`, `bad_rows`, `report`.")]
     files_until: Annotated[MaybeTime, Meta(description="When its files are removed; null: not yet known.")]
     preview: Annotated[dict[str, Any], Meta(description="What an uploaded file looks like, until its import starts.")] | UnsetType = UNSET
 
@@ -60,7 +60,8 @@ example(
         "started_at": "2026-11-20T09:30:01Z", "finished_at": None,
         "settings": {"mode": "upsert", "match": "email", "mapping": {"columns": {"E-mail": "email", "Segment": "cf.Segment"}}},
         "progress": {"rows": 21000, "percent": 42, "created": 20100, "updated": 700, "unchanged": 80, "duplicate_in_file": 15,
-                     "invalid": 105, "erased": 0, "suppressed": 3, "notices": {}},
+                     "invalid": 105, "erased": 0, "not_a_row": 0, "cells_left_out": 9, "opt_outs_taken": 12, "kept_opt_outs": 1,
+                     "suppressed": 3, "notices": {}},
         "error": None, "files": {"bad_rows": "/public/v2/jobs/12/bad-rows"}, "files_until": None,
     },
 )  # fmt: skip
@@ -189,5 +190,12 @@ ROUTES = [
         summary="Get the rows that an import refused, each with the reason",
         description="CSV with the columns of the imported file, then `row` and `reason`. The corrected file can be imported as it is.",
         success=(Success(200, "The rows.", media=("text/csv",)),), problems=(409,),
+    ),
+    Route(
+        "GET", f"{PATH}/{{id}}/report", _file(REPORT), scope=READ, operation_id="get_job_report", tag=TAG,
+        summary="Get what became of every row of an import, and of the cells that were left out",
+        description="CSV with `row`, `outcome`, `id`, `column`, `value` and `reason`. An outcome is the name of a count in `progress`, "
+        "such as `created`, `duplicate_in_file` or `cells_left_out`; a row has a line for each that it is in.",
+        success=(Success(200, "The lines.", media=("text/csv",)),), problems=(409,),
     ),
 ]  # fmt: skip

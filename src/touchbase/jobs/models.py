@@ -20,7 +20,7 @@ DUE = (QUEUED, RUNNING)
 """States of jobs that a worker takes."""
 ENDED = (SUCCEEDED, FAILED, CANCELLED)
 
-INPUT, RESULT, BAD_ROWS = "input", "result", "bad_rows"
+INPUT, RESULT, BAD_ROWS, REPORT = "input", "result", "bad_rows", "report"
 """Names of a job's files."""
 
 Json = dict[str, Any]

@@ -18,7 +18,7 @@ from touchbase.mcp.conversation import PARSE_ERROR, Conversation, Holder
 from touchbase.mcp.requests import InnerAnswer, InnerRequest
 
 PATH = "/mcp"
-PASSED_ON = (b"authorization", b"x-api-key", b"x-client-id", b"user-agent")
+PASSED_ON = (b"authorization", b"x-api-key", b"x-master-api-key", b"x-client-id", b"user-agent")
 """Headers of the caller's request that each request of a tool has too. Sessions of the console are for its page only."""
 
 

@@ -63,6 +63,9 @@ def _contacts(first: Contact, second: Contact) -> Similarity:
 def _companies(first: Company, second: Company) -> Similarity:
     result = Similarity(0.0)
     name = _name(result, _LEGAL_FORM.sub("", (first.name or "").casefold()), _LEGAL_FORM.sub("", (second.name or "").casefold()))
+    if not first.domain or not second.domain:  # of one of them only the name is known
+        result.score = round(0.9 * (name or 0.0), 2)
+        return result
     labels = fuzz.ratio(_label(first.domain), _label(second.domain)) / 100
     if labels == 1.0:
         result.reasons.append(SAME_DOMAIN)

@@ -44,10 +44,13 @@ class NewRecord(Protocol):
         ...
 
 
-def creation_of(kind: RecordType[R], request: NewRecord, client: Client, at: Micros, on_duplicate: str | None = None) -> Creation[R]:
+def creation_of(
+    kind: RecordType[R], request: NewRecord, client: Client, at: Micros, on_duplicate: str | None = None, *, by_name: bool = False
+) -> Creation[R]:
     """Return the creation of this record at this time; raise `Invalid` with every fault.
 
     Without `on_duplicate` the client's setting decides about a record that exists. The caller replaces a company's domain by its id.
+    With `by_name` a company may have a name and no domain.
     """
     faults: list[Fault] = []
     settings = client.settings
@@ -55,7 +58,13 @@ def creation_of(kind: RecordType[R], request: NewRecord, client: Client, at: Mic
     if fields := request.custom_fields:
         custom = validation.custom_fields(fields, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings))
     faults += request.body_faults
-    columns = kind.columns({field.name: getattr(request, field.name) for field in kind.fields}, faults)
+    values = {field.name: getattr(request, field.name) for field in kind.fields}
+    without_domain = by_name and "domain" in values and not values["domain"] and bool(values["name"])
+    if without_domain:
+        del values["domain"]
+    columns = kind.columns(values, faults)
+    if without_domain:
+        columns["domain"] = ""
     if status := validation.text_or_none(getattr(request, kind.status)):
         columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
     validation.raise_if_any(faults)

@@ -127,7 +127,7 @@ DATES = (
         kind=TIME, column="first_sent_us", unset=NULL,
         headers=(
             "first campaign email sent", "first email sent", "first emailed", "first mailed", "first email date", "first sent",
-            "first marketing email send date", "first sent at",
+            "first marketing email send date", "first sent at", "first contacted", "first contacted at",
         ),
     ),
     Field(
@@ -135,7 +135,9 @@ DATES = (
         kind=TIME, column="last_sent_us", unset=NULL,
         headers=(
             "last campaign email sent", "last email sent", "last emailed", "last mailed", "last email date", "last sent", "last sent at",
-            "last marketing email send date", "timestamp last contact", "last email send date",
+            "last marketing email send date", "timestamp last contact", "last email send date", "last contacted", "last contacted at",
+            "last contacted date", "date last contacted", "last contact", "last contact date", "last outreach", "last outreach date",
+            "zuletzt kontaktiert", "letzter kontakt", "dernier contact", "ultimo contacto", "laatst gecontacteerd", "ultimo contatto",
         ),
     ),
     Field(
@@ -143,6 +145,7 @@ DATES = (
         headers=(
             "last reply received", "last reply", "last replied", "last replied at", "last reply at", "last reply date", "reply date",
             "replied at", "timestamp last reply", "last marketing email reply date", "recent sales email replied date", "date replied",
+            "reply time", "replied date", "letzte antwort", "derniere reponse", "ultima respuesta", "laatste antwoord", "ultima risposta",
         ),
     ),
 )  # fmt: skip
@@ -162,7 +165,13 @@ CONTACT = (
         clean=normalize.email_text, search_key=normalize.email_key, has_words=True, mark="@",
         headers=(
             "email", "email address", "work email", "e mail", "e mail address", "mail", "business email", "professional email",
-            "primary email", "contact email", "lead email", "prospect email", "final email", "find work email", "personal email",
+            "primary email", "contact email", "lead email", "prospect email", "final email", "find work email", "email 1", "e mail 1",
+            "email 1 value", "e mail 1 value", "email 1 address", "e mail 1 address", "email address 1", "e mail address 1", "email1",
+            "work e mail", "email work", "primary e mail", "primary email address", "contact email address", "person email", "email id",
+            "e mail adresse", "email adresse", "emailadresse", "mailadresse", "mail adresse", "adresse e mail", "adresse email",
+            "adresse mail", "adresse electronique", "courriel", "correo electronico", "correo", "direccion de correo electronico",
+            "direccion de correo", "email de trabajo", "e mailadres", "emailadres", "mailadres", "indirizzo email", "indirizzo e mail",
+            "indirizzo di posta elettronica", "posta elettronica", "endereco de email", "personal email",
         ),
     ),
     Field(
@@ -170,30 +179,43 @@ CONTACT = (
         normalize=validation.linkedin, clean=lambda text: None if normalize.is_nothing(text) else text,
         search_key=normalize.linkedin_search_key, mark="linkedin.com/in/",
         headers=(
+            "default profile url",
             "linkedin url", "person linkedin url", "linkedin", "linkedin profile", "linkedin profile url", "linkedin link", "linkedin bio",
             "contact linkedin url", "lead linkedin url", "profile url", "personal linkedin", "person linkedin", "linkedin address",
+            "linkedin person url", "linkedin member url", "public profile url", "contact linkedin", "lead linkedin", "linkedin profil",
+            "profil linkedin", "perfil de linkedin", "perfil linkedin", "linkedin profiel", "profilo linkedin", "url linkedin",
         ),
     ),
     Field(
         "first_name", Name, "The first name.", unset=BLANK, nullable=False, has_words=True, from_tools=True,
-        headers=("first name", "firstname", "given name", "forename", "contact first name", "lead first name"),
+        headers=(
+            "first name", "firstname", "given name", "forename", "contact first name", "lead first name", "first", "fname", "name first",
+            "vorname", "prenom", "voornaam", "primer nombre", "nombre de pila", "nombre", "nome", "given names",
+        ),
     ),
     Field(
         "last_name", Name, "The last name.", unset=BLANK, nullable=False, has_words=True, from_tools=True,
-        headers=("last name", "lastname", "surname", "family name", "contact last name", "lead last name"),
+        headers=(
+            "last name", "lastname", "surname", "family name", "contact last name", "lead last name", "last", "lname", "name last",
+            "nachname", "familienname", "zuname", "nom de famille", "nom", "apellidos", "apellido", "primer apellido", "achternaam",
+            "familienaam", "cognome", "sobrenome",
+        ),
     ),
     Field("company_id", RecordId | CompanyId, "The contact's company; absent: none.", kind=NUMBER),
     Field("contact_custom_fields_input", kind=CUSTOM),
     Field(
         "origin", Name, "Where the contact came from.", unset=BLANK, nullable=False,
-        headers=("origin", "lead source", "contact source", "source", "original source"),
+        headers=(
+            "origin", "lead source", "contact source", "source", "original source", "quelle", "lead quelle", "herkunft", "fuente", "origen",
+            "herkomst", "origine", "fonte",
+        ),
     ),
     _status(
         "contact_status",
         "The contact's status; absent or null: none.",
         (
             "contact status", "lead status", "interest status", "lead category", "category", "contact stage", "stage", "status",
-            "lifecycle stage",
+            "lifecycle stage", "kontaktstatus", "statut", "lead stage", "pipeline stage",
         ),
     ),
     EXTERNAL_ID,
@@ -204,19 +226,25 @@ COMPANY = (
     ID,
     UPDATED,
     Field(
-        "domain", Domain, "The company's domain, in normal form.", unset=BLANK, required=True, key="domain", link="domain",
+        "domain", Domain, "The company's domain, in normal form; blank: an import knew only its name.",
+        unset=BLANK, required=True, key="domain", link="domain",
         normalize=validation.domain, search_key=normalize.company_domain, has_words=True, of_contacts=True,
         headers=(
             "company domain", "domain", "company domain name", "account domain", "organization domain", "website domain",
             "company website domain", "company website", "website", "website url", "company url", "company website url",
-            "organization website", "url",
+            "organization website", "account website", "company homepage", "corporate website", "homepage", "web page", "website 1 value",
+            "webseite", "firmenwebsite", "internetseite", "webadresse", "unternehmenswebsite", "domane", "site web", "site internet",
+            "sitio web", "pagina web", "dominio", "sito web", "sito", "domein", "domaine", "domain name", "web", "url",
         ),
     ),
     Field(
         "name", Name, "The company's name.", nullable=False, has_words=True, from_tools=True, of_contacts=True,
         headers=(
             "company name", "company", "name", "account name", "account", "organization", "organization name", "organisation", "employer",
-            "company name for emails", "associated company", "current company", "business name",
+            "company name for emails", "associated company", "current company", "business name", "organization 1 name",
+            "organisation name", "employer name", "current company name", "firma", "firmenname", "unternehmen", "unternehmensname",
+            "arbeitgeber", "entreprise", "societe", "nom de l entreprise", "raison sociale", "empresa", "nombre de la empresa", "compania",
+            "bedrijf", "bedrijfsnaam", "organisatie", "azienda", "nome azienda", "ragione sociale", "societa",
         ),
     ),
     _status(

@@ -87,7 +87,7 @@ class Contact:
 @packs_by_position
 @dataclass(slots=True)
 class Company:
-    """An organisation identified by its domain; `domain` is stored and shown in its normal form."""
+    """An organisation identified by its domain, in normal form; blank for one of which only the name is known (imports)."""
 
     client: int
     id: int

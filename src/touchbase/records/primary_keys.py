@@ -53,12 +53,12 @@ def former_key_of(field_name: str, key: str) -> Ref:
 
 def primary_key(record: Record) -> str | None:
     """Return the primary key of a record."""
-    return record.email_key if isinstance(record, Contact) else record.domain
+    return record.email_key if isinstance(record, Contact) else record.domain or None
 
 
 def keys_of(record: Record) -> tuple[str | None, ...]:
     """Return the normal forms of a record's addresses, unique within the client."""
-    return (record.email_key, record.linkedin_key) if isinstance(record, Contact) else (record.domain,)
+    return (record.email_key, record.linkedin_key) if isinstance(record, Contact) else (record.domain or None,)
 
 
 def primary_stamp(record: Record, field_name: str) -> Stamp:

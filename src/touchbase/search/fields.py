@@ -5,7 +5,7 @@ Names are those of the JSON members. `cf.<name>` is a custom field, `company.<fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -162,6 +162,12 @@ def spellings(text: str) -> tuple[str, ...]:
     if text.isascii():
         return (text.lower(),)
     return tuple(dict.fromkeys(folded(each) for each in (text, text.lower(), text.upper(), text.title(), text.capitalize())))
+
+
+def status_spellings(status: str, used: Iterable[str]) -> list[str]:
+    """Return which statuses in use are this one: letters' case does not count, in every list, search and export."""
+    wanted = set(spellings(status))
+    return [each for each in used if spellings(each)[0] in wanted]
 
 
 def _letters(name: str) -> str:

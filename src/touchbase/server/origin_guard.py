@@ -18,7 +18,8 @@ from touchbase.server.proxy_headers import TrustedProxies
 
 METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
 ALLOWED_HEADERS = (
-    b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, If-None-Match, Prefer, X-Api-Key, X-Client-Id, X-Request-Id"
+    b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, If-None-Match, Prefer, X-Api-Key, X-Client-Id, "
+    b"X-Master-Api-Key, X-Request-Id"
 )
 EXPOSED_HEADERS = (
     b"Allow, Deprecation, ETag, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, Sunset, "

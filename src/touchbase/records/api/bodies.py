@@ -18,6 +18,8 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import astuple
 
 from touchbase.clients.models import Client
 from touchbase.common import normalize
@@ -25,6 +27,7 @@ from touchbase.common.misspelt import LONGEST_COMPARED, nearest, squashed
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros
 from touchbase.errors import COUNTED, Fault, Invalid, NotFound
+from touchbase.history.events import CONTACT
 from touchbase.http.body_errors import escaped
 from touchbase.http.headers import HANDLING, STRICT, applied
 from touchbase.http.request_body import NUL, Rules, read_struct
@@ -184,6 +187,10 @@ R = TypeVar("R", Contact, Company)
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 COMPANY = "company_id"
+NO_PERSON = (
+    "names no person: send at least one of email, linkedin_url, first_name, last_name and external_id as members of the body, such as "
+    '{"email": "jane@example.com"}; members inside of others, such as HubSpot\'s `properties`, are not read'
+)
 STRICTLY = applied(f"{HANDLING}={STRICT}")
 
 
@@ -214,7 +221,10 @@ class RecordBodies(Generic[A, C, R]):
         """Decode the body of a creation; raise `Invalid` with every fault if a type or a name is wrong."""
         kind = self._kind
         rules = lambda partly: creation_of(kind.type, partly, client, at)  # noqa: E731
-        return Read(*self.members.read(body, self._create_decoder, kind.request, rules, strict=strict, thorough=thorough), strict)
+        read = Read(*self.members.read(body, self._create_decoder, kind.request, rules, strict=strict, thorough=thorough), strict)
+        if kind.type.kind == CONTACT and not any(map(_has_value, astuple(read.asked))):
+            raise Invalid([Fault("", "required", NO_PERSON)])
+        return read
 
     def change(
         self, body: bytes, client: Client, at: Micros, *, strict: bool = False, rules: Rules[C] | None = None, thorough: bool = True
@@ -230,6 +240,10 @@ class RecordBodies(Generic[A, C, R]):
         fields = given(body)
         custom = fields.pop(self._kind.type.custom_fields, ())
         return RecordChange(fields, custom, if_updated_us, body.custom_pointer, body.body_faults)
+
+
+def _has_value(value: object) -> bool:
+    return bool(value.strip()) if isinstance(value, str) else value is not None and value is not UNSET and value != []
 
 
 def _members(kind: ResourceType[Any, Any, Any]) -> Members:

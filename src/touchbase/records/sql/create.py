@@ -246,7 +246,7 @@ def _owners(table: RecordTable[R], creations: Sequence[Creation[R]]) -> Plan[Key
     owners: KeyOwners = {}
     if creations:
         for statement, column, at_key, at_id in table.keys:
-            keys = {(creation.record.client, key) for creation in creations if (key := getattr(creation.record, column)) is not None}
+            keys = {(creation.record.client, key) for creation in creations if (key := getattr(creation.record, column))}
             if keys:
                 rows = yield Execute(statement, list(keys))
                 owners.update({(row[0], column, row[at_key]): row[at_id] for row in rows})

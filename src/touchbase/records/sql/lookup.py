@@ -49,6 +49,22 @@ def find_owner(kind: int, id: int, client: int | None = None) -> Plan[int | None
     return rows[0][0] if rows else None
 
 
+MOST_STATUSES = 200
+"""Different statuses of a client that are looked through for other spellings of one."""
+
+
+@query(quick=True)
+def used_statuses(client: int, kind: int) -> Plan[list[str]]:
+    """The different statuses of a client's records, up to `MOST_STATUSES`, by leaps in their index."""
+    table = "contact" if kind == CONTACT else "company"
+    sql = (
+        f"WITH RECURSIVE s(v) AS (SELECT min(status) FROM {table} WHERE client = ? AND status IS NOT NULL UNION ALL "
+        f"SELECT (SELECT min(status) FROM {table} WHERE client = ? AND status > s.v) FROM s WHERE s.v IS NOT NULL) "
+        "SELECT v FROM s WHERE v IS NOT NULL LIMIT ?"
+    )
+    return [row[0] for row in (yield Select(sql, (client, client, MOST_STATUSES)))]
+
+
 def _match(table: str, column: str, shown: Columns) -> Statement:
     columns = names((*key_columns(column), *shown), "t.")
     if table == "contact":

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
-from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.errors import Fault, InsufficientScope, Invalid, NotFound
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter, Parameters
@@ -32,7 +33,7 @@ V2: tuple[Parameter[Any], ...] = (FLAT, *NUMBERED)
 
 
 class ListResource:
-    """The handlers of the lists of one type of record; with `is_everywhere` of all clients, for administrators."""
+    """The handlers of the lists of one type of record; with `is_everywhere` of all clients, for keys of all clients."""
 
     def __init__(self, kind: ResourceType[Any, Any, Any], *, is_everywhere: bool = False) -> None:
         self._kind = kind
@@ -66,7 +67,7 @@ class ListResource:
 
     async def first_match(self, call: Call) -> Response:
         """`GET` of one record of any client."""
-        only, kind = await call.administrator(), self._kind
+        only, kind = await _only_client(call), self._kind
         parameters, number = call.parameters(), call.id(kind.type.name)
         parameters.done()
         store = call.api.dependencies.store
@@ -82,7 +83,7 @@ class ListResource:
         if not self._is_everywhere:
             client = await call.client()
             return [client], client.number
-        only = await call.administrator()
+        only = await _only_client(call)
         return await clients_shown(call, only), only
 
     async def _array(self, call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> Response:
@@ -91,6 +92,14 @@ class ListResource:
         records, _ = await records_across(parts.store, clients, search_for, None, LONGEST_PAGE, page_bytes=page_bytes)
         items = (_out(self._kind, *record, flat=False, everywhere=self._is_everywhere) for record in records)
         return Response(body=encode(fitting(items, page_bytes)))
+
+
+async def _only_client(call: Call) -> int | None:
+    """Authenticate the holder of a key of all clients, or an administrator of one; return the number of that one, None for all."""
+    principal = await call.principal()
+    if principal.client is not None and ADMIN not in principal.scopes:
+        raise InsufficientScope(f"a key of one client needs the scope {ADMIN} here; use a key of all clients", data={"scope": ADMIN})
+    return principal.client
 
 
 def _search_for(call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> SearchFor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.auth.authentication import READ, WRITE
 from touchbase.errors import Invalid, NotFound
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
 from touchbase.http.endpoint import Call, Handler
@@ -149,7 +149,7 @@ def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Rout
     """Return the routes of the records of all clients, of one type of record and one version."""
     singular, many, is_v1 = kind.type.name, kind.type.plural, not version
     path, lists = f"/public/{version}{many}-master-list", ListResource(kind, is_everywhere=True)
-    named = partial(_route, "GET", scope=ADMIN, of_all_clients=True)
+    named = partial(_route, "GET", scope=READ, of_all_clients=True)
     prefix, query = ("v1_", ()) if is_v1 else ("", V2)
     body, few = (OF_CLIENT[singular], FEW) if is_v1 else (NUMBERED_OF_CLIENTS[singular], "In numbered pages.")
     success = (Success(200, "The records." if is_v1 else "A page.", body, is_list=is_v1),)

@@ -23,6 +23,7 @@ from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, get_options
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.read_records import cursor_of as place_in_list
+from touchbase.records.sql.lookup import used_statuses
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.records.validation import raise_if_any
 from touchbase.search.api.all_clients import all_clients_route
@@ -40,7 +41,7 @@ from touchbase.search.api.parameters import (
     filters_of,
     joined,
 )
-from touchbase.search.fields import SearchFields
+from touchbase.search.fields import SearchFields, status_spellings
 from touchbase.search.queries import ESTIMATED, EXACT, Count
 from touchbase.search.service import PreparedSearch, SearchRequest, prepare, search_records
 from touchbase.search.sorting import cursor_of, position_of
@@ -103,10 +104,15 @@ class SearchResource:
         parameters = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
         if parameters.unknown or count_of(call.scope):
             return await filtered_list(call, self._kind, client)
+        parts = call.api.dependencies
+        if (status := parameters.filters.get("status")) is not None:
+            spelled = status_spellings(status, await parts.store.read(used_statuses(client.number, self._kind.type.kind)))
+            if len(spelled) > 1:
+                return await filtered_list(call, self._kind, client)
+            parameters.filters["status"] = next(iter(spelled), status)
         order = f"{self._kind.type.plural} by {'creation' if parameters[UPDATED_SINCE] is None else 'time'}"
         after = parameters.cursor(order, tuple[int, int])
         parameters.done()
-        parts = call.api.dependencies
         limit, page_bytes = parameters[LIMIT], await call.page_bytes()
         listing = Listing(self._kind.type, client.number, limit + 1, after, page_bytes=page_bytes, **parameters.filters)
         page, has_more = page_of(await parts.store.read(list_records(listing)), limit)

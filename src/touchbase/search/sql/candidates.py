@@ -9,11 +9,12 @@ import msgspec
 
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql.lookup import MOST_STATUSES, used_statuses
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.search.fields import INDEXED_TIMES, FieldKind, SearchField, spellings
+from touchbase.search.fields import INDEXED_TIMES, FieldKind, SearchField, status_spellings
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect
 from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Op, conjuncts
@@ -27,8 +28,6 @@ ENOUGH = 200
 """Candidates for which no better index is looked for."""
 MOST_PENDING = 500
 """Records not indexed yet whose words a search reads itself."""
-MOST_STATUSES = 200
-"""Different statuses of a client that are looked through for other spellings of one."""
 MOST_ASKED = 8
 """Searches of the full-text index for one search of records."""
 NEWEST = 200
@@ -182,17 +181,10 @@ class Candidates:
 
     def _of_status(self, condition: Condition) -> Plan[Ids]:
         """Look through the client's different statuses, by leaps in their index, for all spellings of these."""
-        table = TABLES[self.kind]
-        sql = (
-            f"WITH RECURSIVE s(v) AS (SELECT min(status) FROM {table} WHERE client = ? AND status IS NOT NULL UNION ALL "
-            f"SELECT (SELECT min(status) FROM {table} WHERE client = ? AND status > s.v) FROM s WHERE s.v IS NOT NULL) "
-            "SELECT v FROM s WHERE v IS NOT NULL LIMIT ?"
-        )
-        rows = yield Select(sql, (self.client, self.client, MOST_STATUSES))
-        if len(rows) == MOST_STATUSES:
+        used = yield from used_statuses.plan(self.client, self.kind)
+        if len(used) == MOST_STATUSES:
             return None
-        wanted = {each for value in condition.values for each in spellings(str(value))}
-        statuses = [row[0] for row in rows if wanted & set(spellings(row[0])[:1])]
+        statuses = list(dict.fromkeys(status for value in condition.values for status in status_spellings(str(value), used)))
         self._statuses[condition] = statuses
         return (yield from self._ids(f"status IN ({', '.join('?' for _ in statuses)})", statuses)) if statuses else frozenset()
 

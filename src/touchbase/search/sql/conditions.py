@@ -104,6 +104,8 @@ class Sql:
     def _compare(self, condition: Condition, column: str, d: Dialect) -> str:
         op, values = condition.op, condition.values
         if op is Op.IS_SET:
+            if condition.field.name.endswith("domain"):  # blank: only the company's name is known
+                column = f"NULLIF({column}, '')"
             return f"{column} IS {'NOT ' if values[0] else ''}NULL"
         value = expression(condition.field.kind, column, d)
         mark = "?"

@@ -1,0 +1,74 @@
+"""Repeats: rows of a file about the record of an earlier row, which they fill where it is blank."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+
+from touchbase.imports.duplicates import KEYS, SeenKeys, keys_of
+from touchbase.imports.rows import ValidRow
+
+_MOST_SETS = 65_536
+"""Different sets of filled columns; beyond them a row counts as filled."""
+
+
+class Repeats:
+    """Rows of a file about the record of an earlier row: what they add to it, and which of their values stay out.
+
+    `names` are by column the targets that it fills. Of each row two bytes are stored, for one of few sets of filled columns.
+    """
+
+    def __init__(self, names: Mapping[int, tuple[str, ...]], *, keeps_first: bool) -> None:
+        self._names, self._keeps_first = names, keeps_first
+        self._all = frozenset(name for some in names.values() for name in some)
+        self._seen = SeenKeys()
+        self._sets, self._numbers = [self._all], {self._all: 0}
+        self._by_columns: dict[tuple[bool, ...], frozenset[str]] = {}
+        self._filled = array("H")
+        """By row, the place of its filled targets in `_sets`."""
+
+    def note(self, row: ValidRow, filled: tuple[bool, ...]) -> list[tuple[str, str]]:
+        """Set `same_as` and `kept` of a row; return its addresses that are left out, by field, each with the reason."""
+        record, number = row.creation.record, row.row.number
+        own = self._by_columns.get(filled)
+        if own is None:
+            own = frozenset(name for index, is_filled in enumerate(filled) if is_filled for name in self._names.get(index, ()))
+            if len(self._by_columns) < _MOST_SETS:
+                self._by_columns[filled] = own
+        if row.notice:
+            own -= {"linkedin_url"}
+        keys = keys_of(row.creation)
+        first = self._seen.first_row(keys, number)
+        if first is None:
+            self._remember(number, own)
+            return []
+        had = self._sets[self._filled[first]]
+        row.same_as, kept, left_out = first, set(had) if self._keeps_first else set(), list[tuple[str, str]]()
+        for prefix, column in KEYS[type(record)]:
+            key, name = getattr(record, column), prefix[:-1]
+            owner = self._seen.find(prefix + key) if key else first
+            if owner is None and self._keeps_first and name in had:
+                left_out.append((name, f"row {first} is about the same record and has another one, which is taken"))
+            elif owner is None:
+                self._seen.first_row([prefix + key], first)
+            elif owner != first:
+                left_out.append((name, f"row {owner} has it, and row {first} is the same record by another address"))
+                kept.add(name)
+        if row.company is not None and "company.domain" in own - kept and "company.name" in kept and row.company.record.name is None:
+            left_out.append(("company.domain", f"row {first} is about the same record and names a company without it"))
+            kept.add("company.domain")
+        row.kept = frozenset(kept)
+        row.adds = bool(own - kept) or bool(row.opt_out)
+        self._remember(first, had | own)
+        return left_out
+
+    def _remember(self, number: int, filled: frozenset[str]) -> None:
+        place = self._numbers.get(filled)
+        if place is None:
+            place = 0
+            if len(self._sets) < _MOST_SETS:
+                place = self._numbers[filled] = len(self._sets)
+                self._sets.append(filled)
+        if number >= len(self._filled):
+            self._filled.extend([0] * (number - len(self._filled) + 1))
+        self._filled[number] = place
