@@ -131,3 +131,161 @@ async def test_opt_outs_that_cannot_be__are_refused(dnc: DoNotContact, kind: str
     reply = await dnc.call("PUT", "/admin/v1/clients/default", {"settings": {kind: body}})
 
     assert (reply.status, [each["pointer"] for each in reply.json()["errors"]]) == (422, [pointer])
+
+
+async def test_status_that_opts_out__puts_the_contact_on_the_list(dnc: DoNotContact) -> None:
+    created = await made(dnc, email=JANE, contact_status="do_not_contact")
+    changed = await made(dnc, email=OTHER, contact_status="new")
+    profile = await made(dnc, linkedin_url=PROFILE, contact_status="new")
+
+    for number in (changed, profile):
+        await dnc.call.patch(f"{CONTACTS}/{number}", {"contact_status": "DNC"})
+
+    assert await dnc.listed() == {JANE: "status", OTHER: "status", PROFILE: "status"}
+    [jane] = await dnc.entries(f"?value={JANE}")
+    assert (jane["source"], jane["note"], jane["tool"]) == ("api", "status 'do_not_contact'", None)
+    assert (await suppression(dnc, created)) == (True, "status")
+
+
+async def test_other_status__does_not_take_off(dnc: DoNotContact) -> None:
+    number = await made(dnc, email=JANE, contact_status="unsubscribed")
+
+    await dnc.call.patch(f"{CONTACTS}/{number}", {"contact_status": "customer"})
+    assert await everywhere(dnc, number, JANE) == {True}
+
+    await dnc.remove(JANE)  # the explicit act
+    assert await everywhere(dnc, number, JANE) == {False}
+
+
+async def test_status_from_before_it_opted_out__makes_an_entry_when_it_ends(dnc: DoNotContact) -> None:
+    number = await made(dnc, email=JANE, contact_status="Robinson")
+    await dnc.call.settings(contact_statuses={"statuses": ["Robinson", "new"], "opt_outs": ["Robinson"]})
+    assert await dnc.entries() == []
+
+    await dnc.call.patch(f"{CONTACTS}/{number}", {"contact_status": "new"})
+
+    assert await dnc.listed() == {JANE: "status"}
+
+
+async def test_removed_entry__comes_back_with_the_next_opt_out_only(dnc: DoNotContact) -> None:
+    number = await made(dnc, email=JANE, contact_status="do_not_contact")
+    dnc.call.clock.move(10)
+    await dnc.remove(JANE)
+    assert (await suppression(dnc, number)) == (True, "status")  # as long as it has the status
+    dnc.call.clock.move(10)
+    await dnc.call.patch(f"{CONTACTS}/{number}", {"contact_status": "new"})
+    assert await everywhere(dnc, number, JANE) == {False}
+
+    dnc.call.clock.move(10)
+    await dnc.call.patch(f"{CONTACTS}/{number}", {"contact_status": "do_not_contact"})
+
+    assert await dnc.listed() == {JANE: "status"}
+
+
+async def test_status_of_a_crm__lists_and_another_one_does_not_take_off(dnc: DoNotContact) -> None:
+    await dnc.receive({"event": "contact.status_changed", "email": JANE, "status": "Do Not Contact", "key": "a", "occurred_us": 1})
+    await dnc.receive({"event": "contact.status_changed", "email": JANE, "status": "customer", "key": "b", "occurred_us": 2})
+
+    [entry] = await dnc.entries()
+    assert (entry["value"], entry["reason"], entry["source"], entry["tool"]) == (JANE, "status", "event", "instantly")
+    assert (await suppression(dnc, 1)) == (True, "status")
+
+
+async def test_status_of_a_crm_that_is_not_declared__lists_all_the_same(dnc: DoNotContact) -> None:
+    await dnc.call.settings(contact_statuses={"statuses": ["new"]})
+
+    await dnc.receive({"event": "contact.status_changed", "email": JANE, "status": "unsubscribed", "key": "a", "occurred_us": 1})
+
+    assert await dnc.listed() == {JANE: "status"}
+
+
+async def test_bulk_change__lists_and_does_not_take_off(dnc: DoNotContact) -> None:
+    await made(dnc, email=JANE, contact_status="new")
+    for status in ("do_not_contact", "customer"):
+        reply = await dnc.call("PATCH", f"{CONTACTS}?email={JANE}", {"contact_status": status}, prefer="max-affected=10")
+        assert reply.status in (200, 202), reply
+
+    assert await dnc.listed() == {JANE: "status"}
+
+
+@pytest.mark.parametrize("survivor", [0, 1])
+async def test_merge__keeps_the_opt_out_of_a_status_and_undo_gives_it_back(dnc: DoNotContact, survivor: int) -> None:
+    """The first has no address: its opt-out is kept under the survivor's."""
+    numbers = [await made(dnc, external_id="a", contact_status="do_not_contact"), await made(dnc, email=OTHER, contact_status="new")]
+    kept, gone = numbers[survivor], numbers[1 - survivor]
+    dnc.call.clock.move(10)
+
+    reply = await dnc.call.post(f"{CONTACTS}/{kept}/merge", {"with": [gone], "survivorship": "newest"})
+    assert reply.status == 200, reply
+    await dnc.call.patch(f"{CONTACTS}/{kept}", {"contact_status": "customer"})
+    assert await everywhere(dnc, kept, OTHER) == {True}
+    undone = await dnc.call.post(f"{CONTACTS}/{kept}/merge/{reply.json()['merge_id']}/undo")
+
+    assert undone.status == 200, undone
+    assert (await suppression(dnc, numbers[1]))[0] is False
+    assert await dnc.entries() == []
+
+
+async def test_undo__moves_an_opt_out_of_a_crm_object_to_its_contact(dnc: DoNotContact) -> None:
+    mark = {"event": "contact.status_changed", "status": "DNC", "object_type": "person", "object_id": "7", "occurred_us": 5, "key": "mark"}
+    await dnc.receive(
+        {"event": "contact.created", "email": JANE, "object_type": "person", "object_id": "7", "occurred_us": 1, "key": "made"},
+        channel="crm",
+    )
+    john = await made(dnc, email=OTHER)
+    merge = (await dnc.call.post(f"{CONTACTS}/{john}/merge", {"with": [1], "survivorship": "keep"})).json()
+    await dnc.receive(mark, channel="crm")
+    assert (await suppression(dnc, john)) == (True, "status")
+
+    await dnc.call.post(f"{CONTACTS}/{john}/merge/{merge['merge_id']}/undo")
+
+    assert await dnc.listed() == {JANE: "status"}
+    assert [(await suppression(dnc, number))[0] for number in (1, john)] == [True, False]
+
+
+async def test_contact_that_is_deleted_and_made_again__is_listed_by_all_its_addresses(dnc: DoNotContact) -> None:
+    number = await made(dnc, email=JANE, linkedin_url=PROFILE)
+    await dnc.receive(event("unsubscribed"))
+    await dnc.call.patch(f"{CONTACTS}/{number}", {"email": OTHER})
+
+    assert (await dnc.call("DELETE", f"{CONTACTS}/{number}")).status == 200
+
+    assert await dnc.listed() == {JANE: "unsubscribed", OTHER: "unsubscribed", PROFILE: "unsubscribed"}
+    again = await made(dnc, email=OTHER)
+    assert await everywhere(dnc, again, OTHER) == {True}
+    await dnc.call("DELETE", f"{CONTACTS}/{again}")
+    assert (await dnc.call.post(f"/public/v2/contacts/{number}/restore")).status == 200
+    assert (await suppression(dnc, number)) == (True, "unsubscribed")
+
+
+async def test_restored_contact__has_the_entries_that_it_had(dnc: DoNotContact) -> None:
+    number = await made(dnc, email=JANE)
+    await dnc.add({"value": JANE})
+    await dnc.call.patch(f"{CONTACTS}/{number}", {"email": OTHER})
+    before = await dnc.listed()
+
+    await dnc.call("DELETE", f"{CONTACTS}/{number}")
+    assert len(await dnc.listed()) == 2
+    assert (await dnc.call.post(f"{CONTACTS}/{number}/restore")).status == 200
+
+    assert await dnc.listed() == before == {JANE: "requested"}
+
+
+async def test_opt_in__lifts_what_its_tool_set_on_any_address_of_the_person(dnc: DoNotContact) -> None:
+    await dnc.receive(event("unsubscribed"))
+    await dnc.call.patch(f"{CONTACTS}/1", {"email": OTHER})
+    dnc.call.clock.move(200)
+    assert (await suppression(dnc, 1))[0] is True
+
+    await dnc.receive(event("resubscribed", OTHER, second=200))
+
+    assert (await suppression(dnc, 1)) == (False, None)
+    assert await dnc.entries() == []
+
+
+async def test_opt_in__does_not_lift_what_a_person_set(dnc: DoNotContact) -> None:
+    number = await made(dnc, email=JANE, contact_status="do_not_contact")
+
+    await dnc.receive(event("resubscribed", second=20_000))
+
+    assert (await suppression(dnc, number)) == (True, "status")

@@ -29,8 +29,9 @@ RESUBSCRIBED = "resubscribed"
 """The reason of a cause that ends what the same tool has said before, but for complaints and bounces; no entry shows it."""
 
 EVENT = "event"
+IMPORT = "import"
 API = "api"
-SOURCES = (EVENT, "import", API, "person")
+SOURCES = (EVENT, IMPORT, API, "person")
 """Who made an entry: a webhook, an import, a program through the API, or a person."""
 WRITTEN_SOURCES = SOURCES[1:]
 """The sources that a request may name."""

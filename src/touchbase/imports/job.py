@@ -140,6 +140,7 @@ def _reached(
     for index, (valid, outcome) in enumerate(zip(batch.valid, outcomes, strict=True)):
         setattr(report, outcome.word, getattr(report, outcome.word) + 1)
         report.suppressed += outcome.suppressed is not None
+        report.kept_opt_outs += outcome.keeps_opt_out
         if outcome.word == INVALID:
             if cells is None:
                 cells = marshal.loads(batch.cells)  # noqa: S302 (of a process of our own)

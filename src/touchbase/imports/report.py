@@ -35,6 +35,8 @@ class Report(msgspec.Struct):
     """Not imported because the person was erased."""
     suppressed: int = 0
     """Rows of the first three counts whose person or domain is on a do-not-contact list."""
+    kept_opt_outs: int = 0
+    """Rows with another status than the one by which their contact has opted out, which stays."""
     notices: dict[str, int] = {}
     """Imported rows of which something was left out, by code."""
 
@@ -89,6 +91,8 @@ class RowOutcome(NamedTuple):
     reason: str = ""
     suppressed: str | None = None
     """Why the person or domain of an imported row must not be contacted."""
+    keeps_opt_out: bool = False
+    """Whether the row has another status than the one by which its contact has opted out, which stays."""
 
 
 MOST_MAPPINGS = 100

@@ -11,6 +11,8 @@ import msgspec
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.models import IMPORT as BY_IMPORT
+from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, list_opt_outs
 from touchbase.errors import Conflict, Fault, Invalid, PersonErased, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import IMPORT, NO_AUTHOR, VIA_API, Author, Detail, Event, StoredEvent, status_word
@@ -36,8 +38,9 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
+from touchbase.records.sql.opt_outs import opt_out_of
 from touchbase.records.sql.update import update_companies, update_contacts
-from touchbase.records.writes import Creation, RecordUpdate, new_write_key
+from touchbase.records.writes import Creation, RecordUpdate, new_write_key, record_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
 from touchbase.sql.rows import encode
@@ -217,6 +220,7 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
         else:
             batch.outcomes[index] = RowOutcome(CREATED)
             batch.ids[index] = creation.record.id
+    yield from _list_opt_outs(batch, creations, results)
 
 
 def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
@@ -239,6 +243,18 @@ def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
             batch.refuse(index, result)
         else:
             batch.outcomes[index] = RowOutcome(UPDATED)
+    yield from _list_opt_outs(batch, list(updates.values()), results)
+
+
+def _list_opt_outs(batch: _ImportBatch, writes: Sequence[Any], results: Sequence[object]) -> Plan[None]:
+    """Put the contacts on the list whose row has a status that opts out."""
+    opts_out = batch.settings.words(CONTACT_KIND).opts_out
+    opt_outs: list[StatusOptOut] = []
+    for write, result in zip(writes, results, strict=True):
+        contact = record_of(result)
+        if isinstance(contact, Contact) and (opt_out := opt_out_of(write, result, contact, opts_out, BY_IMPORT)) is not None:
+            opt_outs.append(opt_out)
+    yield from list_opt_outs(opt_outs, batch.at)
 
 
 def _mark_suppressed(batch: _ImportBatch) -> Plan[None]:
@@ -252,6 +268,10 @@ def _mark_suppressed(batch: _ImportBatch) -> Plan[None]:
         outcome = batch.outcomes[index]
         assert outcome is not None
         batch.outcomes[index] = outcome._replace(suppressed=reason)
+    for index, contact_id in batch.ids.items():
+        outcome, existing = batch.outcomes[index], batch.records.get(contact_id)
+        if outcome is not None and existing is not None and _keeps_opt_out(batch, batch.rows[index].creation, existing):
+            batch.outcomes[index] = outcome._replace(keeps_opt_out=True)
 
 
 def _change(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> RecordUpdate[Any] | None:
@@ -265,7 +285,7 @@ def _change(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> 
             if each.key:
                 changes[each.key] = getattr(new, each.key)
     words = batch.settings.words(kind.kind)
-    if new.status is not None and new.status != words.of(existing.status):
+    if new.status is not None and new.status != words.of(existing.status) and not _keeps_opt_out(batch, creation, existing):
         changes["status"] = new.status
     present = {custom_field.name: custom_field.value for custom_field in existing.custom_fields}
     custom: dict[str, str | None] = {name: value for name, value in creation.custom if present.get(name) != value}
@@ -275,6 +295,14 @@ def _change(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> 
     return RecordUpdate(
         batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words
     )
+
+
+def _keeps_opt_out(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> bool:
+    """Return whether a row carries another status over one that opts out: a list from elsewhere does not know of the opt-out."""
+    if not isinstance(existing, Contact) or creation.record.status is None:
+        return False
+    opts_out = batch.settings.words(CONTACT_KIND).opts_out
+    return opts_out(existing.status) and not opts_out(creation.record.status)
 
 
 def _add_dates(batch: _ImportBatch) -> Plan[None]:

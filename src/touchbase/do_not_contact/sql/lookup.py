@@ -28,13 +28,13 @@ from touchbase.do_not_contact.models import (
     Suppressed,
 )
 from touchbase.do_not_contact.sql import hashing
+from touchbase.do_not_contact.sql.opt_outs import further_addresses
 from touchbase.do_not_contact.sql.statements import (
     DOMAIN_OF_COMPANY,
     ENTRIES_OF,
     ENTRY,
     FIND_LISTED,
     FIND_LISTED_INSTALLATION,
-    FURTHER_KEYS,
     LISTED_KINDS,
     PERSON_BY_EMAIL,
     PERSON_BY_LINK,
@@ -174,15 +174,6 @@ def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: M
         Suppressed(STATUS) if match is None and item.status is not None and listed[client].opts_out(item.status) else match
         for match, (client, item) in zip(found, items, strict=True)
     ]
-
-
-def further_addresses(contacts: Iterable[tuple[int, int]]) -> Plan[dict[tuple[int, int], list[Address]]]:
-    """Return the addresses that lead to contacts (client and id) and that they do not show."""
-    rows = sorted(set(contacts))
-    found: dict[tuple[int, int], list[Address]] = {}
-    for client, number, kind, value in (yield Execute(FURTHER_KEYS, rows)) if rows else ():
-        found.setdefault((client, number), []).append((KIND_OF_REF[kind], value))
-    return found
 
 
 def _listed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
@@ -344,13 +335,14 @@ class MarkedRecord(Protocol):
     """Set to the reason, if it must not be contacted."""
 
 
-def mark_records(records: Sequence[MarkedRecord], now: Micros) -> Plan[None]:
+def mark_records(records: Sequence[MarkedRecord], now: Micros, listed: Mapping[int, Listed] | None = None) -> Plan[None]:
     """Set `suppressed` on these records."""
-    listed = yield from listed_kinds({record.client for record in records})
+    if listed is None:
+        listed = yield from listed_kinds({record.client for record in records})
     if not any(each.any for each in listed.values()):
         for record in records:
             status: str | None = getattr(record, "status", None)
-            if status is not None and hasattr(record, "email_key") and listed[record.client].opts_out(status):
+            if (is_opt_out_word(status) or status in listed[record.client].opt_outs) and hasattr(record, "email_key"):
                 record.suppressed = STATUS
         return
     domains = yield from _company_domains(records, listed)
@@ -359,7 +351,7 @@ def mark_records(records: Sequence[MarkedRecord], now: Micros) -> Plan[None]:
         record.suppressed = None if match is None else match.reason
 
 
-def _company_domains(records: Sequence[MarkedRecord], listed: dict[int, Listed]) -> Plan[dict[tuple[int, int], str]]:
+def _company_domains(records: Sequence[MarkedRecord], listed: Mapping[int, Listed]) -> Plan[dict[tuple[int, int], str]]:
     """Return the domains of the contacts' companies, where entries of domains exist."""
     keys = {
         (record.client, company)

@@ -57,6 +57,7 @@ SAVE_CAUSE = Statement(
     body=f"INSERT INTO suppression_cause ({names(CAUSE)}) SELECT * FROM p WHERE true ON CONFLICT (client, kind, value, key) "
     f"DO UPDATE SET {', '.join(f'{name} = {_REPLACES.format(name)}' for name, _ in CAUSE[4:])}",
 )
+DELETE_CAUSE = delete("delete_suppression_cause", "suppression_cause", (*ADDRESS, ("key", "text")))
 DELETE_CAUSES = delete("delete_suppression_causes", "suppression_cause", ADDRESS)
 
 CLAIM_INSTALLATION = Statement(
