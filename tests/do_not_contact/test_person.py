@@ -7,6 +7,11 @@ from typing import Any
 import pytest
 from tests.do_not_contact.conftest import CONTACTS, INSTALLATION, JANE, LIST, DoNotContact, event
 
+from touchbase.consistency.service import Verified, verify
+from touchbase.do_not_contact.sql.statements import DELETE_CAUSES, DELETE_ENTRY
+from touchbase.sql.operation import command
+from touchbase.sql.statement import Execute, Plan, Select
+
 OTHER = "jane.doe@else.example"
 PROFILE = "linkedin.com/in/jane"
 
@@ -289,3 +294,29 @@ async def test_opt_in__does_not_lift_what_a_person_set(dnc: DoNotContact) -> Non
     await dnc.receive(event("resubscribed", second=20_000))
 
     assert (await suppression(dnc, number)) == (True, "status")
+
+
+async def differences(dnc: DoNotContact) -> list[str]:
+    return [str(each) async for each in verify(dnc.call.parts.store, 1, Verified())]
+
+
+async def test_verify__finds_a_contact_that_opted_out_and_has_no_entry(dnc: DoNotContact) -> None:
+    await made(dnc, email=OTHER, contact_status="do_not_contact")
+    await dnc.receive(event("unsubscribed"))
+    assert await differences(dnc) == []
+    for each in await dnc.entries():
+        await dnc.call("DELETE", f"{LIST}/{each['id']}")
+    assert await differences(dnc) == []  # removed, which somebody may
+
+    await dnc.call.parts.store.write(plant(1))
+
+    found = "do-not-contact list is without an entry, and must be with one, because the status opts out"
+    assert sorted(await differences(dnc)) == [f"contact {number}: {found}" for number in (1, 2)]
+
+
+@command
+def plant(client: int) -> Plan[None]:
+    """Delete every entry of a client, as no request can."""
+    rows = yield Select("SELECT client, kind, value FROM suppression WHERE client = ?", (client,))
+    yield Execute(DELETE_CAUSES, rows)
+    yield Execute(DELETE_ENTRY, rows)
