@@ -17,7 +17,7 @@ from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
 
 Rows = list[dict[str, str]]
-COUNTS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased", "suppressed")
+COUNTS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased", "suppressed", "kept_opt_outs")
 
 
 def worker(call: ApiClient, kinds: Sequence[JobKind] = KINDS, clock: Callable[[], int] | None = None) -> JobWorker:
