@@ -33,8 +33,8 @@ OPEN = {
 }
 DECIDED = {
     "on_duplicate": "update",
-    "contact_statuses": {"statuses": ["new", "customer"], "transitions": {"customer": [], "new": ["customer"]}},
-    "company_statuses": {"statuses": ["target"], "transitions": {}},
+    "contact_statuses": {"statuses": ["new", "customer"], "transitions": {"customer": [], "new": ["customer"]}, "opt_outs": []},
+    "company_statuses": {"statuses": ["target"], "transitions": {}, "opt_outs": []},
     "contact_fields": {"Tier": {"type": "select", "options": ["gold", "silver"]}, "a/b": {"type": "text", "options": []}},
     "company_fields": {"Seats": {"type": "number", "options": []}},
     "create_unknown": False,

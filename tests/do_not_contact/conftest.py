@@ -16,6 +16,7 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.store import Store
 
+CONTACTS = "/public/v2/contacts"
 LIST = "/public/v2/suppressions"
 INSTALLATION = "/admin/v1/suppressions"
 JANE = "jane@example.com"

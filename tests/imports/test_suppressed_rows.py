@@ -63,3 +63,16 @@ async def test_companies__are_counted_by_their_domain_and_parent_domains(call: A
     counts = await imported(call, b"domain,name\nblocked.example,B\nshop.blocked.example,S\nx.example,X\n", path="companies/imports")
 
     assert counts == {"created": 3, "suppressed": 2}
+
+
+async def test_row_with_another_status__leaves_one_that_opts_out(call: ApiClient) -> None:
+    first = await imported(call, b"email,contact_status\njane@example.com,unsubscribed\njoe@example.com,new\n")
+    again = await imported(call, b"email,first_name,contact_status\njane@example.com,Jane,customer\njoe@example.com,Joe,customer\n")
+
+    assert first == {"created": 2, "suppressed": 1}
+    assert again == {"updated": 2, "suppressed": 1, "kept_opt_outs": 1}
+    assert {each["email"]: (each["first_name"], each["contact_status"]) for each in await contacts(call)} == {
+        JANE: ("Jane", "unsubscribed"), "joe@example.com": ("Joe", "customer"),
+    }  # fmt: skip
+    [entry] = (await call.get("/public/v2/suppressions")).json()["data"]
+    assert (entry["value"], entry["reason"], entry["source"]) == (JANE, "status", "import")

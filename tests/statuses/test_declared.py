@@ -27,6 +27,7 @@ async def test_rename__changes_the_setting_and_its_transitions(house: House) -> 
     assert await declared(house) == {
         "statuses": ["new", "contacted", "Interested", "bounced", "do_not_contact", "Won"],
         "transitions": {"Interested": ["Won"], "contacted": ["Interested"]},
+        "opt_outs": [],
     }
     assert (moved.status, refused.status) == (200, 422)
 
@@ -55,7 +56,7 @@ async def test_define__adds_to_the_set_and_delete_takes_out(house: House) -> Non
     assert (made["name"], made["declared"], made["records"]) == ("Lost", True, 0)
     assert "events do not distinguish it" in twice["detail"]
     assert "merge it into another one first" in in_use["detail"]
-    assert await declared(house) == {"statuses": ["Won", "Lost"], "transitions": {}}
+    assert await declared(house) == {"statuses": ["Won", "Lost"], "transitions": {}, "opt_outs": []}
     assert (await house.request("POST", "/public/v2/contacts", {"email": BEN, "contact_status": "Lost"})).status == 201
 
 

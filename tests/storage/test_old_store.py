@@ -432,3 +432,33 @@ async def test_restore__refuses_a_backup_of_an_older_store(tmp_path: Path) -> No
 
     with pytest.raises(UnusableStore, match=TOO_OLD.format("0017_cells")), staged_backup(tmp_path / "b.db", tmp_path / "c.db"):
         pass
+
+
+async def test_upgrade__suppresses_everybody_who_has_opted_out(old_url: str, make_client: MakeClient) -> None:
+    """By a status that made no entry then, by a former address, and by that of a merged contact."""
+    numbers = [number for (number,) in await read(old_url, "SELECT id FROM contact WHERE client = 1 ORDER BY id")]
+    status, former, free = numbers[0], numbers[1], numbers[2]
+    await run(old_url, "UPDATE contact SET status = NULL WHERE client = 1")
+    await run(old_url, f"UPDATE contact SET status = 'Do Not Contact' WHERE id = {status}")
+    await run(old_url, "DELETE FROM suppression_cause")
+    await run(old_url, "DELETE FROM suppression")
+    await run(
+        old_url,
+        "INSERT INTO suppression (client, kind, value, id, hashed, created_us, updated_us, removed_us, reason, source, note, since_us) "
+        "VALUES (1, 'email', 'former@example.org', 900, 0, 1, 1, 0, 'unsubscribed', 'event', '', 1)",
+    )
+    link = f"(1, '', 'email', 'former@example.org', 901, 1, {former})"
+    await run(old_url, f"INSERT INTO link (client, tool, object_type, object_id, id, record_kind, record_id) VALUES {link}")
+
+    store = await upgraded(old_url)
+    call = make_client(store)
+    found = [(await call.get(f"/public/v2/contacts/{number}/suppression", **ACME)).json() for number in (status, former, free)]
+    entries = await rows(call, "/public/v2/suppressions?reason=status")
+    await call("PATCH", f"/public/v2/contacts/{status}", {"contact_status": "new"}, **ACME)
+    after = (await call.get(f"/public/v2/contacts/{status}/suppression", **ACME)).json()
+    saved = await call.post("/public/v2/suppressions", {"value": "new@example.org"}, **ACME)
+    await store.close()
+
+    assert [(each["suppressed"], each["reason"]) for each in found] == [(True, "status"), (True, "unsubscribed"), (False, None)]
+    assert [(each["source"], each["note"]) for each in entries] == [("api", "status 'Do Not Contact'")]
+    assert (after["suppressed"], saved.status) == (True, 201)

@@ -33,10 +33,14 @@ StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
 
 
 class StatusSetBody(Struct, forbid_unknown_fields=True):
-    """The statuses of one kind of record, in order; `transitions` maps a status to the statuses that may follow it."""
+    """The statuses of one kind of record, in order; `transitions` maps a status to the statuses that may follow it.
+
+    `opt_outs` are statuses of contacts that must not be contacted; words such as `unsubscribed` opt out without being named.
+    """
 
     statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
     transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
+    opt_outs: StatusNames = []
 
 
 FieldTypes = Annotated[dict[FieldName, FieldTypeBody], Meta(max_length=limits.CUSTOM_FIELDS)]
@@ -168,7 +172,12 @@ def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> 
         for status in dict.fromkeys((before, *after)):
             if status not in body.statuses:
                 faults.append(Fault(f"{pointer}/transitions", "status", f"{status!r} is not one of the statuses"))
-    return StatusSet(body.statuses, body.transitions)
+    for status in body.opt_outs:
+        if status not in body.statuses:
+            faults.append(Fault(f"{pointer}/opt_outs", "status", f"{status!r} is not one of the statuses"))
+    if body.opt_outs and pointer.endswith("/company_statuses"):
+        faults.append(Fault(f"{pointer}/opt_outs", "unexpected", "are for statuses of contacts; put the domain on the do-not-contact list"))
+    return StatusSet(body.statuses, body.transitions, list(dict.fromkeys(body.opt_outs)))
 
 
 def _fields(body: dict[str, FieldTypeBody], pointer: str, faults: list[Fault]) -> dict[str, FieldType]:

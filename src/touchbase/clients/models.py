@@ -8,7 +8,7 @@ from secrets import choice
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Forbidden
-from touchbase.history.events import COMPANY
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status_words import StatusRename, StatusWords, words_after
 
 ACTIVE = "active"
@@ -49,6 +49,8 @@ class StatusSet:
 
     statuses: list[str]
     transitions: dict[str, list[str]] = field(default_factory=dict)
+    opt_outs: list[str] = field(default_factory=list)
+    """Which of them say that a contact must not be contacted; words such as `unsubscribed` do so without being named here."""
 
     def renamed(self, words: StatusWords) -> StatusSet:
         """Return the set with the present names of its words."""
@@ -56,7 +58,7 @@ class StatusSet:
         for before, after in self.transitions.items():
             name = words.of(before) or before
             transitions[name] = _names([*transitions.get(name, ()), *after], words)
-        return StatusSet(_names(self.statuses, words), transitions)
+        return StatusSet(_names(self.statuses, words), transitions, _names(self.opt_outs, words))
 
 
 def _names(statuses: Iterable[str], words: StatusWords) -> list[str]:
@@ -140,6 +142,12 @@ class ClientSettings:
     contact_renames: tuple[StatusRename, ...] = ()
     """The renames of statuses of contacts, oldest first; requests for settings neither show nor change them."""
     company_renames: tuple[StatusRename, ...] = ()
+    contact_opt_outs: list[str] = field(default_factory=list)
+    """Names of statuses of contacts that opt out beyond `OPT_OUT_WORDS`; follows from the settings, stored for conditions in SQL."""
+
+    def __post_init__(self) -> None:
+        if self.contact_renames or self.contact_statuses is not None or self.contact_opt_outs:
+            self.contact_opt_outs = sorted(self.words(CONTACT).opt_outs)
 
     def declared(self, kind: int) -> StatusSet | None:
         """Return the declared statuses of contacts or companies; None: every word is allowed."""
@@ -147,7 +155,9 @@ class ClientSettings:
 
     def words(self, kind: int) -> StatusWords:
         """Return the names of the statuses of contacts or companies."""
-        return words_after(self.company_renames if kind == COMPANY else self.contact_renames)
+        if kind == COMPANY:
+            return words_after(self.company_renames)
+        return words_after(self.contact_renames, () if self.contact_statuses is None else self.contact_statuses.opt_outs)
 
 
 def keeping_names(decided: ClientSettings, known: ClientSettings) -> ClientSettings:

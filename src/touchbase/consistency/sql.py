@@ -6,17 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
+from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
 from touchbase.consistency.queries import AuditedBodies, AuditedDeliveries, RecordPage, WaitingPage
 from touchbase.deliveries.sql import rows as inbox_rows
+from touchbase.do_not_contact.sql.hashing import stored_addresses
+from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresses
+from touchbase.do_not_contact.sql.statements import ENTRIES_OF
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.sql import LINK_BY_REF
-from touchbase.history.status_words import PLAIN
-from touchbase.records.models import Company, Contact
+from touchbase.history.status import COMPLAINT, INITIAL, STATUS, UNSUBSCRIBE
+from touchbase.history.status_words import PLAIN, is_opt_out_word
+from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import COMPANY_EXISTS
 from touchbase.records.value_sources import companies_of
@@ -95,8 +100,43 @@ def audit_records(client: int, kind: int, after: int, limit: int) -> Plan[Record
     words = PLAIN if settings is None else settings.words(kind)
     jobs = yield Select(_RENAMING, (client,))
     contradicting = [row for row in astray if row[0] in histories]
+    if settings is not None and is_contact:
+        contradicting += yield from _unlisted(client, [each for each in histories.values() if _has_opted_out(*each, settings)])
     renaming = jobs[0][0] if jobs else None
     return RecordPage(list(histories.values()), sorted(strays), contradicting, links, companies, words, renaming, last)
+
+
+def _has_opted_out(record: Record, history: Sequence[StoredEvent], settings: ClientSettings) -> bool:
+    """Return whether a contact has a status that opts out from an event that made an entry.
+
+    Names that the client has declared, or merged, may be older than that, and have one when they end.
+    """
+    if not isinstance(record, Contact) or not settings.words(CONTACT).opts_out(record.status):
+        return False
+    wanted = settings.suppress_on
+    return any(
+        (event.effect in (STATUS, INITIAL) and is_opt_out_word(event.status))
+        or (event.effect == UNSUBSCRIBE and wanted.unsubscribed)
+        or (event.effect == COMPLAINT and wanted.complained)
+        for event in history
+    )
+
+
+def _unlisted(client: int, opted_out: Sequence[tuple[Record, list[StoredEvent]]]) -> Plan[list[tuple[int, str, str, str]]]:
+    """Return the contacts of which no address was ever on the do-not-contact list."""
+    further = yield from further_addresses((client, record.id) for record, _ in opted_out)
+    addresses = {
+        record.id: [*further.get((client, record.id), ()), *addresses_of(record)] for record, _ in opted_out if isinstance(record, Contact)
+    }
+    stored = yield from stored_addresses(client, [address for each in addresses.values() for address in each])
+    places = sorted({(client, *place) for place, _ in stored.values()})
+    rows = (yield Execute(ENTRIES_OF, places)) if places else []
+    listed = {(row[1], row[2]) for row in rows}
+    return [
+        (number, "do-not-contact list", "without an entry", "with one, because the status opts out")
+        for number, own in addresses.items()
+        if own and not any(stored[address][0] in listed for address in own)
+    ]
 
 
 def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int | None]]:

@@ -18,6 +18,8 @@ MAX_PARENTS = 6
 """Parent domains that are looked up for one domain; names with more labels are not in use."""
 Address = tuple[str, str]
 """Kind, and value in normal form."""
+KIND_OF_REF = {EMAIL_REF: EMAIL, LINKEDIN_REF: LINKEDIN_URL}
+"""The kind of an address by the type of its link."""
 
 
 def normal_form(kind: str, value: str) -> str:
@@ -60,5 +62,4 @@ def ref_of(address: Address) -> Ref | None:
 
 def addresses_of_refs(refs: Iterable[Ref]) -> list[Address]:
     """Return the addresses among these identities."""
-    kinds = {EMAIL_REF: EMAIL, LINKEDIN_REF: LINKEDIN_URL}
-    return [(kinds[kind], value) for tool, kind, value in refs if not tool and kind in kinds]
+    return [(KIND_OF_REF[kind], value) for tool, kind, value in refs if not tool and kind in KIND_OF_REF]

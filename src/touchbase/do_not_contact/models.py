@@ -21,14 +21,17 @@ COMPLAINED = "complained"
 UNSUBSCRIBED = "unsubscribed"
 HARD_BOUNCED = "hard_bounced"
 REQUESTED = "requested"
-REASONS = (COMPLAINED, UNSUBSCRIBED, REQUESTED, "legal", "competitor", "customer", "other", HARD_BOUNCED)
+STATUS = "status"
+"""The status of a contact says so: a person, a program or a CRM has set it."""
+REASONS = (COMPLAINED, UNSUBSCRIBED, REQUESTED, STATUS, "legal", "competitor", "customer", "other", HARD_BOUNCED)
 """All reasons. Of several causes of equal duration the entry shows the reason that comes first here."""
 RESUBSCRIBED = "resubscribed"
-"""The reason of a cause that ends earlier unsubscriptions; no entry shows it."""
+"""The reason of a cause that ends what the same tool has said before, but for complaints and bounces; no entry shows it."""
 
 EVENT = "event"
+IMPORT = "import"
 API = "api"
-SOURCES = (EVENT, "import", API, "person")
+SOURCES = (EVENT, IMPORT, API, "person")
 """Who made an entry: a webhook, an import, a program through the API, or a person."""
 WRITTEN_SOURCES = SOURCES[1:]
 """The sources that a request may name."""
@@ -120,44 +123,59 @@ class Addresses:
     email: str | None = None
     linkedin: str | None = None
     domain: str | None = None
+    contact: int | None = None
+    """The contact, whose further addresses count too."""
+    status: str | None = None
+    """The contact's."""
     linkedin_url: str | None = field(default=None, compare=False)
     """The text that `linkedin` is the normal form of, if it is at hand: an erased person may be listed by the hash of a former form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """Why an address must not be contacted: the first active entry that covers it."""
+    """Why an address must not be contacted: the first active entry that covers it, or the status of its contact."""
 
     reason: str
-    listed: str
-    """The list that the entry is on: `client` or `installation`."""
-    kind: str
-    value: str | None
+    listed: str | None = None
+    """The list that the entry is on: `client` or `installation`; None: the status says so, and there is no entry."""
+    kind: str | None = None
+    value: str | None = None
     """The address or domain of the entry; None if only its hash is stored."""
-    since_us: Micros
-    until_us: Micros | None
+    since_us: Micros | None = None
+    until_us: Micros | None = None
 
 
 def fold(causes: Iterable[Cause], removed_us: Micros) -> Cause | None:
     """Return the cause that an entry shows, with the note of the last request; None if no cause is left.
 
-    Causes up to the last removal have ended, and unsubscriptions before the last re-subscription. A cause without an end is
+    Causes up to the last removal have ended, and what a tool has said before its last re-subscription. A cause without an end is
     shown before one with an end; then the reason, the time and the key decide.
     """
-    known = list(causes)
-    resubscribed = max((each.at_us for each in known if each.reason == RESUBSCRIBED), default=0)
-    live = [each for each in known if each.at_us > removed_us and not _has_ended(each, resubscribed)]
+    live = live_causes(causes, removed_us)
     if not live:
         return None
     shown = min(live, key=_precedence)
-    note = next((each.note for each in live if each.key == WRITTEN), "")
+    note = next((each.note for each in live if each.key == WRITTEN), shown.note)
     return Cause(
         shown.key, shown.reason, shown.source, shown.at_us, shown.since_us, shown.until_us, note, shown.tool, shown.delivery_id
     )  # fmt: skip
 
 
+def live_causes(causes: Iterable[Cause], removed_us: Micros) -> list[Cause]:
+    """Return the causes that have not ended."""
+    known = list(causes)
+    resubscribed: dict[str | None, Micros] = {}
+    for each in known:
+        if each.reason == RESUBSCRIBED:
+            resubscribed[each.tool] = max(each.at_us, resubscribed.get(each.tool, 0))
+    return [each for each in known if each.at_us > removed_us and not _has_ended(each, resubscribed.get(each.tool, 0))]
+
+
 def _has_ended(cause: Cause, resubscribed: Micros) -> bool:
-    return cause.reason == RESUBSCRIBED or (cause.reason == UNSUBSCRIBED and cause.key != WRITTEN and cause.at_us < resubscribed)
+    """Return whether a re-subscription ends a cause: only what an event of the same tool said, not what a person or a program has set."""
+    if cause.reason == RESUBSCRIBED:
+        return True
+    return cause.reason in (UNSUBSCRIBED, STATUS) and cause.source == EVENT and cause.at_us < resubscribed
 
 
 def _precedence(cause: Cause) -> tuple[bool, Micros, int, Micros, str]:

@@ -35,20 +35,30 @@ class EncodedPage:
 # Each name and value with its length before it: both engines can do that, and it is unpacked faster than rows are joined.
 _PACKED = "string_agg(length(f.name) || ':' || f.name || length(f.value) || ':' || f.value, '')"
 _CREATED, _ID, _UPDATED = (COLUMNS[CONTACT].index(column) for column in ("created_us", "id", "updated_us"))
-_KEYS = {CONTACT: ("email_key", "linkedin_key", "linkedin_url", "company_id"), COMPANY: ("domain",)}
+_KEYS = {CONTACT: ("id", "email_key", "linkedin_key", "linkedin_url", "company_id", "status"), COMPANY: ("domain",)}
 """The columns by which suppressions are looked up."""
 
 
 @dataclass(slots=True)
-class _Addresses:
-    """The addresses of a record of a page."""
+class _CompanyAddress:
+    """The address of a company of a page."""
 
     client: int
-    email_key: str | None = None
-    linkedin_key: str | None = None
-    linkedin_url: str | None = None
-    company_id: int | None = None
-    domain: str | None = None
+    domain: str
+    suppressed: str | None = None
+
+
+@dataclass(slots=True)
+class _ContactAddresses:
+    """The addresses of a contact of a page, and its status."""
+
+    client: int
+    id: int
+    email_key: str | None
+    linkedin_key: str | None
+    linkedin_url: str | None
+    company_id: int | None
+    status: str | None
     suppressed: str | None = None
 
 
@@ -83,7 +93,7 @@ def export_records(
     if suppressed_at is None:
         return EncodedPage(encode(page, ()), len(page), after)
     width = len(columns) + 1
-    reasons = yield from _reasons(listing.client, keys, [row[width:] for row in page], suppressed_at)
+    reasons = yield from _reasons(listing.client, kind, [row[width:] for row in page], suppressed_at)
     found = [(row[:width], reason) for row, reason in zip(page, reasons, strict=True) if suppressed in (None, reason is not None)]
     return EncodedPage(encode([row for row, _ in found], [reason for _, reason in found]), len(found), after)
 
@@ -95,9 +105,10 @@ def _listed(ids: Sequence[int] | None) -> tuple[str, str]:
     return f" AND {LISTED[SQLITE].format('t.id')}", f" AND {LISTED[POSTGRES].format('t.id')}"
 
 
-def _reasons(client: int, keys: Sequence[str], rows: Sequence[Row], at: Micros) -> Plan[list[str | None]]:
+def _reasons(client: int, kind: int, rows: Sequence[Row], at: Micros) -> Plan[list[str | None]]:
     """Return why each record must not be contacted; None if it may be."""
-    records = [_Addresses(client, **dict(zip(keys, row, strict=True))) for row in rows]
+    addresses = _ContactAddresses if kind == CONTACT else _CompanyAddress
+    records = [addresses(client, *row) for row in rows]
     if records:
         yield from mark_records(records, at)
     return [record.suppressed for record in records]

@@ -35,8 +35,25 @@ FURTHER_ALONG = frozenset(
     }
 )  # fmt: skip
 """Statuses given at creation (case ignored) that a reply does not replace, because they are further along than "replied"."""
+OPT_OUT_WORDS = frozenset(
+    {
+        "donotcontact", "dnc", "donotemail", "donotmail", "donotreach", "nocontact", "unsubscribed", "unsubscribe", "unsub", "optedout",
+        "optout", "emailoptout", "emailoptedout", "optedoutofemail", "hasoptedoutofemail", "unsubscribedfromallemail", "blacklisted",
+        "blacklist", "blocklisted", "blocklist", "suppressed", "spamcomplaint", "complained", "removeme",
+    }
+)  # fmt: skip
+"""Statuses that opt out, in lower case and without separators (`is_opt_out_word`): of campaign tools, CRMs and people's lists."""
+SEPARATORS = " _-./"
+"""Signs that are left out of a status before it is compared with `OPT_OUT_WORDS`."""
+_WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
 RENAMED = "status_renamed"
 """Event of a rename in a record's history, after `contact.` or `company.`; it is not stored."""
+
+
+@lru_cache(maxsize=4096)
+def is_opt_out_word(word: str | None) -> bool:
+    """Return whether a word says by itself that the person opted out; `do_not_contact/sql/conditions.py` has the same in SQL."""
+    return word is not None and word.isascii() and word.lower().translate(_WITHOUT_SEPARATORS) in OPT_OUT_WORDS
 
 
 class HasWords(Protocol):
@@ -69,6 +86,12 @@ class StatusWords:
     """Present name -> the word whose rules it follows, where that is not the name itself."""
     guarding: frozenset[str] = frozenset()
     """Present names that protect like "do_not_contact", because it was merged into them."""
+    opt_outs: frozenset[str] = frozenset()
+    """Present names that opt out: the ones that the client declared, and names of words that do (`OPT_OUT_WORDS` do without this)."""
+
+    def opts_out(self, name: str | None) -> bool:
+        """Return whether a status opts the person out."""
+        return name in self.opt_outs or is_opt_out_word(name)
 
     def of(self, word: str | None) -> str | None:
         """Return the present name of a word."""
@@ -122,16 +145,17 @@ PLAIN = StatusWords()
 """The words of a client that renamed none."""
 
 
-def words_after(renames: Sequence[StatusRename]) -> StatusWords:
-    """Return what follows from these renames, which are in their order."""
-    return _words(tuple(renames)) if renames else PLAIN
+def words_after(renames: Sequence[StatusRename], opt_outs: Sequence[str] = ()) -> StatusWords:
+    """Return what follows from these renames, which are in their order, and from the names that are declared to opt out."""
+    return _words(tuple(renames), tuple(opt_outs)) if renames or opt_outs else PLAIN
 
 
 @lru_cache(maxsize=1024)
-def _words(renames: tuple[StatusRename, ...]) -> StatusWords:
+def _words(renames: tuple[StatusRename, ...], declared: tuple[str, ...] = ()) -> StatusWords:
     names: dict[str, str] = {}
     meanings: dict[str, str] = {}
     guarding: set[str] = set()
+    opting: set[str] = set()
     assert all(earlier.at_us < later.at_us for earlier, later in pairwise(renames))
     for rename in renames:
         meaning, guards = meanings.get(rename.before, rename.before), rename.before in guarding
@@ -140,13 +164,20 @@ def _words(renames: tuple[StatusRename, ...]) -> StatusWords:
         else:
             meanings[rename.after] = meaning
             guarding.discard(rename.after)
+            opting.discard(rename.after)
         if guards:
             guarding.add(rename.after)
+        if rename.before in opting or is_opt_out_word(meaning):
+            opting.add(rename.after)
         guarding.discard(rename.before)
+        opting.discard(rename.before)
         names = {word: rename.after if name == rename.before else name for word, name in names.items()}
         names[rename.before] = rename.after
         names.pop(rename.after, None)
-    return StatusWords(renames, names, {name: word for name, word in meanings.items() if name != word}, frozenset(guarding))
+    meanings = {name: word for name, word in meanings.items() if name != word}
+    opting |= {*declared, *guarding}
+    opting |= {word for word, name in names.items() if name in opting}  # a record has its former name until a job comes to it
+    return StatusWords(renames, names, meanings, frozenset(guarding), frozenset(opting))
 
 
 class WordsWalk:

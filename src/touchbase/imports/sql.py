@@ -23,9 +23,11 @@ from touchbase.do_not_contact.models import (
     Addresses,
     Cause,
 )
+from touchbase.do_not_contact.models import IMPORT as BY_IMPORT
 from touchbase.do_not_contact.sql.entries import ID as SUPPRESSION_ID
 from touchbase.do_not_contact.sql.entries import add_causes
 from touchbase.do_not_contact.sql.lookup import listed_kinds, suppressed_items
+from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, list_opt_outs
 from touchbase.errors import Conflict, Fault, Invalid, PersonErased, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import IMPORT, NO_AUTHOR, VIA_API, Author, Detail, Event, StoredEvent, status_word
@@ -55,11 +57,12 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
+from touchbase.records.sql.opt_outs import opt_out_of
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import COMPANY_EXISTS, COMPANY_TO_SHOW, CONTACT_TO_SHOW, with_custom_fields
 from touchbase.records.sql.update import update_companies, update_contacts
-from touchbase.records.writes import Creation, RecordUpdate, new_write_key
+from touchbase.records.writes import Creation, RecordUpdate, new_write_key, record_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
 from touchbase.sql.rows import encode, names
@@ -437,6 +440,7 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
         else:
             batch.outcomes[index] = RowOutcome(CREATED)
             batch.ids[index] = creation.record.id
+    yield from _list_opt_outs(batch, creations, results)
 
 
 def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
@@ -459,6 +463,18 @@ def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
             batch.refuse(index, result)
         else:
             batch.outcomes[index] = RowOutcome(UPDATED)
+    yield from _list_opt_outs(batch, list(updates.values()), results)
+
+
+def _list_opt_outs(batch: _ImportBatch, writes: Sequence[Any], results: Sequence[object]) -> Plan[None]:
+    """Put the contacts on the list whose row has a status that opts out."""
+    opts_out = batch.settings.words(CONTACT_KIND).opts_out
+    opt_outs: list[StatusOptOut] = []
+    for write, result in zip(writes, results, strict=True):
+        contact = record_of(result)
+        if isinstance(contact, Contact) and (opt_out := opt_out_of(write, result, contact, opts_out, BY_IMPORT)) is not None:
+            opt_outs.append(opt_out)
+    yield from list_opt_outs(opt_outs, batch.at)
 
 
 def _imported(batch: _ImportBatch) -> dict[int, RowOutcome]:
@@ -533,7 +549,7 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
     present = words.of(existing.status)
     if new.status is not None and new.status != present and kind.status not in kept:
         allowed = None if transitions is None else transitions.get(present or "")
-        if batch.record == "contact" and words.protects(present) and not words.protects(new.status):
+        if _keeps_opt_out(batch, creation, existing):
             batch.kept_opt_outs.add(index)
         elif allowed is not None and new.status not in allowed:
             detail = f"from {present!r} a record may go to: {', '.join(allowed) or 'nothing'}"
@@ -549,6 +565,14 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
     return RecordUpdate(
         batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words
     )
+
+
+def _keeps_opt_out(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> bool:
+    """Return whether a row carries another status over one that opts out: a list from elsewhere does not know of the opt-out."""
+    if not isinstance(existing, Contact) or creation.record.status is None:
+        return False
+    opts_out = batch.settings.words(CONTACT_KIND).opts_out
+    return opts_out(existing.status) and not opts_out(creation.record.status)
 
 
 def _add_dates(batch: _ImportBatch) -> Plan[None]:

@@ -14,13 +14,22 @@ from touchbase.sql.statement import Plan
 
 @dataclass(slots=True)
 class _Imported:
-    """The addresses of a record after its row is imported."""
+    """The addresses of a contact after its row is imported, and its status."""
 
     client: int
+    id: int
     email_key: str | None = None
     linkedin_key: str | None = None
     company_id: int | None = None
+    status: str | None = None
     domain: str | None = None
+    suppressed: str | None = None
+
+
+@dataclass(slots=True)
+class _ImportedCompany:
+    client: int
+    domain: str
     suppressed: str | None = None
 
 
@@ -35,14 +44,16 @@ def suppressed_rows(rows: Mapping[int, tuple[ValidRow, Contact | Company | None]
     return {index: each.suppressed for index, each in found.items() if each.suppressed is not None}
 
 
-def _imported(row: ValidRow, existing: Contact | Company | None) -> _Imported:
+def _imported(row: ValidRow, existing: Contact | Company | None) -> _Imported | _ImportedCompany:
     record = row.creation.record
     if isinstance(record, Company):
-        return _Imported(record.client, domain=record.domain)
-    made = _Imported(record.client, record.email_key, record.linkedin_key, record.company_id)
+        return _ImportedCompany(record.client, record.domain)
+    made = _Imported(record.client, record.id, record.email_key, record.linkedin_key, record.company_id, record.status)
     if isinstance(existing, Contact):
         made = replace(
             made,
+            id=existing.id,
+            status=made.status or existing.status,
             email_key=made.email_key or existing.email_key,
             linkedin_key=made.linkedin_key or existing.linkedin_key,
             company_id=made.company_id or existing.company_id,

@@ -10,6 +10,7 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, NotFound, Overloaded
 from touchbase.history.events import NO_AUTHOR, Author
+from touchbase.history.status_words import is_opt_out_word
 from touchbase.records import validation
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import WRITES, RecordWrites
@@ -69,7 +70,13 @@ def creation_of(
         columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
     validation.raise_if_any(faults)
     record = kind.model(client.number, 0, at, at, **columns)
-    return Creation(record, custom, on_duplicate or settings.on_duplicate, guarded=client.has_erased)
+    return Creation(
+        record,
+        custom,
+        on_duplicate or settings.on_duplicate,
+        guarded=client.has_erased,
+        opts_out=isinstance(record, Contact) and (is_opt_out_word(record.status) or record.status in settings.contact_opt_outs),
+    )
 
 
 def create_record(

@@ -8,10 +8,12 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.sql.lookup import mark_records
+from touchbase.do_not_contact.sql.lookup import listed_kinds, mark_records
+from touchbase.do_not_contact.sql.opt_outs import list_opt_outs
 from touchbase.errors import TouchbaseError
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.create import create_companies, create_contacts
+from touchbase.records.sql.opt_outs import opt_outs_of
 from touchbase.records.sql.update import update_companies, update_contacts, update_needs
 from touchbase.records.sql.upsert import upsert_companies, upsert_contacts, upsert_needs
 from touchbase.records.writes import Created, Creation, RecordUpdate, RecordUpsert, record_of
@@ -22,10 +24,13 @@ from touchbase.sql.statement import Plan
 R = TypeVar("R", Contact, Company)
 
 
-def _batch(run: Callable[[Any, Ids], Plan[list[object]]], name: str, time: str) -> Callable[[Sequence[Any], Ids], Plan[list[object]]]:
+def _batch(
+    run: Callable[[Any, Ids], Plan[list[object]]], name: str, time: str, *, lists_opt_outs: bool = False
+) -> Callable[[Sequence[Any], Ids], Plan[list[object]]]:
     """Return the plan of a batch: it executes the writes of the calls, which have this attribute, and marks the records of the results.
 
     `time`: the attribute of a write that has its time.
+    `lists_opt_outs`: Whether contacts whose status opts out are put on the list of their client.
     """
     write_of: Callable[[Any], Any] = attrgetter(name)
     time_of: Callable[[Any], Micros] = attrgetter(time)
@@ -35,7 +40,11 @@ def _batch(run: Callable[[Any, Ids], Plan[list[object]]], name: str, time: str) 
         results = yield from run(writes, ids)
         records = [record for record in map(record_of, results) if record is not None]
         if records:
-            yield from mark_records(records, max(map(time_of, writes)))
+            now, listed = max(map(time_of, writes)), (yield from listed_kinds({record.client for record in records}))
+            if lists_opt_outs and (opt_outs := opt_outs_of(writes, results, listed)):
+                yield from list_opt_outs(opt_outs, now)
+                listed = yield from listed_kinds({record.client for record in records})
+            yield from mark_records(records, now, listed)
         return results
 
     return execute
@@ -58,9 +67,10 @@ def _weight_of_upsert(call: Any) -> Weight:
 
 
 @command(
-    batch=_batch(create_contacts, "creation", "record.created_us"),
+    batch=_batch(create_contacts, "creation", "record.created_us", lists_opt_outs=True),
     ids=_creation_needs("contact"),
-    solo=lambda call: not call.creation.guarded,  # else erasures are read before the write, and lifted after it
+    # Else erasures are read before the write, and lifted after it; or it makes an entry of the do-not-contact list.
+    solo=lambda call: not (call.creation.guarded or call.creation.opts_out),
     client="creation.record.client",
     quick=True,
     weight=_weight_of_creation,
@@ -88,7 +98,13 @@ def create_company(creation: Creation[Company]) -> Plan[Created[Company] | Touch
     raise NotImplementedError
 
 
-@command(batch=_batch(update_contacts, "update", "at"), ids=update_needs, client="update.client", quick=True, weight=_weight_of_update)
+@command(
+    batch=_batch(update_contacts, "update", "at", lists_opt_outs=True),
+    ids=update_needs,
+    client="update.client",
+    quick=True,
+    weight=_weight_of_update,
+)
 def update_contact(update: RecordUpdate[Contact]) -> Plan[Contact | TouchbaseError]:
     """Change fields of one contact.
 
@@ -106,7 +122,7 @@ def update_company(update: RecordUpdate[Company]) -> Plan[Company | TouchbaseErr
 
 
 @command(
-    batch=_batch(upsert_contacts, "upsert", "create.record.created_us"),
+    batch=_batch(upsert_contacts, "upsert", "create.record.created_us", lists_opt_outs=True),
     ids=upsert_needs("contact"),
     client="upsert.client",
     quick=True,

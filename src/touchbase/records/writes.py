@@ -55,6 +55,8 @@ class Creation(Generic[R]):
     """The client has erasures: `PersonErased` when this person is one of them."""
     restore: bool = False
     """With `guarded`: store an erased person again and lift the erasure."""
+    opts_out: bool = False
+    """The status opts out: the contact is put on the client's do-not-contact list in the same transaction."""
 
     @property
     def client(self) -> int:

@@ -12,6 +12,7 @@ from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid, TouchbaseError
+from touchbase.history.events import CONTACT
 from touchbase.history.status_words import StatusRename
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -40,6 +41,10 @@ class NewStatus(Struct, forbid_unknown_fields=True):
             description="Where no set is declared: declare one that begins with the statuses in use and the words that Touchbase sets. "
             "From then on other statuses are refused."
         ),
+    ] = False
+    opts_out: Annotated[
+        bool,
+        Meta(description="Whether contacts with it must not be contacted: it puts them on the do-not-contact list. Of contacts only."),
     ] = False
 
 
@@ -78,6 +83,7 @@ class RecordStatus(Struct):
     ]  # fmt: skip
     refused: Annotated[int, Meta(description="Deliveries, among the newest with a problem, that asked for it while it was not declared.")]
     role: Annotated[str, Meta(extra_json_schema=_ROLE)] | None
+    opts_out: Annotated[bool, Meta(description="Whether contacts with it must not be contacted: it puts them on the do-not-contact list.")]
     next: Annotated[list[str] | None, Meta(description="The statuses that may follow it; null: any.")]
     former_names: list[FormerName]
 
@@ -105,7 +111,7 @@ example(
     RecordStatus,
     {
         "name": "Interested", "declared": True, "records": 412, "renaming": 0, "stands_for": ["replied"], "refused": 0,
-        "role": None, "next": None,
+        "role": None, "opts_out": False, "next": None,
         "former_names": [{"name": "replied", "renamed_at": "2026-11-20T09:30:00Z", "merged": False, "by": "k_5f3a9c"}],
     },
 )  # fmt: skip
@@ -151,7 +157,9 @@ class StatusResource:
         client = await call.client()
         asked = await call.body(NewStatus)
         name = _name(asked.name, "/name")
-        command = define_status(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call))
+        if asked.opts_out and self._kind != CONTACT:
+            raise Invalid([Fault("/opts_out", "unexpected", "is for statuses of contacts: leave it out")])
+        command = define_status(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call), asked.opts_out)
         made = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
         made.headers.append((b"location", call.reached_at(self.path)))
         call.api.dependencies.on_job()
@@ -239,7 +247,9 @@ def _defined(changed: Changed, kind: int, name: str) -> RecordStatus:
 def status_out(one: StatusInfo) -> RecordStatus:
     """Return a status as responses show it."""
     former = [_former(rename) for rename in one.former]
-    return RecordStatus(one.name, one.declared, one.records, one.renaming, one.stands_for, one.refused, one.role, one.next, former)
+    return RecordStatus(
+        one.name, one.declared, one.records, one.renaming, one.stands_for, one.refused, one.role, one.opts_out, one.next, former
+    )
 
 
 def _former(rename: StatusRename) -> FormerName:

@@ -43,6 +43,8 @@ class StatusInfo:
     stands_for: list[str] = field(default_factory=list)
     """The words of Touchbase that set it."""
     role: str | None = None
+    opts_out: bool = False
+    """Whether contacts with it must not be contacted."""
     refused: int = 0
     """Deliveries with events that asked for it while the declared set did not have it."""
     next: list[str] | None = None
@@ -101,6 +103,7 @@ def listed(settings: ClientSettings, kind: int, counts: Mapping[str, int], refus
         found[name].refused = count
     for name, one in found.items():
         one.stands_for, one.role = stands_for(settings, kind, name), role_of(words, name)
+        one.opts_out = kind == CONTACT and words.opts_out(name)
         one.next = None if declared is None else declared.transitions.get(name)
         one.former = [rename for rename in words.renames if words.is_former(rename.before) and words.of(rename.before) == name]
     return [*found.values()]

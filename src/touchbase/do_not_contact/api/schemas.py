@@ -41,7 +41,7 @@ _LIST = named_enum("SuppressionList", "The client's own list, or that of the ins
 _OUTCOME = named_enum("SuppressionOutcome", "What became of one entry of a request.", OUTCOMES)
 named_enum("WrittenSource", "The sources that a request may name.", WRITTEN_SOURCES)
 Kind = Literal["email", "domain", "linkedin_url"]
-Reason = Literal["complained", "unsubscribed", "requested", "legal", "competitor", "customer", "other", "hard_bounced"]
+Reason = Literal["complained", "unsubscribed", "requested", "status", "legal", "competitor", "customer", "other", "hard_bounced"]
 Source = Literal["import", "api", "person"]
 GivenAddress = Annotated[str, Meta(min_length=1, max_length=MAX_LENGTH)]
 Note = Annotated[str, Meta(max_length=NOTE_LENGTH, description="For people; not a place for personal data.")]
@@ -180,7 +180,9 @@ class SuppressionStatus(Struct):
 
     suppressed: bool
     reason: Annotated[str, Meta(extra_json_schema=_REASON)] | None = None
-    list: Annotated[str, Meta(extra_json_schema=_LIST, description="The list that the entry is on.")] | None = None
+    list: (
+        Annotated[str, Meta(extra_json_schema=_LIST, description="The list with the entry; null: the contact's status says so.")] | None
+    ) = None
     kind: Annotated[str, Meta(extra_json_schema=_KIND)] | None = None
     value: Annotated[str | None, Meta(description="The listed address: the item's own, or a domain that covers it.")] = None
     since: MaybeTime = None
@@ -227,7 +229,7 @@ def status_of(match: Suppressed | None) -> SuppressionStatus:
     if match is None:
         return SuppressionStatus(False)
     return SuppressionStatus(
-        True, match.reason, match.listed, match.kind, match.value, to_text(match.since_us), _time(match.until_us)
+        True, match.reason, match.listed, match.kind, match.value, _time(match.since_us), _time(match.until_us)
     )  # fmt: skip
 
 
@@ -262,7 +264,7 @@ def addresses_of(item: CheckedAddress, pointer: str) -> tuple[Addresses, list[Fa
     forms = {kind: value and _normal_form(kind, value, f"{pointer}/{kind}", faults) for kind, value in sent.items()}
     if not any(sent.values()):
         faults.append(Fault(pointer, "required", "needs one of email, linkedin_url and domain"))
-    return Addresses(forms[EMAIL], forms[LINKEDIN_URL], forms[DOMAIN], item.linkedin_url), faults
+    return Addresses(forms[EMAIL], forms[LINKEDIN_URL], forms[DOMAIN], linkedin_url=item.linkedin_url), faults
 
 
 def _normal_form(kind: str, value: str, pointer: str, faults: list[Fault]) -> str | None:

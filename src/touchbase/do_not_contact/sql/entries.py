@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, addresses_of_refs
-from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold
+from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold, live_causes
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.copies import count_change
 from touchbase.do_not_contact.sql.statements import (
     CAUSES_OF,
     CLAIM_ENTRY,
     CLAIM_INSTALLATION,
+    DELETE_CAUSE,
     DELETE_INSTALLATION,
+    ENTRIES_OF,
     ENTRY_BY_ID,
     SAVE_CAUSE,
     UPDATE_ENTRY,
@@ -27,6 +30,7 @@ from touchbase.errors import NotFound
 from touchbase.event_log.models import API, DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.identity_links import Ref
+from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row
@@ -34,6 +38,10 @@ from touchbase.suppression.server_secret import find_erasure_key
 
 ID = "suppression"
 Causes = dict[Address, list[Cause]]
+BY_REQUEST: Mapping[str, object] = {"origin": API}
+SHARED = "shared"
+MOST_SHARED = 50
+"""Addresses of a deleted contact to which its opt-out is copied."""
 
 
 @command(ids=lambda calls: {ID: sum(len(call.entries) for call in calls)}, large=True)
@@ -76,15 +84,33 @@ def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, earlier: Sequence
     return Cause(WRITTEN, new.reason, new.source, at, since, new.until_us, note)
 
 
-def add_causes(client: int, new: Sequence[tuple[Address, Cause]], ids: Ids, now: Micros, hidden: Collection[Address] = ()) -> Plan[None]:
-    """Add what events say about addresses, in the transaction that applies them; repeated causes change nothing.
+def reserve_entries(count: int) -> Plan[Ids]:
+    """Return ids for entries that a plan did not declare, because few of its calls make any; others wait for them until it commits."""
+    [(first,)] = yield Execute(RESERVE_IDS, [(ID, count, 0, 0)])
+    ids = Ids()
+    ids.fill(ID, first, count)
+    return ids
+
+
+def add_causes(
+    client: int,
+    new: Sequence[tuple[Address, Cause]],
+    ids: Ids | None,
+    now: Micros,
+    hidden: Collection[Address] = (),
+    by: Mapping[str, object] = BY_REQUEST,
+) -> Plan[None]:
+    """Add what events and statuses say about addresses, in the transaction that applies them; repeated causes change nothing.
 
     Addresses of erased persons are stored as hashes; `hidden` are addresses that an event names together with an erased identity.
+    `ids`: None: they are reserved in this transaction.
+    `by`: What the event log says of entries that no delivery made.
     """
     if not new:
         return
     stored = yield from hashing.stored_addresses(client, [address for address, _ in new], hidden)
     key = yield from find_erasure_key()
+    ids = ids or (yield from reserve_entries(len(stored)))
     rows, causes = yield from _claim(client, stored.values(), ids, now)
     first: dict[tuple[Address, str], Cause] = {}
     for address, cause in new:
@@ -95,7 +121,42 @@ def add_causes(client: int, new: Sequence[tuple[Address, Cause]], ids: Ids, now:
             first[place, shown.key] = shown
     yield Execute(SAVE_CAUSE, [cause_row(client, place, first[place, cause_key]) for place, cause_key in sorted(first)])
     causes = yield from _causes(client, rows)
-    yield from _fold(client, rows.values(), causes, now)
+    yield from _fold(client, rows.values(), causes, now, by=by)
+
+
+def drop_causes(client: int, addresses: Iterable[Address], is_dropped: Callable[[Cause], bool], now: Micros) -> Plan[None]:
+    """Delete causes of addresses that are not about their person: an undone merge or deletion had brought them there."""
+    rows = sorted({(client, *address) for address in addresses})
+    found = (yield Execute(CAUSES_OF, rows)) if rows else []
+    dropped = sorted((row[:4] for row in found if is_dropped(cause_of(row))), key=str)
+    if not dropped:
+        return
+    entries = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, sorted({row[:3] for row in dropped})))]
+    # Locks the entries, as whoever else folds their causes does.
+    claims = sorted((client, *entry.address, entry.id, entry.hashed, entry.created_us) for entry in entries)
+    claimed = [EntryRow(*row) for row in (yield Execute(CLAIM_ENTRY, claims))]
+    yield Execute(DELETE_CAUSE, dropped)
+    causes = yield from _causes(client, [entry.address for entry in claimed])
+    yield from _fold(client, claimed, causes, now)
+
+
+def share_causes(client: int, contact: int, addresses: Sequence[Address], now: Micros) -> Plan[None]:
+    """Let what holds for some addresses of a contact hold for all, because the record that joins them is deleted.
+
+    `SHARED` and the contact begin the keys of the copies: a restored contact drops them.
+    """
+    wanted = sorted(set(addresses))[:MOST_SHARED]
+    rows = (yield Execute(ENTRIES_OF, [(client, *address) for address in wanted])) if wanted else []
+    entries = [entry for entry in (EntryRow(*row) for row in rows) if entry.reason is not None]
+    if not entries:
+        return
+    causes = yield from _causes(client, [entry.address for entry in entries])
+    copies: list[tuple[Address, Cause]] = []
+    for entry in entries:
+        for cause in live_causes(causes[entry.address], entry.removed_us):
+            copy = replace(cause, key=f"{SHARED} {contact} {cause.key}", note="")
+            copies += [(address, copy) for address in wanted if address != entry.address]
+    yield from add_causes(client, copies, None, now)
 
 
 @command
@@ -156,7 +217,15 @@ def _causes(client: int, addresses: Iterable[Address]) -> Plan[Causes]:
     return causes
 
 
-def _fold(client: int, rows: Iterable[EntryRow], causes: Causes, now: Micros, *, always: bool = False) -> Plan[None]:
+def _fold(
+    client: int,
+    rows: Iterable[EntryRow],
+    causes: Causes,
+    now: Micros,
+    *,
+    always: bool = False,
+    by: Mapping[str, object] = BY_REQUEST,
+) -> Plan[None]:
     """Fold the causes of these entries, and save the entries that change, or with `always` all of them."""
     changed: list[Row] = []
     events: list[LoggedEvent] = []
@@ -165,7 +234,7 @@ def _fold(client: int, rows: Iterable[EntryRow], causes: Causes, now: Micros, *,
         shows = row.shows(cause)
         if not shows:
             row.show(cause, now)
-            events.append(_change(row, reason, now))
+            events.append(_change(row, reason, now, by))
         if always or not shows:
             changed.append(row.update())
     if changed:
@@ -174,9 +243,10 @@ def _fold(client: int, rows: Iterable[EntryRow], causes: Causes, now: Micros, *,
         yield from log_events(events)
 
 
-def _change(row: EntryRow, before: str | None, now: Micros) -> LoggedEvent:
+def _change(row: EntryRow, before: str | None, now: Micros, by: Mapping[str, object]) -> LoggedEvent:
     """Return the event of an entry that shows another cause than before; `before` was its reason."""
-    by = {"origin": API} if row.delivery_id is None else {"origin": DELIVERY, "tool": row.tool, "deliveries": [row.delivery_id]}
+    if row.delivery_id is not None:
+        by = {"origin": DELIVERY, "tool": row.tool, "deliveries": [row.delivery_id]}
     what = EventType.SUPPRESSION_ADDED if row.reason is not None else EventType.SUPPRESSION_REMOVED
     return _event(row, row.reason or before, what, now, by)
 

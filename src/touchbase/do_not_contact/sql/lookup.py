@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
+import msgspec
+
 from touchbase.common.normalize import former_linkedin_key
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.addresses import Address, covering_domains
+from touchbase.do_not_contact.addresses import KIND_OF_REF, Address, covering_domains
 from touchbase.do_not_contact.models import (
     CLIENT_LIST,
     DOMAIN,
@@ -21,11 +23,13 @@ from touchbase.do_not_contact.models import (
     INSTALLATION_LIST,
     KINDS,
     LINKEDIN_URL,
+    STATUS,
     Addresses,
     Entry,
     Suppressed,
 )
 from touchbase.do_not_contact.sql import hashing
+from touchbase.do_not_contact.sql.opt_outs import further_addresses
 from touchbase.do_not_contact.sql.statements import (
     DOMAIN_OF_COMPANY,
     ENTRIES_OF,
@@ -33,15 +37,21 @@ from touchbase.do_not_contact.sql.statements import (
     FIND_LISTED,
     FIND_LISTED_INSTALLATION,
     LISTED_KINDS,
+    PERSON_BY_EMAIL,
+    PERSON_BY_LINK,
+    PERSON_BY_LINKEDIN,
     SHARED,
     EntryRow,
     installation_entry,
 )
+from touchbase.history.status_words import is_opt_out_word
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import find_erasure_key
+from touchbase.suppression.suppression_keys import EMAIL as EMAIL_REF
+from touchbase.suppression.suppression_keys import LINKEDIN as LINKEDIN_REF
 
 Item = tuple[int, Addresses]
 """A client's number, and addresses to look up for it."""
@@ -58,6 +68,8 @@ class Listed:
     shared: frozenset[str]
     kinds: frozenset[str]
     """Of both."""
+    opt_outs: frozenset[str]
+    """The client's own names of statuses that opt out."""
 
     @property
     def any(self) -> bool:
@@ -68,6 +80,15 @@ class Listed:
     def has_domains(self) -> bool:
         """Whether there are entries of domains."""
         return DOMAIN in self.kinds
+
+    @property
+    def has_addresses(self) -> bool:
+        """Whether there are entries of people's addresses."""
+        return EMAIL in self.kinds or LINKEDIN_URL in self.kinds
+
+    def opts_out(self, status: str | None) -> bool:
+        """Return whether a status of a contact opts the person out."""
+        return is_opt_out_word(status) or status in self.opt_outs
 
 
 @dataclass(slots=True)
@@ -85,9 +106,17 @@ def listed_kinds(clients: Iterable[int]) -> Plan[dict[int, Listed]]:
     rows = yield Execute(LISTED_KINDS, [(client,) for client in sorted(set(clients))])
     listed: dict[int, Listed] = {}
     for client, *flags in rows:
-        own, shared = _present(flags[:3]), _present(flags[4:])
-        listed[client] = Listed(own, bool(flags[3]), shared, own | shared)
+        own, shared = _present(flags[:3]), _present(flags[4:7])
+        opt_outs = frozenset[str]() if flags[7] is None else frozenset(_decode_names(flags[7]).contact_opt_outs)
+        listed[client] = Listed(own, bool(flags[3]), shared, own | shared, opt_outs)
     return listed
+
+
+class _Names(msgspec.Struct):
+    contact_opt_outs: list[str]
+
+
+_decode_names = msgspec.json.Decoder(_Names).decode
 
 
 def _present(flags: Sequence[object]) -> frozenset[str]:
@@ -96,19 +125,66 @@ def _present(flags: Sequence[object]) -> frozenset[str]:
 
 @query
 def find_suppressed(client: int, items: list[Addresses], now: Micros) -> Plan[list[Suppressed | None]]:
-    """For each item, why it must not be contacted now: by the client's list, or else by that of the installation.
+    """For each item, why it must not be contacted now: by the client's list, by that of the installation, or by a contact's status.
 
+    Of an address that leads to a contact all that the contact has counts, also of one that it does not show.
     `client`: `INSTALLATION`: by that list alone.
     """
     listed = yield from listed_kinds([client])
-    return (yield from suppressed_items([(client, item) for item in items], listed, now))
+    if client == INSTALLATION:
+        return (yield from suppressed_items([(client, item) for item in items], listed, now))
+    people = yield from _people(client, items)
+    expanded: list[Item] = []
+    owners: list[int] = []
+    for index, item in enumerate(items):
+        of_item = [item] if item.contact is not None else [item, *people.get(item, ())]
+        expanded += [(client, each) for each in of_item]
+        owners += [index] * len(of_item)
+    found: list[Suppressed | None] = [None] * len(items)
+    for index, match in zip(owners, (yield from suppressed_items(expanded, listed, now)), strict=True):
+        found[index] = found[index] or match
+    return found
+
+
+def _people(client: int, items: Iterable[Addresses]) -> Plan[dict[Addresses, list[Addresses]]]:
+    """Return by item the contacts that its addresses lead to, for items that name no contact."""
+    unknown = {item for item in items if item.contact is None}
+    emails = sorted({item.email for item in unknown if item.email is not None})
+    profiles = sorted({item.linkedin for item in unknown if item.linkedin is not None})
+    by_address: dict[Address, list[Addresses]] = {}
+    for kind, values, statement in ((EMAIL, emails, PERSON_BY_EMAIL), (LINKEDIN_URL, profiles, PERSON_BY_LINKEDIN)):
+        for row in (yield Execute(statement, [(client, value) for value in values])) if values else ():
+            by_address.setdefault((kind, row[0]), []).append(_person(row[1:]))
+    refs = [(client, EMAIL_REF, email) for email in emails] + [(client, LINKEDIN_REF, profile) for profile in profiles]
+    for row in (yield Execute(PERSON_BY_LINK, refs)) if refs else ():
+        by_address.setdefault((KIND_OF_REF[row[0]], row[1]), []).append(_person(row[2:]))
+    return {
+        item: by_address.get((EMAIL, item.email or ""), []) + by_address.get((LINKEDIN_URL, item.linkedin or ""), []) for item in unknown
+    }
+
+
+def _person(row: Row) -> Addresses:
+    _, number, status, email, linkedin, domain = row
+    return Addresses(email, linkedin, domain, number, status)
 
 
 def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
     """Return for each item why it must not be contacted; only kinds that are `listed` are looked up."""
-    if not any(each.any for each in listed.values()):
-        return [None] * len(items)
+    found = (yield from _listed_items(items, listed, now)) if any(each.any for each in listed.values()) else [None] * len(items)
+    return [
+        Suppressed(STATUS) if match is None and item.status is not None and listed[client].opts_out(item.status) else match
+        for match, (client, item) in zip(found, items, strict=True)
+    ]
+
+
+def _listed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
     covers = _covers(items, listed)
+    contacts = {(client, item.contact) for client, item in items if item.contact is not None and listed[client].has_addresses}
+    further = yield from further_addresses(contacts)
+    if further:
+        for (client, item), cover in zip(items, covers, strict=True):
+            more = further.get((client, item.contact or 0), ())
+            cover += [(client, kind, value) for kind, value in more if kind in listed[client].kinds]
     places = set(chain.from_iterable(covers))
     found = _Found()
     own = [place for place in places if place[1] in listed[place[0]].own]
@@ -262,10 +338,15 @@ class MarkedRecord(Protocol):
     """Set to the reason, if it must not be contacted."""
 
 
-def mark_records(records: Sequence[MarkedRecord], now: Micros) -> Plan[None]:
+def mark_records(records: Sequence[MarkedRecord], now: Micros, listed: Mapping[int, Listed] | None = None) -> Plan[None]:
     """Set `suppressed` on these records."""
-    listed = yield from listed_kinds({record.client for record in records})
+    if listed is None:
+        listed = yield from listed_kinds({record.client for record in records})
     if not any(each.any for each in listed.values()):
+        for record in records:
+            status: str | None = getattr(record, "status", None)
+            if (is_opt_out_word(status) or status in listed[record.client].opt_outs) and hasattr(record, "email_key"):
+                record.suppressed = STATUS
         return
     domains = yield from _company_domains(records, listed)
     items = [_item(record, domains) for record in records]
@@ -273,7 +354,7 @@ def mark_records(records: Sequence[MarkedRecord], now: Micros) -> Plan[None]:
         record.suppressed = None if match is None else match.reason
 
 
-def _company_domains(records: Sequence[MarkedRecord], listed: dict[int, Listed]) -> Plan[dict[tuple[int, int], str]]:
+def _company_domains(records: Sequence[MarkedRecord], listed: Mapping[int, Listed]) -> Plan[dict[tuple[int, int], str]]:
     """Return the domains of the contacts' companies, where entries of domains exist."""
     keys = {
         (record.client, company)
@@ -285,7 +366,10 @@ def _company_domains(records: Sequence[MarkedRecord], listed: dict[int, Listed])
 
 
 def _item(record: MarkedRecord, domains: dict[tuple[int, int], str]) -> Item:
-    own: str | None = getattr(record, "domain", None)
+    domain: str | None = getattr(record, "domain", None)
+    if not hasattr(record, "email_key"):
+        return (record.client, Addresses(domain=domain))
     company = domains.get((record.client, getattr(record, "company_id", None) or 0))
-    email, linkedin, url = (getattr(record, name, None) for name in ("email_key", "linkedin_key", "linkedin_url"))
-    return (record.client, Addresses(email, linkedin, own or company, url))
+    contact = getattr(record, "id", 0) or None  # a row of an import may have no contact yet
+    linkedin, status, url = (getattr(record, name, None) for name in ("linkedin_key", "status", "linkedin_url"))
+    return (record.client, Addresses(record.email_key, linkedin, domain or company, contact, status, url))

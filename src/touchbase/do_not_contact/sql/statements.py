@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.models import Cause, Entry
-from touchbase.sql.builders import ONE, ONE_MATCH, find
+from touchbase.do_not_contact.sql.conditions import HAS_NAMES
+from touchbase.sql.builders import ONE, ONE_MATCH, find, key_columns
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Row, Statement, delete
 
@@ -56,6 +57,7 @@ SAVE_CAUSE = Statement(
     body=f"INSERT INTO suppression_cause ({names(CAUSE)}) SELECT * FROM p WHERE true ON CONFLICT (client, kind, value, key) "
     f"DO UPDATE SET {', '.join(f'{name} = {_REPLACES.format(name)}' for name, _ in CAUSE[4:])}",
 )
+DELETE_CAUSE = delete("delete_suppression_cause", "suppression_cause", (*ADDRESS, ("key", "text")))
 DELETE_CAUSES = delete("delete_suppression_causes", "suppression_cause", ADDRESS)
 
 CLAIM_INSTALLATION = Statement(
@@ -84,11 +86,12 @@ LISTED_KINDS = Statement(
             *(_ANY.format(f"e.kind = '{kind}'") for kind in ("email", "domain", "linkedin_url")),
             _ANY.format("e.hashed = 1"),
             *(_ANY_INSTALLATION.format(kind) for kind in ("email", "domain", "linkedin_url")),
+            f"(SELECT k.settings FROM client k WHERE k.id = p.client AND k.{HAS_NAMES})",
         ]
     )
     + " FROM p",
 )
-"""Which kinds of entries a client and the installation have, so that others are not looked up."""
+"""Which kinds of entries a client and the installation have, so that others are not looked up; and settings with names that opt out."""
 _FOUND = "t.kind, t.value, t.reason, t.since_us, t.until_us, t.id"
 FIND_LISTED = Statement(
     "find_listed", ADDRESS, body=f"SELECT {_FOUND}, t.client FROM p CROSS JOIN suppression t WHERE {_MATCH} AND t.reason IS NOT NULL"
@@ -98,6 +101,29 @@ FIND_LISTED_INSTALLATION = Statement(
     ADDRESS[1:],
     body=f"SELECT {_FOUND} FROM p CROSS JOIN installation_suppression t WHERE t.kind = p.kind AND t.value = p.value",
 )
+_PERSON = "t.client, t.id, t.status, t.email_key, t.linkedin_key, "
+_PERSON += "(SELECT c.domain FROM company c WHERE c.client = t.client AND c.id = t.company_id)"
+PERSON_BY_EMAIL, PERSON_BY_LINKEDIN = (
+    Statement(
+        f"person_by_{column}", key_columns("value"),
+        body=f"SELECT p.value, {_PERSON} FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.{column} = p.value",
+    )
+    for column in ("email_key", "linkedin_key")
+)  # fmt: skip
+PERSON_BY_LINK = Statement(
+    "person_by_link",
+    (("client", "bigint"), ("type", "text"), ("value", "text")),
+    body=f"SELECT l.object_type, l.object_id, {_PERSON} FROM p CROSS JOIN link l CROSS JOIN contact t WHERE l.client = p.client "
+    "AND l.tool = '' AND l.object_type = p.type AND l.object_id = p.value AND l.record_kind = 1 AND t.client = l.client "
+    "AND t.id = l.record_id",
+)
+FURTHER_KEYS = Statement(
+    "further_keys",
+    ONE,
+    body="SELECT l.client, l.record_id, l.object_type, l.object_id FROM p CROSS JOIN link l WHERE l.client = p.client "
+    "AND l.record_kind = 1 AND l.record_id = p.id AND l.tool = '' AND l.object_type IN ('email', 'linkedin')",
+)
+"""Addresses that lead to a contact and that it does not show: former ones, and those of contacts that were merged into it."""
 DOMAIN_OF_COMPANY = Statement(
     "domain_of_company", ONE, body=f"SELECT t.client, t.id, t.domain FROM p CROSS JOIN company t WHERE {ONE_MATCH}"
 )

@@ -10,6 +10,10 @@ from collections.abc import Iterable, Sequence
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql import statements as inbox_sql
+from touchbase.do_not_contact.addresses import addresses_of_refs
+from touchbase.do_not_contact.sql.entries import share_causes
+from touchbase.do_not_contact.sql.lookup import listed_kinds
+from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
 from touchbase.errors import NotFound, TouchbaseError
 from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_event
 from touchbase.event_log.sql.forget import forget_changes
@@ -51,8 +55,8 @@ def delete_record(
 ) -> Plan[Record | TouchbaseError]:
     """Move one record into the bin; the result is the record as it was.
 
-    Its addresses and object ids are free at once. The contacts of a company lose their `company_id`. `NotFound`; `PreconditionFailed` if
-    `if_updated_us` is not the record's `updated_us`.
+    Its addresses and object ids are free at once; an opt-out by one of its addresses, or by its status, holds for all of them. The contacts
+    of a company lose their `company_id`. `NotFound`; `PreconditionFailed` if `if_updated_us` is not the record's `updated_us`.
 
     `key`: The key of its entry in the history, from `new_write_key`.
     """
@@ -74,6 +78,8 @@ def delete_record(
     links = yield Execute(history_sql.LINKS_OF, [place])
     yield Execute(INSERT_DELETED, [(*place, current_at, content_text(DeletedRecord(record, current_at, contacts)))])
     yield Execute(INSERT_DELETED_LINK, _identities(place, record, links, current_at))
+    if isinstance(record, Contact):
+        yield from _share_opt_out(record, links, current_at, by)
     yield Execute(DELETE_WANTED, [row[:4] for row in links] or [(client, "", "", "")])
     yield Execute(DELETE_LINKS_OF, [place])
     yield Execute(DELETE_CLAIMS_OF, [place])
@@ -82,6 +88,21 @@ def delete_record(
     yield Execute(NOTE_FOR_SEARCH, [place])
     yield from log_events([LoggedEvent(client, record_event(kind, "deleted"), current_at, kind, id, cause=by_request(by))])
     return record
+
+
+def _share_opt_out(contact: Contact, links: Iterable[Row], at: Micros, by: Author) -> Plan[None]:
+    """Put all addresses of a contact on the list if one of them is, or if its status opts out: a contact made again has lost the others."""
+    if contact.status is not None:
+        opts_out = (yield from listed_kinds([contact.client]))[contact.client].opts_out
+        since = opted_out_at(contact, opts_out) if opts_out(contact.status) else None
+        if since is not None:
+            opt_out = StatusOptOut(
+                contact.client, contact.id, addresses_of(contact), since[0], f"status {since[1]!r}", by=by_request(by), if_unlisted=True
+            )
+            yield from list_opt_outs([opt_out], at)
+    addresses = [*addresses_of(contact), *addresses_of_refs((row[1], row[2], row[3]) for row in links)]
+    if len(addresses) > 1:
+        yield from share_causes(contact.client, contact.id, addresses, at)
 
 
 def entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author) -> StoredEvent:

@@ -12,6 +12,8 @@ from typing import Any
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of, settings_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.addresses import addresses_of_refs
+from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
@@ -20,6 +22,7 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, Stamp
 from touchbase.history.sql import event_of
 from touchbase.history.status import STATUS
+from touchbase.history.status_words import StatusWords
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import assign, release
 from touchbase.merging.models import Merge, Part, Policy, content_text
@@ -123,6 +126,7 @@ def merge_records(
     parts: list[Part] = []
     for record in records:
         parts.append((yield from _part(client, kind, record)))
+    opted_out = _opted_out(records, parts, batch.settings.words(kind), by)
     number = ids.take("record_merge")
     merge_event.detail[MERGE] = {"id": number, "records": absorbed, "addresses": _addresses(kind, parts)}
     _write(merge_event, outcome)
@@ -131,9 +135,30 @@ def merge_records(
     batch.pending[kind, id] = [merge_event]
     yield from project_events(batch, (yield from insert_events(batch)), ids)
     yield Execute(INSERT_MERGE, [(client, number, kind, id, current_at, None, content_text(parts[0], parts[1:]))])
+    if opted_out:
+        yield from _list_opt_outs(opted_out, records[0], current_at)
     records[0].custom_fields = []
     yield from records_sql.load_custom_fields(kind, [records[0]])
     return Merge(number, records[0], absorbed, outcome.fields, current_at)
+
+
+def _opted_out(records: Sequence[Record], parts: Sequence[Part], words: StatusWords, by: Author) -> list[StatusOptOut]:
+    """Return the contacts whose status opts out, with all their addresses: the survivor may have another status afterwards."""
+    found: list[StatusOptOut] = []
+    for record, part in zip(records, parts, strict=True):
+        if not isinstance(record, Contact) or not words.opts_out(record.status):
+            continue
+        if (since := opted_out_at(record, words.opts_out)) is not None:
+            addresses = [*addresses_of(record), *addresses_of_refs(part.links)]
+            note = f"status {since[1]!r}"
+            found.append(StatusOptOut(record.client, record.id, addresses, since[0], note, by=by_request(by), if_unlisted=True))
+    return found
+
+
+def _list_opt_outs(opted_out: Sequence[StatusOptOut], survivor: Record, at: Micros) -> Plan[None]:
+    """Put these contacts on the list, those without an address under that of the survivor."""
+    assert isinstance(survivor, Contact)
+    yield from list_opt_outs([each if each.addresses else replace(each, addresses=addresses_of(survivor)) for each in opted_out], at)
 
 
 @query

@@ -8,6 +8,8 @@ from typing import Any
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.sql.entries import SHARED, drop_causes
+from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresses
 from touchbase.errors import Conflict, NotFound, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
@@ -71,6 +73,10 @@ def restore_record(
     yield Execute(TAKE_DELETED_LINKS, [place])
     yield from _project(batch, kind, deleted, ids)
     restored: Contact | Company = deleted.record
+    if isinstance(restored, Contact):
+        further = yield from further_addresses([(client, id)])
+        addresses = [*further.get((client, id), ()), *addresses_of(restored)]
+        yield from drop_causes(client, addresses, lambda cause: cause.key.startswith(f"{SHARED} {id} "), current_at)
     restored.custom_fields = []
     yield from records_sql.load_custom_fields(kind, [restored])
     return restored

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from functools import partial
 
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
+from touchbase.do_not_contact.models import EMAIL, HARD_BOUNCED, Cause
+from touchbase.do_not_contact.sql.entries import add_causes, drop_causes
+from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresses, is_of_contact
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
@@ -15,6 +19,7 @@ from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Autho
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE
 from touchbase.history.sql import event_of
+from touchbase.history.status import RESUBSCRIBE
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
 from touchbase.merging.bin import renew_stamps
@@ -28,6 +33,7 @@ from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
 from touchbase.projection.suppression_guard import DELETE_LINK
+from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact, reason_of
 from touchbase.records.field_projection import MERGE
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, keys_of, primary_key
@@ -83,6 +89,8 @@ def undo_merge(
     if kind == COMPANY:
         yield from _return_all_contacts(batch, parts, id, rows[0][4])
     yield Execute(END_MERGE, [(client, merge, batch.now_us)])
+    if kind == CONTACT:
+        yield from _divide_opt_outs(batch, [id, *(part.record.id for part in parts)])
     records = [batch.resolvers[kind].by_id[number] for number in (id, *(part.record.id for part in parts))]
     for record in records:
         record.custom_fields = []
@@ -152,6 +160,40 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[N
             resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
             if (row[5], row[6]) == (kind, survivor):
                 resolver.links.set_record(ref, record.id)
+
+
+def _divide_opt_outs(batch: ApplyBatch, numbers: Sequence[int]) -> Plan[None]:
+    """Give contacts the entries of their own events and statuses back, and take away those of the others.
+
+    What names an address is listed under that address, which is one contact's again; the rest was listed under the survivor's.
+    """
+    words, contacts = batch.settings.words(CONTACT), batch.resolvers[CONTACT].by_id
+    own: dict[int, dict[str, Cause]] = {number: {} for number in numbers}
+    keys: dict[int, set[str]] = {number: set() for number in numbers}
+    for event in map(event_of, (yield Execute(history_sql.EVENTS_OF, [(batch.client, CONTACT, number) for number in numbers]))):
+        if not (lists_contact(event, words) or event.effect == RESUBSCRIBE):
+            continue
+        reason = reason_of(event, words)
+        cause = cause_of(event, reason)
+        keys[event.record_id].add(cause.key)
+        if lists_contact(event, words) and reason != HARD_BOUNCED and is_wanted(reason, batch.settings.suppress_on):
+            own[event.record_id][cause.key] = cause
+    further = yield from further_addresses((batch.client, number) for number in numbers)
+    for number in numbers:
+        contact = contacts[number]
+        assert isinstance(contact, Contact)
+        others = [other for other in numbers if other != number]
+        foreign = set[str]().union(*(keys[other] for other in others)) - keys[number]
+        addresses = [*further.get((batch.client, number), ()), *addresses_of(contact)]
+        yield from drop_causes(batch.client, addresses, partial(_is_foreign, foreign, others), batch.now_us)
+        if contact.email_key is not None:
+            address = (EMAIL, contact.email_key)
+            yield from add_causes(batch.client, [(address, cause) for cause in own[number].values()], None, batch.now_us)
+
+
+def _is_foreign(keys: Container[str], contacts: Sequence[int], cause: Cause) -> bool:
+    """Return whether a cause is an event with one of these keys, or a status of one of these contacts."""
+    return cause.key in keys or any(is_of_contact(cause, contact) for contact in contacts)
 
 
 def _take_away(survivor: Record, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -16,6 +16,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.models import LINKEDIN_URL, Addresses
 from touchbase.do_not_contact.sql.lookup import find_suppressed
 from touchbase.errors import Fault, Invalid
+from touchbase.history.events import CONTACT
 from touchbase.http.endpoint import Call
 from touchbase.http.request_body import NUL, read_struct
 from touchbase.http.responses import Response
@@ -101,29 +102,29 @@ Keys = list[Key] | MatchError
 
 
 async def mark_suppressed(
-    store: Store, client: int, keys: Sequence[Keys], matches: Mapping[Key, Match], results: Sequence[Any], now: Micros
+    store: Store, client: int, kind: int, keys: Sequence[Keys], matches: Mapping[Key, Match], results: Sequence[Any], now: Micros
 ) -> None:
-    """Set `suppressed` of each result: why the item's addresses, or those of its record, must not be contacted."""
-    items = [(result, addresses) for result, of in zip(results, keys, strict=True) for addresses in _addresses(of, matches)]
+    """Set `suppressed` of each result: why the item's addresses, or its record, must not be contacted."""
+    items = [(result, addresses) for result, of in zip(results, keys, strict=True) for addresses in _addresses(kind, of, matches)]
     reasons = await store.read(find_suppressed(client, [addresses for _, addresses in items], now))
     for (result, _), reason in zip(items, reasons, strict=True):
         if reason is not None and result.suppressed is None:
             result.suppressed = reason.reason
 
 
-def _addresses(keys: Keys, matches: Mapping[Key, Match]) -> list[Addresses]:
-    """Return the addresses of an item with those of its record that it does not name, then the record's if it names others."""
+def _addresses(kind: int, keys: Keys, matches: Mapping[Key, Match]) -> list[Addresses]:
+    """Return the addresses of an item, then its contact with all that it has."""
     if isinstance(keys, MatchError):
         return []
     values = dict(keys)
+    sent = Addresses(values.get("email_key"), values.get("linkedin_key"), values.get("domain"))
     match = next((match for key in keys if (match := matches.get(key)) is not None), None)
-    if match is None:
-        return [Addresses(values.get("email_key"), values.get("linkedin_key"), values.get("domain"), values.get(LINKEDIN_URL))]
-    domain = values.get("domain", match.company_domain)
     url = values.get(LINKEDIN_URL)
-    sent = Addresses(values.get("email_key", match.email_key), values.get("linkedin_key", match.linkedin_key), domain, url)
-    stored = Addresses(match.email_key, match.linkedin_key, domain)
-    return [sent] if sent == stored else [sent, stored]
+    if match is None or kind != CONTACT:
+        return [replace(sent, linkedin_url=url)]
+    stored = Addresses(match.email_key, match.linkedin_key, match.company_domain, match.id, match.status)
+    is_stored = sent.email in (None, stored.email) and sent.linkedin in (None, stored.linkedin)
+    return [replace(stored, linkedin_url=url)] if is_stored else [replace(sent, linkedin_url=url), stored]
 
 
 class MatchResource:
@@ -142,7 +143,7 @@ class MatchResource:
         keys, store = await self._keys(call), call.api.dependencies.store
         matches = await store.read(match_records(client.number, self._kind, _all(keys)))
         results = [self._one(key, matches) for key in keys]
-        await mark_suppressed(store, client.number, keys, matches, results, call.api.dependencies.clock())
+        await mark_suppressed(store, client.number, self._kind, keys, matches, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))
 
     async def match_everywhere(self, call: Call) -> Response:

@@ -36,7 +36,8 @@ async def company(call: Call) -> Response:
 async def addresses_of_contact(store: Store, contact: Contact) -> Addresses:
     """Return the addresses by which a contact may be listed; the domain is that of its company."""
     its = None if contact.company_id is None else await store.read(find_record(contact.client, COMPANY_TYPE, contact.company_id))
-    return Addresses(contact.email_key, contact.linkedin_key, None if its is None else its.domain, contact.linkedin_url)
+    domain = None if its is None else its.domain
+    return Addresses(contact.email_key, contact.linkedin_key, domain, contact.id, contact.status, contact.linkedin_url)
 
 
 async def _status(call: Call, client: int, addresses: Addresses) -> Response:
@@ -49,8 +50,9 @@ ROUTES = [
     Route(
         "GET", "/public/v2/contacts/{id}/suppression", contact, scope=READ, operation_id="get_contact_suppression", tag=CONTACT_TAG,
         summary="Look up whether a contact must not be contacted",
-        description="A contact is suppressed by its e-mail address, its LinkedIn address, the domain of its e-mail address, or the "
-        "domain of its company, on the client's list or that of the installation.",
+        description="A contact is suppressed by any of its e-mail and LinkedIn addresses (former ones, and those of contacts merged into "
+        "it, too), the domain of its e-mail address, or the domain of its company, on the client's list or that of the installation; or "
+        "by a status that opts out.",
         success=_SUCCESS,
     ),
     Route(

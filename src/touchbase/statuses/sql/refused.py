@@ -16,6 +16,8 @@ from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import locked
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.rows import problems_text
+from touchbase.do_not_contact.models import EMAIL, STATUS
+from touchbase.do_not_contact.sql.entries import add_causes
 from touchbase.event_log.models import JOB, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
@@ -25,6 +27,7 @@ from touchbase.history.sql import EVENT, detail_text, event_of
 from touchbase.history.status_words import StatusWords
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import insert_job
+from touchbase.projection.suppressions import cause_of, lists_contact
 from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
@@ -122,7 +125,17 @@ def apply_refused(client: int, kind: int, after: int, limit: int, at: Micros) ->
         yield Execute(SET_EVENT_STATUS, [_event_row(client, event) for event in changed])
         yield from _settle(client, problems, events, {event.delivery_id for event in changed})
     records = yield from _fold(client, kind, changed, current_client.settings.words(kind), at)
+    if kind == CONTACT:
+        yield from _list_opt_outs(client, [event for event in changed if lists_contact(event, current_client.settings.words(kind))], at)
     return Rechecked(len(deliveries), len(changed), records, last)
+
+
+def _list_opt_outs(client: int, events: Sequence[StoredEvent], at: Micros) -> Plan[None]:
+    """Put the contacts on the list whose status opts out now."""
+    rows = (yield Execute(records_sql.CONTACT_TO_SHOW, sorted({(client, event.record_id) for event in events}))) if events else []
+    emails = {contact.id: contact.email_key for contact in map(contact_of, rows)}
+    causes = [((EMAIL, email), cause_of(event, STATUS)) for event in events if (email := emails.get(event.record_id)) is not None]
+    yield from add_causes(client, causes, None, at)
 
 
 def _apply(event: StoredEvent, settings: ClientSettings, kind: int) -> bool:

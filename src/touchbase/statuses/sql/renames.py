@@ -87,7 +87,7 @@ def _unknown(kind: int, name: str, settings: ClientSettings) -> NotFound:
 
 @command(ids="job")
 def define_status(
-    ids: Ids, client: int, kind: int, name: str, start_set: bool, at: Micros, by: str | None = None
+    ids: Ids, client: int, kind: int, name: str, start_set: bool, at: Micros, by: str | None = None, opts_out: bool = False
 ) -> Plan[Changed | TouchbaseError]:
     """Add a status to the declared set. Without a set `WrongState`, unless `start_set`: then the set begins with all present statuses.
 
@@ -110,10 +110,11 @@ def define_status(
         return Conflict(f"{name!r} is a former name of {words.of(name)!r}, and events that say it mean that; choose another name")
     if (own := same_spelling(name, declared.statuses)) is not None and not (start_set and settings.declared(kind) is None):
         return Conflict(f"{own!r} is declared already" + ("" if own == name else f"; events do not distinguish it from {name!r}"))
-    statuses = list(dict.fromkeys([*declared.statuses, name]))
-    if len(statuses) > MOST_STATUSES:
+    opt_outs = [*declared.opt_outs, name] if opts_out else declared.opt_outs
+    declared = StatusSet(list(dict.fromkeys([*declared.statuses, name])), declared.transitions, opt_outs)
+    if len(declared.statuses) > MOST_STATUSES:
         return Conflict(f"a declared set has at most {MOST_STATUSES} statuses; remove or merge some first")
-    changed = yield from store_settings(current_client.client_id, _with_set(settings, kind, StatusSet(statuses, declared.transitions)))
+    changed = yield from store_settings(current_client.client_id, _with_set(settings, kind, declared))
     return Changed(changed, (yield from recheck(client, kind, changed.settings, at, by, ids)))
 
 
@@ -136,7 +137,9 @@ def remove_status(client: int, kind: int, name: str) -> Plan[Changed | Touchbase
     if len(declared.statuses) == 1:
         return Conflict("it is the last status of the set; remove the set in the client's settings to allow every status")
     transitions = {before: [each for each in after if each != name] for before, after in declared.transitions.items() if before != name}
-    statuses = StatusSet([status for status in declared.statuses if status != name], transitions)
+    statuses = StatusSet(
+        [status for status in declared.statuses if status != name], transitions, [each for each in declared.opt_outs if each != name]
+    )
     return Changed((yield from store_settings(current_client.client_id, _with_set(settings, kind, statuses))), None)
 
 
@@ -238,6 +241,8 @@ def _notes(words: StatusWords, before: str, after: str, merge: bool, service: Se
         notes.append(f"from now on Touchbase sets {after!r} in place of {' and '.join(map(repr, service))}")
     if is_refused:
         notes.append(f"{before!r} is not in the declared set, so events that ask for it are still refused")
+    if merge and words.opts_out(before) != words.opts_out(after):
+        notes.append(f"only {(before if words.opts_out(before) else after)!r} opts contacts out; from now on {after!r} does")
     roles = role_of(words, before), role_of(words, after)
     if merge and roles[0] != roles[1]:
         notes.append(f"the rules take {before!r} for {roles[0] or 'any status'} and {after!r} for {roles[1] or 'any status'}: from now on "
