@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.address_book import keys_of as record_keys
 from touchbase.records.writes import Creation
 
 _START = 4_096
@@ -77,4 +78,4 @@ class SeenKeys:
 def keys_of(creation: Creation[Any]) -> list[str]:
     """Return the keys that identify its record: normal forms with the name of their field."""
     record = creation.record
-    return [prefix + key for prefix, column in _KEYS[type(record)] if (key := getattr(record, column)) is not None]
+    return [prefix + key for prefix, column in _KEYS[type(record)] for key in record_keys(record, column)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -12,7 +13,7 @@ import msgspec
 from touchbase.clients.models import Client, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.frames import packs_by_position
-from touchbase.common.normalize import is_nothing, linkedin_key
+from touchbase.common.normalize import find_email_key, is_nothing, linkedin_key
 from touchbase.common.timestamps import DAY, Micros, to_text
 from touchbase.errors import MOST_FAULTS, Fault, Invalid
 from touchbase.imports.columns import (
@@ -45,7 +46,7 @@ _COMPANIES = 5_000
 _FIELDS = [field for kind in (CONTACT_TYPE, COMPANY_TYPE) for field in kind.members if field.value is not None]
 _NUMBERS = frozenset(field.name for field in _FIELDS if field.kind == NUMBER)
 _LENGTHS = {field.name: field.longest for field in _FIELDS if field.kind == TEXT}
-_LENGTHS[FULL_NAME] = 2 * limits.NAME + 1
+_LENGTHS |= {FULL_NAME: 2 * limits.NAME + 1, "email": limits.VALUE, "emails": limits.VALUE}
 """The API's limits by target, in characters; dates and numbers have NAME, custom fields VALUE."""
 
 
@@ -57,6 +58,8 @@ class RowFault(NamedTuple):
     detail: str
 
 
+_SEPARATORS, _SPACE = re.compile(r"[;,|/\n]"), re.compile(r"[;,|/\s]+")
+"""Between the addresses of one cell; white space only if it does not divide names from addresses."""
 _COUNTED = RowFault("", "counted", "")
 """In place of a fault that has no text."""
 
@@ -126,6 +129,8 @@ class _Part:
     def column(self, pointer: str, cells: Sequence[str]) -> int | None:
         """Return the column that a fault's JSON pointer is about."""
         name, _, rest = pointer[1:].partition("/")
+        if name == "emails":  # also of a cell of `email` with several addresses
+            return self.fields.get("emails", self.fields.get("email"))
         if name in self.fields:
             return self.fields[name]
         number = rest.partition("/")[0]
@@ -220,6 +225,10 @@ class RowChecker:
                 detail = f"first and last name must have at most {limits.NAME} characters each"
                 self._fault(self._full_name, "too_long", detail, faults)
         asked.custom_fields = self._custom_fields(self._own, cells)
+        if "@" in (asked.emails or "") or asked.email.count("@") > 1:
+            _read_emails(asked)
+        else:
+            asked.emails = None
         notice = self._set_aside_linkedin(asked)
         dates = self._read_dates(cells, at, faults) if self._dates else {}
         command = self._made(lambda: creation_of(CONTACT_TYPE, asked, self._client, at, "update"), self._own, cells, faults)
@@ -328,6 +337,28 @@ class RowChecker:
 
     def _fault(self, index: int, code: str, detail: str, faults: list[RowFault]) -> None:
         faults.append(RowFault(self._header[index], code, detail))
+
+
+def _read_emails(asked: Any) -> None:
+    """Divide cells with several addresses, such as `ann@example.com; a.lee@example.org`: the first one is primary."""
+    first, further = _addresses(asked.email), _addresses(asked.emails or "")
+    known = {key for text in further if (key := find_email_key(text)) is not None}
+    if first and known and find_email_key(first[0]) in known:  # also if a column of all addresses has them in another order
+        further = [text for text in further if find_email_key(text) != find_email_key(first[0])]
+    asked.emails = [*first, *further]
+    asked.email = first[0] if first else ""
+
+
+def _addresses(cell: str) -> list[str]:
+    """Return the addresses of a cell; the cell as it is if a part of it is no address."""
+    text = cell.strip()
+    if text.startswith("[") and '"' in text:
+        text = text.strip("[]").replace('"', " ")
+    for separators in (_SEPARATORS, _SPACE):
+        parts = [part for each in separators.split(text) if (part := each.strip()) and not is_nothing(part)]
+        if all(find_email_key(part) is not None for part in parts):
+            return parts
+    return [text]
 
 
 def _listed(faults: list[RowFault]) -> list[RowFault]:
