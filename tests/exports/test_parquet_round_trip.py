@@ -110,6 +110,7 @@ MAYBE = some.none() | TEXT
 TIME = some.integers(-62_135_596_800_000_000, 253_402_300_799_999_999)
 ID = some.integers(1, 2**53)
 OF_KIND = {fields.TEXT: MAYBE, fields.NUMBER: some.none() | ID, fields.TIME: some.none() | TIME}
+OF_KIND[fields.EMAILS] = some.none() | some.just('["a@x.example","b@x.example"]')
 OF_COLUMN = {"id": ID, "created_us": ID, "updated_us": TIME}
 KIND_OF = {field.column: field.kind for field in CONTACT_TYPE.members}
 ROWS = some.lists(

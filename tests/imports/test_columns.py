@@ -16,6 +16,7 @@ EXPORTS = {
         "First Name,Last Name,Title,Company,Company Name for Emails,Email,Email Status,Stage,Last Contacted,# Employees,Industry,"
         "Person Linkedin Url,Website,Company Linkedin Url,City,Secondary Email,Replied,Apollo Contact Id",
         {
+            "Secondary Email": "emails",
             "First Name": "first_name", "Last Name": "last_name", "Company": "company.name", "Email": "email", "Stage": "contact_status",
             "Person Linkedin Url": "linkedin_url", "Website": "company.domain", "Last Contacted": "last_campaign_email_sent",
         },

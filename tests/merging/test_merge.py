@@ -207,17 +207,14 @@ async def test_undo__of_any_policy_gives_the_records_from_before(house: House, p
     assert (await house.call.get(f"/public/v2/contacts/{ann}")).status == 200
 
 
-async def test_undo__when_an_address_was_given_to_another_record_is_refused(house: House) -> None:
+async def test_merge__leaves_the_addresses_of_the_merged_record_to_the_survivor(house: House) -> None:
     ann, anna = await two(house)
-    merge = (await house.merge(ann, anna, survivorship="keep"))["merge_id"]
-    other = await house.contact(email="anna@b.example")
+    await house.merge(ann, anna, survivorship="keep")
 
-    reply = await house.call.post(f"/public/v2/contacts/{ann}/merge/{merge}/undo")
+    reply = await house.request("POST", "/public/v2/contacts", {"email": "anna@b.example"})
 
-    assert (reply.status, reply.problem["existing_id"]) == (409, other)
-    await house.delete(other)
-    await house.undo(ann, merge)
-    assert await house.differences() == []
+    assert (reply.status, reply.problem["existing_id"]) == (409, ann)
+    assert [row["id"] for row in await house.listed(query="email=anna@b.example")] == [ann]
 
 
 async def test_records_made_at_one_time__are_merged_and_undone(house: House) -> None:
@@ -370,3 +367,23 @@ async def test_another_client__cannot_merge_or_undo(house: House) -> None:
     assert (await house.call.post(f"/public/v2/contacts/{ann}/merge", {"with": [anna]}, x_client_id="other")).status == 404
     merge = (await house.merge(ann, anna))["merge_id"]
     assert (await house.call.post(f"/public/v2/contacts/{ann}/merge/{merge}/undo", x_client_id="other")).status == 404
+
+
+PROFILE = "https://www.linkedin.com/in/anna-lee"
+
+
+async def test_undo__gives_a_profile_that_came_while_two_were_one_to_the_person_that_it_was_named_with(house: House) -> None:
+    ann, anna = await house.contact(email="ann@a.example"), await house.contact(email="anna@b.example")
+    merge = (await house.merge(ann, anna, survivorship="keep"))["merge_id"]
+    await house.hook("camp", {"event": "email_replied", "email": "anna@b.example", "linkedin_url": PROFILE})
+    house.call.clock.move(5)
+    assert (await house.get(ann))["linkedin_url"] == PROFILE
+
+    await house.undo(ann, merge)
+
+    assert (await house.get(anna))["linkedin_url"] == PROFILE
+    assert "linkedin_url" not in await house.get(ann)
+    assert (await house.get(ann))["last_reply_received"] is None
+    await house.hook("camp", {"event": "linkedin_replied", "linkedin_url": PROFILE, "message_id": "2"})
+    assert "linkedin_replied" in await house.timeline(anna)
+    assert await house.differences() == []

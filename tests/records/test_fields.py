@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from touchbase.records.fields import NUMBER, TEXT, TIME, Field
+from touchbase.records.fields import EMAILS, NUMBER, TEXT, TIME, Field
 from touchbase.records.record_type import RECORD_TYPES
 
 PHONE = "+44 20 7946 0958"
-ANNOTATIONS = {TEXT: ("str", "str | None"), NUMBER: ("int", "int | None"), TIME: ("Micros", "Micros | None")}
+ANNOTATIONS = {
+    TEXT: ("str", "str | None"), EMAILS: ("str | None",), NUMBER: ("int", "int | None"), TIME: ("Micros", "Micros | None"),
+}  # fmt: skip
 MEMBERS = [(kind, field) for kind in RECORD_TYPES for field in RECORD_TYPES[kind].members]
 
 

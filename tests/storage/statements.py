@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -46,7 +46,8 @@ BUILT_AT_RUN_TIME = {
 MAKERS = {
     "cells.sql._store_rows", "clients.sql.removal._delete_child", "erasure.sql.pii_tables._by_record", "sql.statement.delete",
     "encryption.encrypted_columns._replace_secret", "deliveries.sql.statements._store",
-    "records.sql.statements._create", "records.sql.lookup._match", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
+    "records.sql.statements._create", "records.sql.address_book.find_by_key",
+    "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that build statements, for module constants or at run time."""
 
@@ -57,6 +58,9 @@ def _statements_in(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
     elif isinstance(value, tuple):
         for number, each in enumerate(value):
             yield from _statements_in(f"{name}.{getattr(each, 'table', number)}", each)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _statements_in(f"{name}.{key}", each)
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from _statements_in(f"{name}.{field.name}", getattr(value, field.name))

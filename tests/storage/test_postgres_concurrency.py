@@ -20,10 +20,10 @@ from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery
 from touchbase.jobs.sql import list_jobs
 from touchbase.records.models import Company, Contact
-from touchbase.records.operations import create_company, create_contact
+from touchbase.records.operations import create_company, create_contact, update_contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, list_records
-from touchbase.records.writes import Creation
+from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.search.sql.index import index_records
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Select
@@ -177,3 +177,38 @@ async def test_query__does_not_wait_for_slow_queries_of_another_client(store: An
 
     assert (found, handles, pages) == (made.record, ["acme", "quick"], [])
     assert await asyncio.gather(*slow) == [client] * (3 * engine.READERS - 1)
+
+
+async def test_creation__that_waits_for_a_merge_finds_that_the_address_is_the_survivors(store: Store, client: int, other: Any) -> None:
+    """Its statement began before the merge ended, and does not see the merge's rows; the address is free in the unique index."""
+    ann = (await store.write(create_contact(Creation(contact(client))))).record
+    merged = (await store.write(create_contact(Creation(contact(client, "a.lee@example.com"))))).record
+
+    async with other.transaction():
+        await other.execute("DELETE FROM contact WHERE id = $1", merged.id)
+        await other.execute("INSERT INTO link VALUES ($1, '', 'email', 'a.lee@example.com', 0, 1, $2, NULL)", client, ann.id)
+        creation = asyncio.ensure_future(store.write(create_contact(Creation(contact(client, "a.lee@example.com")))))
+        await until_it_waits(other, creation)
+
+    with pytest.raises(Conflict) as refused:
+        await creation
+    assert refused.value.data["existing_id"] == ann.id
+
+
+async def test_creation__of_an_address_that_another_request_adds_to_a_contact_is_refused(store: Store, client: int, other: Any) -> None:
+    ann = (await store.write(create_contact(Creation(contact(client))))).record
+    adding = update_contact(
+        RecordUpdate(client, ann.id, {}, {}, NOON + 1, "api:1", further={"a.lee@example.com": "a.lee@example.com"}, adds=True)
+    )
+
+    async with other.transaction():  # a creation that has not ended
+        await other.execute(
+            "INSERT INTO contact (client, id, created_us, updated_us, email, email_key, from_api) VALUES ($1, 77, 1, 1, $2, $2, 1)",
+            client, "a.lee@example.com",
+        )  # fmt: skip
+        addition = asyncio.ensure_future(store.write(adding))
+        await until_it_waits(other, addition)
+
+    with pytest.raises(Conflict) as refused:
+        await addition
+    assert refused.value.data["existing_id"] == 77

@@ -361,7 +361,10 @@ def searches() -> Iterator[Any]:
         (
             COMPANY_TYPE,
             searched(
-                COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
+                COMPANY_TYPE,
+                {"any": [{"domain": "a.example"}, {"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]},
+                "status_changed_at",
+                "name",
             ),
         ),
     ):

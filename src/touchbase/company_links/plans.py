@@ -31,6 +31,7 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.primary_keys import former_key
 from touchbase.records.projection import current_stamp
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.address_book import OWNER_OF
 from touchbase.records.sql.create import create_companies
 from touchbase.records.sql.rows import contact_of, contact_row
 from touchbase.records.writes import Creation
@@ -140,8 +141,8 @@ def _companies(client: int, domains: Iterable[str]) -> Plan[dict[str, int]]:
     wanted = sorted(domains)
     if not wanted:
         return {}
-    rows = yield Execute(records_sql.COMPANY_HAVING_DOMAIN, [(client, domain) for domain in wanted])
-    companies: dict[str, int] = {row[4]: row[1] for row in rows}
+    rows = yield Execute(OWNER_OF[COMPANY]["domain"], [(client, domain) for domain in wanted])
+    companies: dict[str, int] = {row[1]: row[2] for row in rows}
     refs = [former_key(COMPANY, domain) for domain in wanted if domain not in companies]
     links = (yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in refs])) if refs else []
     return companies | {row[3]: row[6] for row in links if row[5] == COMPANY and row[6] is not None}

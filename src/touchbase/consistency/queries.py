@@ -22,6 +22,8 @@ class RecordPage:
     """References to rows that contradict them: the record's id, field, value found, and value expected."""
     links: dict[int, list[Ref]]
     """The links to each of the records."""
+    open_emails: dict[int, set[str]]
+    """The e-mail addresses of each of the contacts in open rows."""
     companies: dict[Ref, int | None]
     """The companies that the histories name, by ref; None for a deleted one."""
     words: StatusWords

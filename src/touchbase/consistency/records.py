@@ -6,7 +6,7 @@ only with the events that its history has (`records/value_sources.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -21,7 +21,9 @@ from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.identity.object_claims import plan_separation
 from touchbase.records.custom_budget import fitting_fields
 from touchbase.records.field_projection import Objects, has_several_objects, projected_custom_fields, projected_fields
+from touchbase.records.further_emails import by_key, further_emails
 from touchbase.records.models import Company, Contact, Record
+from touchbase.records.primary_keys import keys_of
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write, refold_status
 from touchbase.records.value_sources import wrong_links, wrong_values
 
@@ -64,9 +66,11 @@ def differences(
     links: Sequence[Ref] = (),
     companies: Mapping[Ref, int | None] = MappingProxyType({}),
     words: StatusWords = PLAIN,
+    open_emails: Iterable[str] = (),
 ) -> Iterator[Difference]:
     """Yield the differences of a record, its custom fields and its links from its history.
 
+    `open_emails` are the addresses in its open rows of the address book.
     `companies` are the companies that the history names, by their refs (`value_sources.companies_of`).
     """
     kind = "contact" if isinstance(record, Contact) else "company"
@@ -74,6 +78,10 @@ def differences(
     for name, value_now, wanted in (*_status(record, history, words), *_dates(record, history), *_keys(record)):
         if value_now != wanted:
             yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, value_now), _shown(name, wanted))
+    further = sorted(by_key(further_emails(record)))
+    rows = sorted(key for key in open_emails if key not in keys_of(record))
+    if further != rows:
+        yield Difference(subject, "emails", _text(" ".join(further) or None), _text(" ".join(rows) or None))
     yield from _repeats(subject, history)
     for untrue in wrong_values(record, history, companies):
         yield Difference(subject, untrue.field, _text(untrue.found), untrue.wanted)

@@ -92,7 +92,7 @@ async def _of_records(store: Store, client: int, kind: int, page: RecordPage) ->
 
 
 def _of(page: RecordPage, record: Contact | Company, history: list[StoredEvent]) -> Iterator[Difference]:
-    return differences(record, history, page.links.get(record.id, ()), page.companies, page.words)
+    return differences(record, history, page.links.get(record.id, ()), page.companies, page.words, page.open_emails.get(record.id, ()))
 
 
 def _differences_of(kind: int, page: RecordPage, number: int) -> Iterator[Difference]:

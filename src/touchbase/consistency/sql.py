@@ -23,6 +23,7 @@ from touchbase.history.status import COMPLAINT, INITIAL, STATUS, UNSUBSCRIBE
 from touchbase.history.status_words import PLAIN, is_opt_out_word
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql import rows as records_rows
+from touchbase.records.sql.address_book import BOOK
 from touchbase.records.sql.statements import COMPANY_EXISTS
 from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
@@ -34,12 +35,19 @@ _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
 _EVENTS = f"SELECT {sql_rows.names(history_sql.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
 _CUSTOM = f"SELECT {sql_rows.names(records_rows.CUSTOM_FIELD)} FROM custom_field WHERE {_RANGE} ORDER BY record_id, name"
 _DELETED = f"SELECT record_id FROM deleted_record WHERE {_RANGE}"
-_LINKS = f"SELECT tool, object_type, object_id, record_id FROM link WHERE {_RANGE} ORDER BY record_id, tool, object_type, object_id"
+_LINKS = (
+    f"SELECT tool, object_type, object_id, until_us, record_id FROM link WHERE {_RANGE} ORDER BY record_id, tool, object_type, object_id"
+)
 _LED_TO = f"SELECT DISTINCT record_id FROM link WHERE {_RANGE}"
 # A record that was merged into another has a link to it; an existing record must have none.
 _PART_OF_ANOTHER = (
     "SELECT l.record_id, t.id FROM link l JOIN {table} t ON t.client = l.client AND t.id = CAST(l.object_id AS bigint) "
     "WHERE l.client = ? AND l.record_kind = ? AND l.record_id > ? AND l.record_id <= ? AND l.tool = '' AND l.object_type = '{table}'"
+)
+_OF_TWO = (
+    "SELECT l.record_id, l.object_id, t.id FROM link l JOIN {table} t ON t.client = l.client AND t.{column} = l.object_id "
+    "WHERE l.client = ? AND l.record_kind = ? AND l.record_id > ? AND l.record_id <= ? AND l.tool = '' AND l.object_type = ? "
+    "AND l.until_us IS NULL AND t.id <> l.record_id"
 )
 _OF_NO_COMPANY = (
     "SELECT c.id, c.company_id FROM contact c WHERE c.client = ? AND c.id > ? AND c.id <= ? AND c.company_id IS NOT NULL "
@@ -88,9 +96,12 @@ def audit_records(client: int, kind: int, after: int, limit: int) -> Plan[Record
         else:
             strays.add(("custom field", row[2]))
     links: dict[int, list[Ref]] = {}
-    for *ref, number in (yield Select(_LINKS, bounds)):
+    open_emails: dict[int, set[str]] = {}
+    for *ref, until_us, number in (yield Select(_LINKS, bounds)):
         if number in histories:
             links.setdefault(number, []).append((ref[0], ref[1], ref[2]))
+            if is_contact and until_us is None and ref[:2] == ["", BOOK[CONTACT]["email_key"]]:
+                open_emails.setdefault(number, set()).add(ref[2])
         else:
             strays.add(("link", number))
     astray = yield from _astray(client, kind, table, bounds)
@@ -103,7 +114,7 @@ def audit_records(client: int, kind: int, after: int, limit: int) -> Plan[Record
     if settings is not None and is_contact:
         contradicting += yield from _unlisted(client, [each for each in histories.values() if _has_opted_out(*each, settings)])
     renaming = jobs[0][0] if jobs else None
-    return RecordPage(list(histories.values()), sorted(strays), contradicting, links, companies, words, renaming, last)
+    return RecordPage(list(histories.values()), sorted(strays), contradicting, links, open_emails, companies, words, renaming, last)
 
 
 def _has_opted_out(record: Record, history: Sequence[StoredEvent], settings: ClientSettings) -> bool:
@@ -155,6 +166,9 @@ def _astray(client: int, kind: int, table: str, bounds: Row) -> Plan[list[tuple[
     """Return links and companies of these records that contradict other rows."""
     parts = yield Select(_PART_OF_ANOTHER.format(table=table), bounds)
     differences = [(number, "link", f"of {table} {part}", f"absent, because there is a {table} {part}") for number, part in parts]
+    for column, word in BOOK[kind].items():
+        twice = yield Select(_OF_TWO.format(table=table, column=column), (*bounds, word))
+        differences += [(number, "link", f"{word} {key}", f"closed, because {table} {other} has it") for number, key, other in twice]
     if kind == CONTACT:
         lost = yield Select(_OF_NO_COMPANY, (client, *bounds[2:]))
         differences += [(number, "company_id", str(company), "unset, because there is no such company") for number, company in lost]

@@ -101,7 +101,9 @@ _MARKS = frozenset("=+-@\t\r'")
 
 
 def _text(value: Any) -> str:
-    """Return a value that is no text: blank for none, numbers and booleans as in JSON, structures as JSON."""
+    """Return a value that is no text: blank for none, texts of a list in one cell, numbers and booleans as in JSON, structures as JSON."""
     if value is None or value is UNSET:
         return ""
+    if type(value) is list:
+        return harmless("; ".join(value))
     return msgspec.json.encode(value).decode()

@@ -13,7 +13,8 @@ from touchbase.common.parquet import load_arrow
 from touchbase.errors import Fault, Invalid
 from touchbase.exports.encoders import CUSTOM, SUPPRESSED
 from touchbase.exports.sql import COLUMNS, unpacked
-from touchbase.records.fields import NUMBER, TEXT, TIME
+from touchbase.records.fields import EMAILS, NUMBER, TEXT, TIME
+from touchbase.records.further_emails import all_emails
 from touchbase.records.record_type import RecordType
 
 Rows = Sequence[tuple[Any, ...]]
@@ -35,7 +36,7 @@ class Columns:
     def __init__(self, kind: RecordType[Any], members: Sequence[str], custom_fields: Sequence[str]) -> None:
         arrow, _ = load_arrow(not_installed)
         sources = {field.name: (field.column, field.kind) for field in kind.members}
-        types = {TEXT: arrow.string(), NUMBER: arrow.int64(), TIME: arrow.timestamp("us", tz="UTC")}
+        types = {TEXT: arrow.string(), EMAILS: arrow.string(), NUMBER: arrow.int64(), TIME: arrow.timestamp("us", tz="UTC")}
         self._members = [(name, *sources.get(name, ("", TEXT))) for name in members]
         self._at = {name: index for index, name in enumerate(COLUMNS[kind.kind])}
         self._custom = custom_fields
@@ -51,6 +52,9 @@ class Columns:
         found: list[Sequence[Any]] = []
         for name, source, of in self._members:
             values = reasons if name == SUPPRESSED else columns[self._at[source]]
+            if of == EMAILS:
+                first = columns[self._at["email"]]
+                values = ["; ".join(all_emails(email, more)) if more else None for email, more in zip(first, values, strict=True)]
             found.append([value or None for value in values] if of == TEXT else values)
         if self._custom:
             custom = [unpacked(packed) for packed in columns[-1]]

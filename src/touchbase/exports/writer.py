@@ -17,6 +17,7 @@ from touchbase.exports.encoders import SUPPRESSED, CsvFormat, csv_page
 from touchbase.exports.parquet_file import Columns
 from touchbase.exports.sql import COLUMNS, unpacked
 from touchbase.records.fields import ABSENT, CUSTOM, as_shown, shown
+from touchbase.records.further_emails import all_emails
 from touchbase.records.record_type import RECORD_TYPES, RecordType
 from touchbase.records.validation import json_value
 
@@ -45,7 +46,7 @@ class _Exported:
         exported = defstruct(f"Exported{kind.name.title()}", [*members, (SUPPRESSED, Any, UNSET)], gc=False)
         self.members = exported.__struct_fields__
         values = ", ".join("custom(packed)" if field.kind == CUSTOM else as_shown(field, field.column) for field in fields)
-        names: dict[str, object] = {"exported": exported, "text": _text, "blank": "", "UNSET": UNSET}
+        names: dict[str, object] = {"exported": exported, "text": _text, "emails": all_emails, "blank": "", "UNSET": UNSET}
         expression = f"[exported({values}) for {', '.join(COLUMNS[kind.kind])}, packed in rows]"
         self.records: Callable[[Rows, Callable[[str | None], Custom]], list[Any]] = compiled("rows, custom", expression, **names)
         """Rows of `exports.sql`, and the function that unpacks custom fields -> records."""

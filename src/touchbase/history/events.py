@@ -157,6 +157,8 @@ class Event:
     """It names a changed CRM object without values: they can be fetched from the CRM."""
     message: MessageContent | None = None
     """The sent mail or the reply of this event, where the tool sends any of it."""
+    emails: list[str] | None = None
+    """All addresses of a CRM's contact, the first one as `email`, where the CRM sends them as a list: each replaces the one before."""
 
     @property
     def about(self) -> int | None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from touchbase.common.timestamps import Micros
 from touchbase.history.events import EXTERNAL
 
 Ref = tuple[str, str, str]
-"""Tool, object type and object id. Tool "" is for former primary keys."""
+"""Tool, object type and object id. Tool "" is for the keys of a person or company (`records/sql/address_book.py`)."""
 
 
 @dataclass(slots=True)
@@ -23,6 +24,8 @@ class Link:
     id: int
     record_kind: int | None = None
     record_id: int | None = None
+    until_us: Micros | None = None
+    """Until when the record had the key; None: it has it, or the ref is an object's."""
 
     @property
     def parking_id(self) -> int | None:
@@ -42,6 +45,8 @@ class Links:
     changed: dict[Ref, Link] = field(default_factory=dict)
     sharing: dict[int, list[Link]] = field(default_factory=dict)
     """Links that share a parking id, by that id."""
+    losers: set[int] = field(default_factory=set)
+    """Records that have lost a key to another one."""
     vacated: dict[int, Link] = field(default_factory=dict)
     """Parking ids that are not used any more, each with a link that had it: its events move to the link's target."""
 
@@ -74,19 +79,33 @@ class Links:
         self.sharing[target] = merged
         self._set(merged, EXTERNAL, target)
 
-    def set_record(self, ref: Ref, record_id: int) -> None:
-        """Set the record of a ref and of all refs that share its parking id."""
+    def set_record(self, ref: Ref, record_id: int, until_us: Micros | None = None) -> None:
+        """Set the record of a ref and of all refs that share its parking id.
+
+        With `until_us` the record had the key until then; a key that is the record's already stays open.
+        """
         link = self.by_ref.get(ref)
         if link is None:
-            self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id(), self.kind, record_id)
+            self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id(), self.kind, record_id, until_us)
             return
         if link.record_kind == self.kind and link.record_id == record_id:
+            if until_us is None:
+                self.set_until(link, None)
             return
+        if not ref[0] and link.record_kind == self.kind and link.record_id is not None:
+            self.losers.add(link.record_id)
+        link.until_us = until_us
         sharing = self._sharing_with(link)
         if link.parking_id is not None:
             self.sharing.pop(link.parking_id, None)
             self.vacated[link.parking_id] = link
         self._set(sharing, self.kind, record_id)
+
+    def set_until(self, link: Link, until_us: Micros | None) -> None:
+        """Open the row of a key, or close it."""
+        if link.until_us != until_us:
+            link.until_us = until_us
+            self.changed[link.ref] = link
 
     def move(self, source: int, target: int) -> None:
         """Move the links of the record `source` to `target`, here only: one statement moves all of them in the store."""

@@ -9,6 +9,7 @@ import msgspec
 
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Detail, StoredEvent
+from touchbase.history.identity_links import Link
 from touchbase.history.last_writer_wins import Stamps
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find, insert
 from touchbase.sql.filters import Where
@@ -55,13 +56,23 @@ def event_row(client: int, e: StoredEvent) -> Row:
     )  # fmt: skip
 
 
+def link_of(row: Row) -> Link:
+    """Return the link of a `LINK` row."""
+    return Link((row[1], row[2], row[3]), *row[4:8])
+
+
+def link_row(client: int, link: Link) -> Row:
+    """Return the link's row, in the order of `LINK`."""
+    return (client, *link.ref, link.id, link.record_kind, link.record_id, link.until_us)
+
+
 def detail_text(detail: Detail) -> str:
     """Encode an event's detail as JSON."""
     return encode(detail)
 
 
 REF: Columns = (("client", "bigint"), ("tool", "text"), ("object_type", "text"), ("object_id", "text"))
-LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
+LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("until_us", "bigint"))
 INSERT_EVENT = insert("event", EVENT, "record_kind, record_id, occurred_us, key")
 REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
 EVENTS_OF = find("events_of", "event", EVENT, RECORD, RECORD_MATCH)
@@ -90,7 +101,7 @@ SAVE_LINK = Statement(
     "save_link",
     LINK,
     body=f"INSERT INTO link ({names(LINK)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
-    "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id",
+    "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id, until_us = excluded.until_us",
 )
 MOVE_LINKS = Statement(
     "move_links", (*RECORD, ("to_id", "bigint")), body=f"UPDATE link t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}", by_row=True

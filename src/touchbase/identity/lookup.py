@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, EXTERNAL, StoredEvent
-from touchbase.history.identity_links import Link, Ref
+from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
-from touchbase.history.sql import event_of
+from touchbase.history.sql import event_of, link_of
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.resolution import Resolver
 from touchbase.records.models import Company, Contact, Record
-from touchbase.records.primary_keys import former_key, keys_of, owned_since, primary_key, shown_values
+from touchbase.records.primary_keys import former_key, former_key_of, keys_of, owned_since, primary_key, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.search_pending import searched
@@ -130,12 +130,16 @@ def _belongs_or_belonged_to_another(resolver: Resolver, key: str, subjects: Sequ
 def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> Plan[None]:
     rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in sorted(refs)])
     for row in rows:
-        ref: Ref = (row[1], row[2], row[3])
-        resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
+        link = link_of(row)
+        resolver.links.by_ref[link.ref] = link
     yield from _fill_shared_places(client, resolver)
+    yield from _fill_linked(client, kind, resolver)
+
+
+def _fill_linked(client: int, kind: int, resolver: Resolver) -> Plan[None]:
+    """Load the records to which the loaded links lead."""
     needed = {link.record_id for link in resolver.links.by_ref.values() if link.record_kind == kind and link.record_id is not None}
-    missing = sorted(needed - set(resolver.by_id))
-    if missing:
+    if missing := sorted(needed - set(resolver.by_id)):
         op = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
         link_rows = yield Execute(op, [(client, number) for number in missing])
         add_records(kind, resolver, link_rows)
@@ -149,8 +153,8 @@ def _fill_shared_places(client: int, resolver: Resolver) -> Plan[None]:
         return
     rows = yield Execute(history_sql.LINKS_OF, [(client, EXTERNAL, parking_id) for parking_id in sorted(parking_ids)])
     for row in rows:
-        ref: Ref = (row[1], row[2], row[3])
-        link = resolver.links.by_ref.setdefault(ref, Link(ref, row[4], row[5], row[6]))
+        link = link_of(row)
+        link = resolver.links.by_ref.setdefault(link.ref, link)
         resolver.links.sharing.setdefault(row[6], []).append(link)
 
 
@@ -174,9 +178,13 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
 
 
 def load_owners(client: int, kind: int, resolver: Resolver, name: str, values: Iterable[str | None]) -> Plan[None]:
-    """Load the owners of these addresses."""
+    """Load the owners of these addresses, also those that have them as further ones."""
     owners = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
     keys = {key for value in values if value is not None and (key := ADDRESS_KEYS[name](value)) is not None}
+    if unread := {former_key_of(name, key) for key in keys} - resolver.links.by_ref.keys():
+        yield from _fill_links(client, kind, resolver, unread)
+    else:
+        yield from _fill_linked(client, kind, resolver)
     if missing := sorted(keys - owners.keys()):
         op = {
             "email": records_sql.CONTACT_BY_EMAIL,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from touchbase.common.normalize import ADDRESS_KEYS
+from touchbase.common.timestamps import Micros
 from touchbase.history.last_writer_wins import NEVER, Stamp
 from touchbase.identity.resolution import Resolver
 from touchbase.records.models import Contact, Record
-from touchbase.records.primary_keys import primary_key
+from touchbase.records.primary_keys import former_key_of, primary_key
+from touchbase.records.record_type import RECORD_TYPES
 
 
 def current_key(record: Record, name: str) -> str | None:
@@ -17,9 +19,13 @@ def current_key(record: Record, name: str) -> str | None:
 
 
 def owner_of(resolver: Resolver, name: str, value: str | None) -> Record | None:
-    """Return the loaded record that has an address."""
+    """Return the loaded record that has an address, be it as a further one."""
     key = None if value is None else ADDRESS_KEYS[name](value)
-    return None if key is None else _owners(resolver, name).get(key)
+    if key is None or (owner := _owners(resolver, name).get(key)) is not None:
+        return None if key is None else owner
+    link = resolver.links.by_ref.get(former_key_of(name, key))
+    number = None if link is None or link.until_us is not None else resolver.links.record_id(link.ref)
+    return None if number is None else resolver.by_id.get(number)
 
 
 def release(resolver: Resolver, record: Record, name: str) -> None:
@@ -49,6 +55,18 @@ def assign(resolver: Resolver, record: Record, name: str, value: str | None, sta
     else:
         record.stamps[name] = stamp
     resolver.rekeyed[record.id] = record
+
+
+def close_rows_of_others(resolver: Resolver, until_us: Micros) -> None:
+    """Close the loaded rows of other records with keys that records of the batch have now."""
+    for record in (*resolver.rekeyed.values(), *resolver.created.values()):
+        for name in RECORD_TYPES[resolver.kind].identities:
+            key = current_key(record, name)
+            link = None if key is None else resolver.links.by_ref.get(former_key_of(name, key))
+            number = None if link is None or link.until_us is not None else resolver.links.record_id(link.ref)
+            if link is not None and number not in (None, record.id):
+                resolver.links.set_until(link, until_us)
+                resolver.links.losers.add(number)
 
 
 def _owners(resolver: Resolver, name: str) -> dict[str, Record]:

@@ -19,6 +19,8 @@ from touchbase.history.identity_links import Link, Links, Ref
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, SEVERAL, SINCE, beats
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.object_claims import Claims, primary_name
+from touchbase.records.fields import EXTERNAL_ID
+from touchbase.records.further_emails import by_key, further_emails, set_further_emails
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import (
     api_since,
@@ -30,6 +32,7 @@ from touchbase.records.primary_keys import (
     primary_stamp,
     swap_primary_keys,
 )
+from touchbase.records.sql.address_book import word_of
 
 
 @dataclass(slots=True)
@@ -236,13 +239,14 @@ class Resolver:
         assert subject.primary is not None
         field_name = self._primary_field
         old = primary_key(record)
-        if not beats(subject.stamp, primary_stamp(record, field_name)):  # also if the address was removed
-            self.links.set_record(former_key(self.kind, subject.primary), record.id)
+        present = primary_stamp(record, field_name)
+        if not beats(subject.stamp, present):  # also if the address was removed
+            self.links.set_record(former_key(self.kind, subject.primary), record.id, present[1])
             return
         if old is not None:
             self.by_primary.pop(old, None)
             before = self._linked(former_key(self.kind, old))
-            self.links.set_record(former_key(self.kind, old), record.id)
+            self.links.set_record(former_key(self.kind, old), record.id, subject.stamp[1])
             if before is not None and before is not record:
                 self.doubtful.append({record.id, before.id})
         record.stamps.pop(SINCE, None)
@@ -286,13 +290,14 @@ class Resolver:
     def _set_linkedin(self, record: Contact, subject: EventSubject) -> None:
         assert subject.linkedin is not None
         old = record.linkedin_key
-        if not beats(subject.stamp, linkedin_stamp(record)):
+        present = linkedin_stamp(record)
+        if not beats(subject.stamp, present):
             if old != subject.linkedin:
-                self.links.set_record(("", "linkedin", subject.linkedin), record.id)
+                self.links.set_record(("", "linkedin", subject.linkedin), record.id, present[1])
             return
         if old is not None and old != subject.linkedin:
             self.by_linkedin.pop(old, None)
-            self.links.set_record(("", "linkedin", old), record.id)
+            self.links.set_record(("", "linkedin", old), record.id, subject.stamp[1])
         record.linkedin_url, record.linkedin_key = subject.event.linkedin_url, subject.linkedin
         record.stamps["linkedin_url"] = subject.stamp
         self.by_linkedin[subject.linkedin] = self.rekeyed[record.id] = record
@@ -306,7 +311,13 @@ class Resolver:
     def absorb(self, survivor: Record, absorbed: Record) -> None:
         """Unite a record with the one that survives."""
         self._join_keys(survivor, absorbed)
+        external_ids = [record.external_id for record in (survivor, absorbed)]
         merge_fields(survivor, absorbed)
+        for external_id in external_ids:
+            if external_id is not None and external_id != survivor.external_id:
+                self.links.set_record(("", word_of(self.kind, EXTERNAL_ID), external_id), survivor.id)
+        if isinstance(survivor, Contact) and isinstance(absorbed, Contact) and absorbed.further_emails is not None:
+            set_further_emails(survivor, by_key([*further_emails(survivor), *further_emails(absorbed)]))
         self.by_id.pop(absorbed.id, None)
         self.rekeyed.pop(absorbed.id, None)
         self.rekeyed[survivor.id] = survivor

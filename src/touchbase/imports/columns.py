@@ -25,7 +25,7 @@ FULL_NAME = "full_name"
 FIRST_SENT, LAST_SENT, LAST_REPLY = DATES = tuple(field.name for field in fields.DATES)
 """Dates of a contact; they become events of its history."""
 COMPANY_FIELDS = (*COMPANY_TYPE.names, COMPANY_TYPE.status)
-CONTACT_FIELDS = (*CONTACT_TYPE.names, CONTACT_TYPE.status)
+CONTACT_FIELDS = (*CONTACT_TYPE.names, "emails", CONTACT_TYPE.status)
 COMPANY_TARGETS = COMPANY_FIELDS
 CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS if name != "external_id"))
 MATCHES = {each.name: tuple(field.name for field in each.keys) for each in (CONTACT_TYPE, COMPANY_TYPE)}

@@ -13,6 +13,7 @@ from typing import Any
 
 from touchbase.records.models import Company
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.address_book import keys_of as record_keys
 from touchbase.records.writes import Creation
 
 _START = 4_096
@@ -79,7 +80,7 @@ class SeenKeys:
 def keys_of(creation: Creation[Any]) -> list[str]:
     """Return the keys that identify its record: normal forms with the name of their field."""
     record = creation.record
-    keys = [prefix + key for prefix, column in KEYS[type(record)] if (key := getattr(record, column))]
+    keys = [prefix + key for prefix, column in KEYS[type(record)] for key in record_keys(record, column)]
     if isinstance(record, Company) and not record.domain:
         keys.append(f"name:{fold_name(record.name or '')}")
     return keys

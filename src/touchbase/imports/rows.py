@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -50,7 +51,7 @@ _LONGEST_CUSTOM = limits.NAME
 _FIELDS = [field for kind in (CONTACT_TYPE, COMPANY_TYPE) for field in kind.members if field.value is not None]
 _NUMBERS = frozenset(field.name for field in _FIELDS if field.kind == NUMBER)
 _LENGTHS = {field.name: field.longest for field in _FIELDS if field.kind == TEXT}
-_LENGTHS[FULL_NAME] = 2 * limits.NAME + 1
+_LENGTHS |= {FULL_NAME: 2 * limits.NAME + 1, "email": limits.VALUE, "emails": limits.VALUE}
 """The API's limits by target, in characters; dates and numbers have NAME, custom fields VALUE."""
 
 
@@ -60,6 +61,10 @@ class RowFault(NamedTuple):
     column: str
     code: str
     detail: str
+
+
+_SEPARATORS, _SPACE = re.compile(r"[;,|/\n]"), re.compile(r"[;,|/\s]+")
+"""Between the addresses of one cell; white space only if it does not divide names from addresses."""
 
 
 class CustomCell(NamedTuple):
@@ -146,6 +151,8 @@ class _Part:
     def column(self, pointer: str, cells: Sequence[str]) -> int | None:
         """Return the column that a fault's JSON pointer is about; of all custom fields together the longest."""
         name, _, rest = pointer[1:].partition("/")
+        if name == "emails":  # also of a cell of `email` with several addresses
+            return self.fields.get("emails", self.fields.get("email"))
         if "custom_fields" not in name:
             return self.fields.get(name)
         number = rest.partition("/")[0]
@@ -294,11 +301,8 @@ class RowChecker:
         for name in _NUMBERS & own.keys():
             if cells[own[name]] and _integer(cells[own[name]]) is None:
                 checked.leave_out(own[name], "range", f"must be an integer from 1 to {limits.LARGEST_ID}")
-        if (index := own.get("email")) is not None:
-            if self._more_addresses and find_email_key(cells[index]) is None:
-                self._take_other_address(checked, index)
-            if cells[index].count("@") > 1:
-                self._take_first_address(checked, index)
+        if (index := own.get("email")) is not None and self._more_addresses and find_email_key(cells[index]) is None:
+            self._take_other_address(checked, index)
         self._join_status(checked)
         dates = self._read_dates(checked, at) if self._dates else {}
         notice = ""
@@ -311,6 +315,10 @@ class RowChecker:
             if self._full_name is not None:
                 asked.first_name, asked.last_name = split_name(cells[self._full_name])
             asked.custom_fields = self._custom_fields(self._own, cells)
+            if "@" in (asked.emails or "") or asked.email.count("@") > 1:
+                _read_emails(asked)
+            else:
+                asked.emails = None
             notice = self._set_aside_linkedin(asked)
             return asked
 
@@ -338,15 +346,6 @@ class RowChecker:
                     checked.leave_out(index, "email", f"is not an e-mail address; that of {self._header[other]!r} is taken")
                 checked.cells[index] = addresses[0]
                 return
-
-    def _take_first_address(self, checked: _Checked, index: int) -> None:
-        """Take the first of several e-mail addresses in a cell, and list the others."""
-        several = addresses_in(checked.cells[index])
-        if several:
-            checked.cells[index] = several[0]
-            for address in dict.fromkeys(several[1:]):
-                if address != several[0]:
-                    checked.leave_out(index, "several", f"is another address of the person; {several[0]} is taken", address)
 
     def _join_status(self, checked: _Checked) -> None:
         """Spell a status as the client does, or as the first row of the file that has it."""
@@ -504,6 +503,28 @@ def _spellings(client: Client, kind: int, used: Sequence[str]) -> dict[str, str]
 def fold_status(status: str) -> str:
     """Return what spellings of one status have in common: letters' case, underscores and spaces do not count."""
     return " ".join(status.casefold().replace("_", " ").split())
+
+
+def _read_emails(asked: Any) -> None:
+    """Divide cells with several addresses, such as `ann@example.com; a.lee@example.org`: the first one is primary."""
+    first, further = _addresses(asked.email), _addresses(asked.emails or "")
+    known = {key for text in further if (key := find_email_key(text)) is not None}
+    if first and known and find_email_key(first[0]) in known:  # also if a column of all addresses has them in another order
+        further = [text for text in further if find_email_key(text) != find_email_key(first[0])]
+    asked.emails = [*first, *further]
+    asked.email = first[0] if first else ""
+
+
+def _addresses(cell: str) -> list[str]:
+    """Return the addresses of a cell; the cell as it is if a part of it is no address."""
+    text = cell.strip()
+    if text.startswith("[") and '"' in text:
+        text = text.strip("[]").replace('"', " ")
+    for separators in (_SEPARATORS, _SPACE):
+        parts = [part for each in separators.split(text) if (part := each.strip()) and not is_nothing(part)]
+        if all(find_email_key(part) is not None for part in parts):
+            return parts
+    return [text]
 
 
 def _listed(faults: list[RowFault]) -> list[RowFault]:

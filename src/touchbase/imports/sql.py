@@ -53,9 +53,11 @@ from touchbase.imports.report import (
 )
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
+from touchbase.records.further_emails import by_key, further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
+from touchbase.records.sql.address_book import keys_of
 from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
 from touchbase.records.sql.opt_outs import opt_out_of
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
@@ -99,7 +101,7 @@ def _import_ids(calls: Any) -> Mapping[str, int]:
         companies = {id(row.company): row.company for row in batch.rows if row.company is not None}
         needs[batch.record] += len(batch.rows)
         needs["company"] += len(companies)
-        needs["link"] += 3 * (len(batch.rows) + len(companies))
+        needs["link"] += 3 * len(companies) + sum(3 + 2 * len(further_emails(row.creation.record)) for row in batch.rows)
         needs["custom_field"] += sum(len(row.creation.custom) for row in batch.rows)
         needs["custom_field"] += sum(len(company.custom) for company in companies.values())
         needs[SUPPRESSION_ID] += 2 * sum(1 for row in batch.rows if row.opt_out)
@@ -296,10 +298,11 @@ def _owner(batch: _ImportBatch, index: int) -> int | None:
     record, match = batch.rows[index].creation.record, batch.options.match
     known = _KEYS[batch.record]
     for column in [known[match]] if match else known.values():
-        key = getattr(record, column)
-        if not key and match:
+        keys = keys_of(record, column)
+        if not keys and match:
             batch.outcomes[index] = RowOutcome(INVALID, f"has no {match}, by which records are matched")
-        elif key and (owner := batch.owners.get((batch.client, column, key))) is not None:
+        owner = next((owner for key in keys if (owner := batch.owners.get((batch.client, column, key))) is not None), None)
+        if owner is not None:
             return owner
     if match:
         for name, column in known.items():
@@ -560,11 +563,15 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
     custom: dict[str, str | None] = {
         name: value for name, value in creation.custom if values.get(name) != value and f"{CUSTOM}{name}" not in kept
     }
-    if not changes and not custom:
+    added = by_key(further_emails(new))
+    if isinstance(existing, Contact):
+        added = {key: text for key, text in added.items() if key not in keys_of(existing, "email_key")}
+    if not changes and not custom and not added:
         return None
     return RecordUpdate(
-        batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words
-    )
+        batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words,
+        by_key=True, further=added or None, adds=True,
+    )  # fmt: skip
 
 
 def _keeps_opt_out(batch: _ImportBatch, creation: Creation[Any], existing: _Record) -> bool:

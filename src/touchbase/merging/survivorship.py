@@ -16,6 +16,7 @@ from touchbase.history.last_writer_wins import NEVER, Stamp, beats
 from touchbase.history.status import INITIAL, REPLY, SENT, STATUS
 from touchbase.history.status_words import StatusWords
 from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
+from touchbase.records.further_emails import all_emails, by_key, set_further_emails
 from touchbase.records.models import Contact, CustomField, Record
 from touchbase.records.projection import current_stamp, refold_status
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields, type_of
@@ -100,12 +101,15 @@ def _chosen(values: Sequence[_Candidate], policy: Policy, name: str, survivor: i
 
 
 def _set_keys(record: Record, records: Sequence[Record]) -> None:
-    """Set the normal forms of the addresses that were chosen."""
+    """Set the normal forms of the addresses that were chosen, and the further ones."""
     for key_field in type_of(record).keys:
         if key_field.key != key_field.name:
             value = getattr(record, key_field.name)
             same = (merged for merged in records if getattr(merged, key_field.name) == value)
             setattr(record, key_field.key, next((getattr(merged, key_field.key) for merged in same), None))
+    if isinstance(record, Contact):
+        contacts = [merged for merged in records if isinstance(merged, Contact)]
+        set_further_emails(record, by_key(chain.from_iterable(all_emails(each.email, each.further_emails) for each in contacts)))
 
 
 def _merge_custom(outcome: MergedRecord, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:

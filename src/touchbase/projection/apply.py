@@ -30,6 +30,7 @@ from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
 from touchbase.messages.models import MOST_SUBJECT, Message, channel_of, direction_of
 from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
+from touchbase.projection.address_book import settle_further_emails
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
 from touchbase.projection.deleted_records import set_aside_events_of_deleted
@@ -46,6 +47,7 @@ from touchbase.projection.suppressions import drop_repeated, named_addresses, no
 from touchbase.records.models import Record
 from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
 from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql.address_book import claim_emails
 from touchbase.records.sql.custom_values import MARK, change_values, renaming
 from touchbase.records.sql.statements import CUSTOM_FIELDS_OF
 from touchbase.records.writes import new_write_key
@@ -146,6 +148,7 @@ def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapp
     events = [subject.event for normalized in claimed for subject in normalized.subjects]
     count = len(events)
     links = sum(LINKS_PER_EVENT if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
+    links += sum(len(event.emails or ()) for event in events)
     fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
     needs = {"contact": count, "company": count, "link": links, "custom_field": fields} | suppression_needs(events)
     needs |= message_needs(events)
@@ -243,7 +246,10 @@ def project_events(batch: ApplyBatch, new: list[StoredEvent], ids: Ids) -> Plan[
     company_events = yield from reproject(batch, new, ids)
     company_events += yield from relink_companies(batch)
     yield from link_companies(batch, [*new, *company_events])
+    yield from settle_further_emails(batch, new)
     yield from save_records(batch)
+    for contact, keys in batch.claimed:
+        yield from claim_emails(contact, keys)
     yield from rename_fields(batch, ids)
     if batch.unparked:
         yield Execute(inbox_sql.UNPARK_DELIVERY, [(batch.client, number, batch.now_us) for number in sorted(batch.unparked)])

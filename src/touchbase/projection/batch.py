@@ -59,6 +59,8 @@ class ApplyBatch:
     """Records whose custom fields are too long, or lack some already: their whole history decides which they have."""
     moved_contacts: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Contacts of a company that was united with another one, with both."""
+    claimed: list[tuple[Contact, list[str]]] = field(default_factory=list)
+    """Addresses that nobody had and that are contacts' further ones now."""
     logged_as: dict[Target, str] = field(default_factory=dict)
     """What the log says of a record in place of created or updated."""
 

@@ -24,7 +24,9 @@ from touchbase.records.primary_keys import former_key, owned_since
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
-DELETED_LINK: Columns = (*REF, ("record_kind", "bigint"), ("record_id", "bigint"), ("id", "bigint"), ("deleted_us", "bigint"))
+DELETED_LINK: Columns = (
+    *REF, ("record_kind", "bigint"), ("record_id", "bigint"), ("id", "bigint"), ("deleted_us", "bigint"), ("until_us", "bigint"),
+)  # fmt: skip
 # Run once for each inbox batch; no row for a client without deleted records.
 ANY_DELETED = Statement(
     "any_deleted",
@@ -55,7 +57,7 @@ def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref
     deletions: dict[Ref, list[DeletedIdentity]] = {}
     for row in sorted(rows, key=lambda row: (row[7], row[5])):
         if row[4] == kind:
-            deletions.setdefault((row[1], row[2], row[3]), []).append(DeletedIdentity(row[5], row[7], row[1] == "" and row[6] is not None))
+            deletions.setdefault((row[1], row[2], row[3]), []).append(DeletedIdentity(row[5], row[7], row[8] is not None))
     return deletions
 
 

@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from touchbase.clients.models import ClientSettings
-from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, MESSAGE_TEXT, NAME, STATUS, URL, VALUE, storable, within_budget
+from touchbase.common.field_limits import (
+    CUSTOM_FIELD_BYTES,
+    CUSTOM_FIELDS,
+    EMAIL,
+    EMAILS,
+    MESSAGE_TEXT,
+    NAME,
+    STATUS,
+    URL,
+    VALUE,
+    storable,
+    within_budget,
+)
 from touchbase.common.frames import packs_by_position
 from touchbase.common.html_text import text_of_html
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
@@ -354,6 +366,10 @@ def _detail(event: Event) -> Detail:
         _add_changes(event, detail)
     if "." in event.event and (named := _identity(event)):
         detail["identity"] = named
+    if event.emails is not None and "." in event.event:
+        detail["emails"] = [
+            email for text in event.emails[:EMAILS] if (email := storable(text, EMAIL)) and find_email_key(email) is not None
+        ]
     return detail
 
 

@@ -120,7 +120,7 @@ def _project_addresses(
         release(resolver, record, name)
         assign(resolver, record, name, best.value, best.stamp)
         if old is not None and old != current_key(record, name):
-            resolver.links.set_record(former_key_of(name, old), record.id)
+            resolver.links.set_record(former_key_of(name, old), record.id, batch.now_us)
 
 
 def _project_fields(record: Record, history: Sequence[StoredEvent], objects: Objects, removed: set[EffectiveTime]) -> None:

@@ -10,7 +10,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LEFT_OUT, NEVER, Stamp, beats
-from touchbase.history.sql import event_of
+from touchbase.history.sql import event_of, link_row
 from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch
@@ -58,8 +58,7 @@ def save_records(batch: ApplyBatch) -> Plan[None]:
         else:
             yield from _save_companies(resolver, old, new)
         if resolver.links.changed:
-            rows = [(batch.client, *link.ref, link.id, link.record_kind, link.record_id) for link in resolver.links.changed.values()]
-            yield Execute(history_sql.SAVE_LINK, rows)
+            yield Execute(history_sql.SAVE_LINK, [link_row(batch.client, link) for link in resolver.links.changed.values()])
         yield from log_saved(batch, kind, old, new)
 
 

@@ -12,9 +12,9 @@ from itertools import chain
 from touchbase.common.normalize import ADDRESS_KEYS, linkedin_key
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.history.identity_links import Link, Ref
+from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, NEVER, SEVERAL, SINCE
-from touchbase.history.sql import event_of
+from touchbase.history.sql import event_of, link_of
 from touchbase.identity.lookup import load_owners
 from touchbase.identity.object_claims import Separation, Share, linkedin_owners, objects_differ, plan_separation, without_linkedin_keys
 from touchbase.identity.rekey import assign, current_key, owner_of, release
@@ -25,6 +25,7 @@ from touchbase.projection.save import unite_record
 from touchbase.records.field_projection import Written, last_address, named_addresses
 from touchbase.records.models import Record
 from touchbase.records.primary_keys import former_key, former_key_of, primary_key
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.sql.statement import Execute, Plan
 
 Histories = dict[int, list[StoredEvent]]
@@ -82,7 +83,7 @@ def _settle(batch: ApplyBatch, kind: int, numbers: set[int], histories: Historie
     yield from set_addresses(batch, kind, sorted(left), histories)
     for number, address in old.items():
         if address is not None and address != primary_key(resolver.by_id[number]):
-            resolver.links.set_record(former_key(kind, address), number)
+            resolver.links.set_record(former_key(kind, address), number, batch.now_us)
 
 
 def _components(batch: ApplyBatch, kind: int, resolver: Resolver) -> list[set[int]]:
@@ -154,14 +155,14 @@ def _move_links(batch: ApplyBatch, kind: int, separation: Separation) -> Plan[No
     yield from _load_links(batch.client, resolver, homes)
     for ref, share in homes.items():
         assert share.record_id is not None
-        resolver.links.set_record(ref, share.record_id)
+        resolver.links.set_record(ref, share.record_id, None if ref[0] else batch.now_us)
 
 
 def _load_links(client: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[None]:
     if missing := sorted(ref for ref in refs if ref not in resolver.links.by_ref):
         for row in (yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in missing])):
-            ref: Ref = (row[1], row[2], row[3])
-            resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
+            link = link_of(row)
+            resolver.links.by_ref[link.ref] = link
 
 
 def _move_addresses(batch: ApplyBatch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
@@ -177,7 +178,7 @@ def set_addresses(batch: ApplyBatch, kind: int, numbers: Iterable[int], historie
     """Give these records the addresses that their own histories name."""
     resolver = batch.resolvers[kind]
     records = [resolver.by_id[number] for number in numbers]
-    for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
+    for name in RECORD_TYPES[kind].identities:
         writes = {
             record.id: named_addresses(record, histories[record.id], name, batch.removed_times.get((kind, record.id), set()))
             for record in records
@@ -219,7 +220,7 @@ def _assign_linkedin_keys(batch: ApplyBatch, resolver: Resolver, writes: dict[in
         shown = linkedin_key(last_address(own).value or "")
         for key in (key for key, of in owners.items() if of == number):
             if key != shown or resolver.links.record_id(refs[key]) is not None:
-                resolver.links.set_record(refs[key], number)
+                resolver.links.set_record(refs[key], number, batch.now_us)
 
 
 def _record_since(resolver: Resolver, record: Record, share: Share) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
@@ -12,6 +12,7 @@ from touchbase.errors import Conflict, Fault, NotFound, Overloaded
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.history.status_words import is_opt_out_word
 from touchbase.records import validation
+from touchbase.records.further_emails import by_key, further_emails, set_further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import WRITES, RecordWrites
 from touchbase.records.record_type import RecordType, type_of
@@ -68,8 +69,14 @@ def creation_of(
         columns["domain"] = ""
     if status := validation.text_or_none(getattr(request, kind.status)):
         columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
+    further: dict[str, str] = {}
+    if texts := getattr(request, "emails", None):
+        text, key, further = validation.emails(texts, cast("str | None", columns["email_key"]), faults)
+        columns |= {"email": text, "email_key": key}
     validation.raise_if_any(faults)
     record = kind.model(client.number, 0, at, at, **columns)
+    if further and isinstance(record, Contact):
+        set_further_emails(record, further)
     return Creation(
         record,
         custom,
@@ -141,5 +148,5 @@ def merge_of(creation: Creation[R], existing: int, client: Client) -> RecordUpda
     return RecordUpdate(
         new.client, existing, columns, dict(creation.custom), new.created_us, "",
         transitions=kind.transitions(client.settings), creates=True, by=creation.by, words=client.settings.words(kind.kind),
-        guarded=creation.guarded, restore=creation.restore,
+        guarded=creation.guarded, restore=creation.restore, by_key=True, further=by_key(further_emails(new)) or None, adds=True,
     )  # fmt: skip

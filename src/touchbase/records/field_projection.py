@@ -30,6 +30,8 @@ from touchbase.records.projection import (
 
 MERGE = "merge"
 """Member of the detail of a merge by request, while it stands."""
+MERGED_FROM = "merged_from"
+"""Member of the detail of an event that came from a merged record: the ids of the records that it was moved from, the first one first."""
 API: Object = ("", "", "")
 """The source of values of the API and of campaign tools, which have no object."""
 

@@ -23,6 +23,15 @@ Name = Annotated[str, Meta(max_length=limits.NAME, description="White space arou
 Email = Annotated[
     str, Meta(max_length=limits.EMAIL, description="Checked for its syntax only; blank means unset.", examples=["jane@example.com"])
 ]
+Emails = Annotated[
+    list[Email],
+    Meta(
+        max_length=limits.EMAILS,
+        description="All e-mail addresses of the person, the first one as `email`. A request replaces them all; a response has them only "
+        "if there are several. Each belongs to one contact: webhooks, look-ups and imports find the person by any of them.",
+        examples=[["jane@example.com", "j.doe@example.org"]],
+    ),
+]
 Url = Annotated[
     str,
     Meta(
@@ -55,7 +64,7 @@ ExternalId = Annotated[
 ]
 Status = Annotated[str, Meta(max_length=limits.STATUS, description="Any text, unless the client has defined its set. Blank means unset.")]
 
-TEXT, NUMBER, TIME, CUSTOM = "text", "number", "time", "custom"
+TEXT, NUMBER, TIME, EMAILS, CUSTOM = "text", "number", "time", "emails", "custom"
 """Kinds of values; a time is microseconds in the store. CUSTOM marks where the custom fields are in requests."""
 ABSENT, BLANK, NULL = "absent", "blank", "null"
 """How a response shows that there is no value: the member is left out, `""` or null."""
@@ -175,6 +184,11 @@ CONTACT = (
         ),
     ),
     Field(
+        "emails", Emails, "All e-mail addresses of the person, the first one as `email`; absent: there are not several.", kind=EMAILS,
+        column="further_emails", has_words=True,
+        headers=("emails", "all emails", "email addresses", "other emails", "additional emails", "secondary email", "other email"),
+    ),
+    Field(
         "linkedin_url", Url, "The person's LinkedIn address; absent or null: none.", key="linkedin_key", link="linkedin",
         normalize=validation.linkedin, clean=lambda text: None if normalize.is_nothing(text) else text,
         search_key=normalize.linkedin_search_key, mark="linkedin.com/in/",
@@ -282,8 +296,10 @@ def shown(table: tuple[Field, ...], custom_fields: str) -> tuple[Field, ...]:
 def as_shown(field: Field, value: str) -> str:
     """Return the expression of a member in responses from that of its column, for a function that is compiled.
 
-    It uses the names `text`, which writes a time, `blank` and `UNSET`.
+    It uses the names `text`, which writes a time, `emails`, `blank` and `UNSET`.
     """
+    if field.kind == EMAILS:
+        return f"UNSET if {value} is None else emails({value.replace(field.column, 'email')}, {value})"
     if field.kind == TIME:
         return f"None if {value} is None else text({value})"
     if field.unset == NULL or field is ID:

@@ -9,6 +9,7 @@ from touchbase.common.timestamps import Micros, from_text, to_text
 from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
 from touchbase.history.events import CONTACT
 from touchbase.history.status_words import PLAIN, StatusWords
+from touchbase.records.further_emails import all_emails
 from touchbase.records.models import Record
 from touchbase.records.primary_keys import shown_values
 from touchbase.records.record_type import RECORD_TYPES, type_of
@@ -20,11 +21,12 @@ _REPLY = "last_reply_received"
 _IS_TIME = frozenset({*_TIMES.values(), "status_changed_at"})
 # In the order of `shown_values`.
 _NAMES = {
-    kind: (*each.names, each.status, "previous_status", "status_changed_at", *(_TIMES[name] for name in each.times))
+    kind: (*each.names, each.status, "previous_status", "status_changed_at", *(_TIMES[name] for name in each.times), *each.lists)
     for kind, each in RECORD_TYPES.items()
 }
 _STATUS = {kind: frozenset({each.status, "previous_status", "status_changed_at"}) for kind, each in RECORD_TYPES.items()}
 CUSTOM = "cf."
+_FURTHER = "further_emails"
 
 
 def state_of(record: Record, words: StatusWords = PLAIN) -> State:
@@ -49,12 +51,20 @@ def difference(before: State, after: State) -> dict[str, tuple[Any, Any]]:
     """Return what differs between two states of a record; times as the API shows them."""
     if before == after:
         return {}
-    changed = {}
+    changed: dict[str, tuple[Any, Any]] = {}
     for name in before | after:
         old, new = before.get(name), after.get(name)
+        if name == _FURTHER and old != new:
+            changed["emails"] = (_emails(before), _emails(after))
+            continue
         if old != new:
             changed[name] = (_time(old), _time(new)) if name in _IS_TIME else (old, new)
     return changed
+
+
+def _emails(state: State) -> list[str] | None:
+    further: str | None = state.get(_FURTHER)
+    return None if further is None else all_emails(state.get("email"), further)
 
 
 def _time(value: Micros | None) -> str | None:
@@ -63,7 +73,12 @@ def _time(value: Micros | None) -> str | None:
 
 def creation_event(record: Record, cause: Mapping[str, Any], at: Micros) -> LoggedEvent:
     """Return the event of a record that was created, with all its values."""
-    changed = {name: (None, to_text(value) if name in _IS_TIME else value) for name, value in state_of(record).items() if value is not None}
+    state = state_of(record)
+    changed: dict[str, Any] = {
+        name: (None, to_text(value) if name in _IS_TIME else value) for name, value in state.items() if value is not None
+    }
+    if changed.pop(_FURTHER, None) is not None:
+        changed["emails"] = (None, _emails(state))
     return _event(record, "created", at, changed, cause)
 
 

@@ -53,6 +53,8 @@ class Contact:
     updated_us: Micros
     email: str | None = None
     email_key: str | None = None
+    further_emails: str | None = None
+    """JSON list of the person's further addresses, sorted, in the form in which they came (`records/sql/address_book.py`)."""
     linkedin_url: str | None = None
     linkedin_key: str | None = None
     first_name: str | None = None

@@ -11,6 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.lookup import listed_kinds, mark_records
 from touchbase.do_not_contact.sql.opt_outs import list_opt_outs
 from touchbase.errors import TouchbaseError
+from touchbase.records.further_emails import further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.create import create_companies, create_contacts
 from touchbase.records.sql.opt_outs import opt_outs_of
@@ -54,6 +55,13 @@ def _creation_needs(kind: str) -> Callable[[Any], Mapping[str, int]]:
     return lambda calls: {kind: len(calls), "custom_field": sum(len(call.creation.custom) for call in calls)}
 
 
+def _contact_needs(calls: Any) -> Mapping[str, int]:
+    """Return the same of contacts, with an id for each further address."""
+    needs = _creation_needs("contact")(calls)
+    several = [call.creation.record for call in calls if call.creation.record.further_emails is not None]
+    return {**needs, "link": sum(len(further_emails(record)) for record in several)} if several else needs
+
+
 def _weight_of_creation(call: Any) -> Weight:
     return (0, 1, len(call.creation.custom))
 
@@ -68,9 +76,10 @@ def _weight_of_upsert(call: Any) -> Weight:
 
 @command(
     batch=_batch(create_contacts, "creation", "record.created_us", lists_opt_outs=True),
-    ids=_creation_needs("contact"),
-    # Else erasures are read before the write, and lifted after it; or it makes an entry of the do-not-contact list.
-    solo=lambda call: not (call.creation.guarded or call.creation.opts_out),
+    ids=_contact_needs,
+    # Else erasures are read before the write, and lifted after it; or it makes an entry of the do-not-contact list; or rows of further
+    # addresses follow.
+    solo=lambda call: not (call.creation.guarded or call.creation.opts_out) and call.creation.record.further_emails is None,
     client="creation.record.client",
     quick=True,
     weight=_weight_of_creation,

@@ -15,7 +15,7 @@ from touchbase.clients.models import ClientSettings, FieldType, StatusSet
 from touchbase.errors import Fault
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records import fields, validation
-from touchbase.records.fields import Field, body, members, stamped
+from touchbase.records.fields import EMAILS, Field, body, members, stamped
 from touchbase.records.models import Company, Contact
 
 R_co = TypeVar("R_co", Contact, Company, covariant=True)
@@ -78,6 +78,16 @@ class RecordType(Generic[R_co]):
     def keys(self) -> tuple[Field, ...]:
         """The fields that identify a record to callers; the first is the usual one."""
         return tuple(field for field in self.fields if field.key)
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """The names of the fields by which webhooks find a record."""
+        return tuple(field.name for field in self.fields if field.link)
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """Columns that are lists."""
+        return tuple(field.column for field in self.members if field.kind == EMAILS)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
@@ -51,7 +51,7 @@ class RecordChange:
     must still have that `updated_us`.
     """
 
-    fields: Mapping[str, str | int | None]
+    fields: Mapping[str, Any]
     custom: Sequence[NewValue] | None = ()
     if_updated_us: Micros | None = None
     custom_pointer: str | None = None
@@ -86,6 +86,10 @@ def update_of(kind: RecordType[R], client: Client, record_id: int, change: Recor
     faults: list[Fault] = []
     settings = client.settings
     columns = kind.columns(change.fields, faults)
+    further: dict[str, str] | None = None
+    if "emails" in change.fields:
+        text, key, further = validation.emails(change.fields["emails"], cast("str | None", columns.get("email_key")), faults)
+        columns |= {"email": text, "email_key": key}
     if kind.status in change.fields:
         status = validation.text_or_none(change.fields[kind.status])
         columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
@@ -95,5 +99,5 @@ def update_of(kind: RecordType[R], client: Client, record_id: int, change: Recor
     validation.raise_if_any(faults)
     return RecordUpdate(
         client.number, record_id, columns, custom.values, at, new_write_key(), custom.clear, change.if_updated_us,
-        kind.transitions(settings), words=settings.words(kind.kind), guarded=client.has_erased,
+        kind.transitions(settings), words=settings.words(kind.kind), guarded=client.has_erased, further=further,
     )  # fmt: skip

@@ -63,6 +63,21 @@ def email(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
         return None
 
 
+def emails(
+    texts: Sequence[str] | None, first: str | None, faults: list[Fault], pointer: str = "/emails"
+) -> tuple[str | None, str | None, dict[str, str]]:
+    """Return the first address, its normal form, and the further ones by theirs; `first` is the normal form of a member `email`."""
+    checked: dict[str, str] = {}
+    for number, text in enumerate(texts or ()):
+        stored = normalize.email_text(text.strip())
+        if stored and not normalize.is_nothing(stored) and (key := email(stored, f"{pointer}/{number}", faults)) is not None:
+            checked.setdefault(key, stored)
+    if first is not None and checked and next(iter(checked)) != first:
+        faults.append(Fault(pointer, "contradiction", "must begin with the address in `email`; send one of the two, or the same in both"))
+    key = next(iter(checked), None)
+    return (None, None, {}) if key is None else (checked.pop(key), key, checked)
+
+
 NO_PROFILE = (
     "is not the address of a person's LinkedIn profile, such as https://www.linkedin.com/in/jane-doe: a company's page, a search, a short "
     "link or a name identifies nobody; leave it out, or send it as a custom field"

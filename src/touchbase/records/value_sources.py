@@ -13,6 +13,7 @@ from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, CARRIED, DELIBERATE, DERIVED, Stamp, beats
+from touchbase.records.further_emails import by_key
 from touchbase.records.models import Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, object_of, origin_write
 from touchbase.records.record_type import IDENTITY_FIELDS, RESOLVED_FIELDS, stamped_fields, type_of
@@ -158,7 +159,7 @@ def wrong_links(record: Record, history: Sequence[StoredEvent], links: Sequence[
 def _kind_of(ref: Ref) -> str:
     if ref[0]:
         return "company" if ref[1].startswith("company:") else "contact"
-    return "company" if ref[1] in ("company", "domain") else "contact"
+    return "company" if ref[1] == "domain" or ref[1].startswith("company") else "contact"
 
 
 def _names_all(record: Record, history: Sequence[StoredEvent]) -> bool:
@@ -172,3 +173,5 @@ def _addresses(name: str, history: Sequence[StoredEvent]) -> Iterator[str | None
         for values in (event.detail.get("named", {}), event.detail.get("fields", {})):
             if values.get(name):
                 yield ADDRESS_KEYS[name](values[name])
+        if name == "email":
+            yield from by_key(event.detail.get("emails", ()))

@@ -91,6 +91,12 @@ class RecordUpdate(Generic[R]):
     """The client has erasures: `PersonErased` when a new address belongs to one of them."""
     restore: bool = False
     """As in `Creation`."""
+    by_key: bool = False
+    """The record was found by one of its keys: a key among `changes` that it has as a further one does not become its first."""
+    further: dict[str, str] | None = None
+    """Of a contact, the further e-mail addresses by their normal forms; None: they stay."""
+    adds: bool = False
+    """Further addresses join the present ones, as in a creation that met an existing contact; else they replace them."""
 
 
 @dataclass(slots=True)

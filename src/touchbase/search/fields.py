@@ -77,7 +77,7 @@ _KINDS = {TEXT: FieldKind.TEXT, NUMBER: FieldKind.NUMBER, TIME: FieldKind.TIME}
 
 def _own_fields(kind: RecordType[Any]) -> dict[str, SearchField]:
     created = SearchField("created_time", FieldKind.TIME, "created_us", nullable=False, record_kind=kind.kind)
-    own = [_own_field(kind.kind, field) for field in kind.members]
+    own = [_own_field(kind.kind, field) for field in kind.members if field.kind in _KINDS]
     return {field.name: field for field in (own[0], created, *own[1:])}
 
 

@@ -14,6 +14,7 @@ from touchbase.adapters.kit.crm_values import (
     Record,
     display_text,
     email_address,
+    email_addresses,
     first_of,
     host,
     linked_id,
@@ -58,6 +59,8 @@ class RecordShape:
 
     kind: str
     email: tuple[str, ...] = ()
+    further_email: tuple[str, ...] = ()
+    """Properties with the further addresses of a person, besides a list in one of `email`."""
     first_name: tuple[str, ...] = ()
     last_name: tuple[str, ...] = ()
     full_name: tuple[str, ...] = ()
@@ -83,7 +86,7 @@ class RecordShape:
         names = {name: ours for ours, theirs in places.items() for name in theirs}
         domain = self.domain if self.kind == COMPANY else ()
         object.__setattr__(self, "names", names)
-        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.linkedin, *domain, *self.employer)))
+        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.further_email, *self.linkedin, *domain, *self.employer)))
 
 
 @dataclass(slots=True)
@@ -245,7 +248,17 @@ class CrmItem:
             key=self.key,
             source_event=self.source_event,
             company_object=self._employer(),
+            emails=self._emails(email) if is_contact else None,
         )
+
+    def _emails(self, first: str | None) -> list[str] | None:
+        """Return all addresses of a person, the first one first; None if the record has no list of them."""
+        shape, record = self.shape, self.record
+        lists = [record[name] for name in shape.email if isinstance(record.get(name), list)]
+        lists += [record[name] for name in shape.further_email if name in record]
+        if not lists or self.what == DELETED:
+            return None
+        return list(dict.fromkeys([*([] if first is None else [first]), *(found for each in lists for found in email_addresses(each))]))
 
     def _employer(self) -> tuple[str, str] | None:
         """Return the object of the contact's company, or None; a deleted contact's link is ignored."""

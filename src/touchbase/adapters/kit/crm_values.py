@@ -106,6 +106,16 @@ def email_address(value: object) -> str | None:
     return _first_read(value, _address, _MAIL_KEYS)
 
 
+def email_addresses(value: object) -> list[str]:
+    """Return all email addresses in a text, an object or a list of them, in their order."""
+    if isinstance(value, str):
+        return [found for part in _BETWEEN.split(value) if (found := address(part)) is not None]
+    if isinstance(value, list):
+        return [found for item in value if not isinstance(item, list) for found in email_addresses(item)]
+    found = email_address(value)
+    return [] if found is None else [found]
+
+
 def linkedin_from(value: object) -> str | None:
     """Return the LinkedIn URL in a text, an object or a list of them."""
     return _first_read(value, linkedin, _LINK_KEYS)

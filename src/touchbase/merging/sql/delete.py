@@ -117,14 +117,14 @@ def entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author
 def _identities(place: tuple[int, int, int], record: Record, links: Iterable[Row], at: Micros) -> list[Row]:
     """Return the rows of a record's identities: its present addresses, then its links."""
     client, kind, number = place
-    refs: dict[Ref, int | None] = {}
+    refs: dict[Ref, tuple[int | None, Micros | None]] = {}
     if (primary := primary_key(record)) is not None:
-        refs[former_key(kind, primary)] = None
+        refs[former_key(kind, primary)] = (None, None)
     if isinstance(record, Contact) and record.linkedin_key is not None:
-        refs[former_key_of("linkedin_url", record.linkedin_key)] = None
+        refs[former_key_of("linkedin_url", record.linkedin_key)] = (None, None)
     for row in links:
-        refs.setdefault((row[1], row[2], row[3]), row[4])
-    return [(client, *ref, kind, number, link, at) for ref, link in sorted(refs.items())]
+        refs.setdefault((row[1], row[2], row[3]), (row[4], row[7]))
+    return [(client, *ref, kind, number, link, at, until) for ref, (link, until) in sorted(refs.items())]
 
 
 def _unlink_contacts(client: int, company: int, at: Micros, by: Author) -> Plan[list[int]]:

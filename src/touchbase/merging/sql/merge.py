@@ -30,12 +30,14 @@ from touchbase.merging.survivorship import MergedRecord, is_creation, merged, ow
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.save import unite_records
-from touchbase.records.field_projection import MERGE
+from touchbase.records.field_projection import MERGE, MERGED_FROM
+from touchbase.records.fields import EXTERNAL_ID
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, primary_key
 from touchbase.records.projection import Folded
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.address_book import word_of
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.records.writes import changed_since
 from touchbase.sql.builders import ONE, ONE_MATCH, find
@@ -73,8 +75,6 @@ LINKS = 50
 BY_ID = {CONTACT: records_sql.CONTACT_BY_ID, COMPANY: records_sql.COMPANY_BY_ID}
 """Find and lock a record."""
 TO_SHOW = {CONTACT: records_sql.CONTACT_TO_SHOW, COMPANY: records_sql.COMPANY_TO_SHOW}
-MERGED_FROM = "merged_from"
-"""Member of the detail of an event that came from a merged record: the ids of the records that it was moved from, the first one first."""
 
 
 def _merge_ids(calls: Any) -> dict[str, int]:
@@ -132,6 +132,9 @@ def merge_records(
     _write(merge_event, outcome)
     yield from _unite(batch, kind, records)
     _take_addresses(batch, kind, records[0], outcome, (DELIBERATE, current_at, key))
+    for part in parts:
+        if (external_id := part.record.external_id) not in (None, outcome.record.external_id):
+            batch.resolvers[kind].links.set_record(("", word_of(kind, EXTERNAL_ID), str(external_id)), id)
     batch.pending[kind, id] = [merge_event]
     yield from project_events(batch, (yield from insert_events(batch)), ids)
     yield Execute(INSERT_MERGE, [(client, number, kind, id, current_at, None, content_text(parts[0], parts[1:]))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
@@ -14,9 +14,9 @@ from touchbase.errors import Conflict, NotFound, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, NO_AUTHOR, VIA_API, Author, StoredEvent
-from touchbase.history.identity_links import Link
+from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import NEVER
-from touchbase.history.sql import event_of, event_row
+from touchbase.history.sql import event_of, event_row, link_of
 from touchbase.merging.bin import DeletedRecord, content_text, deleted_of, renew_stamps
 from touchbase.merging.sql.bin import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.merging.sql.delete import entry
@@ -31,6 +31,7 @@ from touchbase.records.primary_keys import former_key, primary_key
 from touchbase.records.projection import Folded, current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF
 from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
 from touchbase.records.writes import changed_since
 from touchbase.sql.ids import Ids
@@ -84,13 +85,13 @@ def restore_record(
 
 def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:
     """Return the error if another record has an address of the deleted one."""
-    for field, column, statement in records_sql.KEY_OWNERS[kind]:
-        key = getattr(record, column)
-        rows = (yield Execute(statement, [(client, key)])) if key is not None else []
+    for field in RECORD_TYPES[kind].keys:
+        key = getattr(record, field.key)
+        rows = (yield Execute(LOCKED_OWNER_OF[kind][field.key], [(client, key)])) if key is not None else []
         if rows:
-            owner, name = rows[0][1], RECORD_TYPES[kind].name
+            owner, name = rows[0][2], RECORD_TYPES[kind].name
             detail = (
-                f"the {name} with id {owner} has the {field} of the deleted one now: change or delete that one first, "
+                f"the {name} with id {owner} has the {field.name} of the deleted one now: change or delete that one first, "
                 f"or merge what you need into it"
             )
             return Conflict(detail, data={"existing_id": owner})
@@ -117,18 +118,28 @@ def _restore_links(batch: ApplyBatch, kind: int, rows: Sequence[Row]) -> Plan[No
     """Let the record's object ids and former addresses lead to it again, except those of another record."""
     links = batch.resolvers[kind].links
     refs = {(row[1], row[2], row[3]): row for row in rows}
-    taken: dict[tuple[str, str, str], Row] = {}
+    taken: dict[Ref, Row] = {}
     if refs:
         for row in (yield Execute(history_sql.LINK_BY_REF, [(batch.client, *ref) for ref in sorted(refs)])):
             taken[row[1], row[2], row[3]] = row
+    others = yield from _keys_of_others(batch.client, kind, refs)
     for ref, row in sorted(refs.items()):
         if ref in taken:
-            link = Link(ref, *taken[ref][4:7])
-            links.by_ref[ref] = link
+            links.by_ref[ref] = link = link_of(taken[ref])
             if link.parking_id is not None and row[6] is not None:
                 links.set_record(ref, row[5])  # its waiting events join the record
         elif row[6] is not None:
-            links.by_ref[ref] = links.changed[ref] = Link(ref, row[6], kind, row[5])
+            links.by_ref[ref] = links.changed[ref] = Link(ref, row[6], kind, row[5], row[7] if ref in others and row[8] is None else row[8])
+
+
+def _keys_of_others(client: int, kind: int, refs: Mapping[Ref, Row]) -> Plan[set[Ref]]:
+    """Return the keys that other records have now."""
+    others: set[Ref] = set()
+    for column, word in BOOK[kind].items():
+        keys = [(client, ref[2]) for ref in refs if ref[:2] == ("", word)]
+        if keys:
+            others |= {("", word, row[1]) for row in (yield Execute(LOCKED_OWNER_OF[kind][column], keys))}
+    return others
 
 
 def _project(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any], ids: Ids) -> Plan[None]:
@@ -152,7 +163,7 @@ def _set_late_addresses(batch: ApplyBatch, kind: int, record: Record, history: l
     resolver, old = batch.resolvers[kind], primary_key(record)
     yield from set_addresses(batch, kind, [record.id], {record.id: history})
     if old is not None and old != primary_key(record):
-        resolver.links.set_record(former_key(kind, old), record.id)
+        resolver.links.set_record(former_key(kind, old), record.id, batch.now_us)
 
 
 def _set_company(batch: ApplyBatch, contact: Contact, history: list[StoredEvent]) -> Plan[None]:

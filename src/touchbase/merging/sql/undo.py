@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from functools import partial
 
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
@@ -16,15 +16,15 @@ from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
-from touchbase.history.identity_links import Link, Ref
+from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE
-from touchbase.history.sql import event_of
+from touchbase.history.sql import event_of, link_of
 from touchbase.history.status import RESUBSCRIBE
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
 from touchbase.merging.bin import renew_stamps
 from touchbase.merging.models import Part, Undone, parts_of
-from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGED_FROM, RETURN_MERGE
+from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
@@ -34,20 +34,19 @@ from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
 from touchbase.projection.suppression_guard import DELETE_LINK
 from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact, reason_of
-from touchbase.records.field_projection import MERGE
+from touchbase.records.field_projection import MERGE, MERGED_FROM
 from touchbase.records.models import Contact, Record
-from touchbase.records.primary_keys import former_key, former_key_of, keys_of, primary_key
+from touchbase.records.primary_keys import former_key_of, keys_of
 from touchbase.records.projection import Folded, current_stamp, object_of
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF
 from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row, move_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
-_FIELDS = {CONTACT: ("email", "linkedin_url"), COMPANY: ("domain",)}
-"""The fields of the keys of a record (`keys_of`)."""
 RECORDS = 21
 """Most records of one merge."""
 CONTACTS = 500
@@ -81,11 +80,12 @@ def undo_merge(
     batch.cause = by_request(by)
     add_records(kind, batch.resolvers[kind], stored)
     history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, id)]))]
+    yield Execute(DELETE_LINK, [(client, *ref) for ref in _present(kind, before.record)])
     for part in parts:
         renew_stamps(part.record, history)
         yield from _put_back(batch, kind, part, id)
-    yield from _divide(batch, (kind, id), parts, history, merge, rows[0][4])
-    yield from _project(batch, kind, before, parts, id, ids)
+    late = yield from _divide(batch, (kind, id), parts, history, merge, rows[0][4])
+    yield from _project(batch, kind, before, parts, id, late, ids)
     if kind == COMPANY:
         yield from _return_all_contacts(batch, parts, id, rows[0][4])
     yield Execute(END_MERGE, [(client, merge, batch.now_us)])
@@ -116,14 +116,15 @@ def _conflict(client: int, kind: int, before: Part, parts: Sequence[Part], survi
     An external id that a request has given to the survivor since stays there.
     """
     since = survivor.external_id is not None and current_stamp(survivor, "external_id")[1] > merged_us
-    wanted = [(part.record, column, statement) for part in parts for _, column, statement in records_sql.KEY_OWNERS[kind]]
-    if not since:
-        wanted.append((before.record, *records_sql.KEY_OWNERS[kind][-1][1:]))
-    for record, column, statement in wanted:
+    statements = LOCKED_OWNER_OF[kind]
+    wanted = [(part.record, column) for part in (before, *parts) for column in statements]
+    for record, column in wanted:
         key = getattr(record, column)
-        rows = (yield Execute(statement, [(client, key)])) if key is not None else []
-        if any(row[1] != survivor.id or (column == "external_id" and since) for row in rows):
-            owner, name = rows[0][1], RECORD_TYPES[kind].name
+        if key is None or (record is before.record and column == "external_id" and since):
+            continue
+        rows = yield Execute(statements[column], [(client, key)])
+        if any(row[2] != survivor.id or (column == "external_id" and since and survivor.external_id == key) for row in rows):
+            owner, name = rows[0][2], RECORD_TYPES[kind].name
             what = "the external_id" if column == "external_id" else "an address"
             detail = f"the {name} with id {owner} has {what} of the merged {name} {record.id} now: change, delete or merge that one"
             return Conflict(detail, data={"existing_id": owner})
@@ -144,7 +145,7 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[N
     resolver.statuses[record.id] = record.status
     if isinstance(record, Contact) and record.company_id is not None:
         record.company_id = yield from existing_company(batch, record.company_id)
-    for name, key in zip(_FIELDS[kind], keys_of(record), strict=True):
+    for name, key in zip(RECORD_TYPES[kind].identities, keys_of(record), strict=True):
         resolved = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
         if key is not None and key in resolved:
             release(resolver, resolved[key], name)
@@ -156,10 +157,10 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[N
     if part.links:
         rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in part.links])
         for row in rows:
-            ref: Ref = (row[1], row[2], row[3])
-            resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
+            link = link_of(row)
+            resolver.links.by_ref[link.ref] = link
             if (row[5], row[6]) == (kind, survivor):
-                resolver.links.set_record(ref, record.id)
+                resolver.links.set_record(link.ref, record.id, link.until_us)
 
 
 def _divide_opt_outs(batch: ApplyBatch, numbers: Sequence[int]) -> Plan[None]:
@@ -207,23 +208,23 @@ def _take_away(survivor: Record, name: str) -> None:
 
 
 def _present(kind: int, record: Record) -> list[Ref]:
-    """Return the refs of a record's present addresses."""
-    refs: list[Ref] = [] if (primary := primary_key(record)) is None else [former_key(kind, primary)]
-    if isinstance(record, Contact) and record.linkedin_key is not None:
-        refs.append(former_key_of("linkedin_url", record.linkedin_key))
-    return refs
+    """Return the refs of a record's present keys."""
+    return [("", word, key) for column, word in BOOK[kind].items() if (key := getattr(record, column)) is not None]
 
 
 def _divide(
     batch: ApplyBatch, target: tuple[int, int], parts: Sequence[Part], history: Sequence[StoredEvent], merge: int, merged_us: Micros
-) -> Plan[None]:
+) -> Plan[set[int]]:
     """Move events to the records that they are about; the merge itself stays in the survivor's history, without effect.
+
+    Return the records that get events from since the merge.
 
     What renamings of custom fields did since is removed, because the values may be of any of the records: `project_events` does it again.
     """
     kind, removed, merges = target[0], list[Row](), list[Row]()
     identities = {ref: part.record.id for part in parts for ref in (*part.links, *_present(kind, part.record))}
     ids = {part.record.id for part in parts}
+    late = set[int]()
     times = batch.removed_times.setdefault(target, set())
     renamed = RECORD_TYPES[kind].field_names(batch.settings)
     for event in history:
@@ -243,18 +244,35 @@ def _divide(
             event.effect, event.status = "", None
         else:
             assert home is not None
+            if MERGED_FROM not in event.detail:
+                late.add(home)
             _give_back(event, home)
             if (earlier := _merge_id(event)) is not None:
                 merges.append((batch.client, earlier, home))
-            if (ref := object_of(event)) is not None and batch.resolvers[kind].links.record_id(ref) is None:
-                yield from _load_link(batch, kind, ref)
-            if ref is not None:
-                batch.resolvers[kind].links.set_record(ref, home)
+            yield from _move_links(batch, kind, event, target[1], home)
         batch.moved.append(event)
     if removed:
         yield Execute(REMOVE_EVENT, removed)
     if merges:
         yield Execute(RETURN_MERGE, merges)
+    return late
+
+
+def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int, home: int) -> Plan[None]:
+    """Let the object and the addresses of an event lead to the record that it goes to."""
+    links = batch.resolvers[kind].links
+    if (ref := object_of(event)) is not None and links.record_id(ref) is None:
+        yield from _load_link(batch, kind, ref)
+    if ref is not None:
+        links.set_record(ref, home)
+    for name in RECORD_TYPES[kind].identities:
+        if (key := _key(name, event.detail.get("named", {}).get(name))) is None:
+            continue
+        ref = former_key_of(name, key)
+        if ref not in links.by_ref:
+            yield from _load_link(batch, kind, ref)
+        if links.record_id(ref) == survivor:
+            links.set_record(ref, home, links.by_ref[ref].until_us)
 
 
 def _merge_id(event: StoredEvent) -> int | None:
@@ -294,10 +312,12 @@ def _give_back(event: StoredEvent, home: int) -> None:
 
 def _load_link(batch: ApplyBatch, kind: int, ref: Ref) -> Plan[None]:
     for row in (yield Execute(history_sql.LINK_BY_REF, [(batch.client, *ref)])):
-        batch.resolvers[kind].links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
+        batch.resolvers[kind].links.by_ref[ref] = link_of(row)
 
 
-def _project(batch: ApplyBatch, kind: int, before: Part, parts: Sequence[Part], survivor: int, ids: Ids) -> Plan[None]:
+def _project(
+    batch: ApplyBatch, kind: int, before: Part, parts: Sequence[Part], survivor: int, late: Collection[int], ids: Ids
+) -> Plan[None]:
     resolver = batch.resolvers[kind]
     numbers = [survivor, *(part.record.id for part in parts)]
     for number in numbers:
@@ -306,9 +326,9 @@ def _project(batch: ApplyBatch, kind: int, before: Part, parts: Sequence[Part], 
     yield from insert_events(batch)
     rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, kind, number) for number in numbers])
     history = [event_of(row) for row in rows]
-    own = [event for event in history if event.record_id == survivor]
-    _set_cleared(resolver.by_id[survivor], own)
-    yield from set_addresses(batch, kind, [survivor], {survivor: own})
+    _set_cleared(resolver.by_id[survivor], [event for event in history if event.record_id == survivor])
+    histories = {number: [event for event in history if event.record_id == number] for number in numbers}
+    yield from set_addresses(batch, kind, [survivor, *sorted(late)], histories)
     if kind == COMPANY:
         batch.separated_companies.add(survivor)
     yield from _set_field_ids(batch, kind, survivor, before)

@@ -21,6 +21,7 @@ from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, Stored
 from touchbase.history.sql import event_row
 from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.address_book import add_filters
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
@@ -397,7 +398,7 @@ def list_messages(
     """
     where = Where("m.client = ?", client)
     where.equal("e.record_id", contact_id)
-    where.equal("c.email_key", contact_key)
+    add_filters(where, CONTACT, client, [("email_key", contact_key)], of="c.")
     where.equal("m.direction", direction)
     where.equal("m.channel", channel)
     where.equal("m.campaign_id", campaign_id)

@@ -41,6 +41,7 @@ from touchbase.records.api.schemas import (
     TimelineEvent,
 )
 from touchbase.records.fields import as_shown
+from touchbase.records.further_emails import all_emails
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.timelines import TimelineEntry
@@ -73,7 +74,7 @@ def _serializer(kind: RecordType[R], response: type[T]) -> Callable[[R, bool, Cl
     values = {field.name: as_shown(field, f"record.{field.column}") for field in kind.members}
     values[f"{kind.name}_custom_fields"] = "custom_fields_out(record.custom_fields, flat, types(settings))"
     members = ", ".join(values[name] for name in response.__struct_fields__)
-    names: dict[str, object] = {"response": response, "text": to_text, "custom_fields_out": custom_fields_out}
+    names: dict[str, object] = {"response": response, "text": to_text, "emails": all_emails, "custom_fields_out": custom_fields_out}
     names |= {"types": kind.field_types, "blank": "", "UNSET": UNSET}
     serializer: Callable[[R, bool, ClientSettings], T] = compiled("record, flat, settings", f"response({members})", **names)
     return serializer

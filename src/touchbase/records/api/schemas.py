@@ -14,7 +14,7 @@ from touchbase.errors import Fault
 from touchbase.http.openapi_members import COMMON
 from touchbase.http.schemas import PageOf, ProblemOut, Time, example
 from touchbase.records import fields, validation
-from touchbase.records.fields import BLANK, CUSTOM, NULL, NUMBER, TEXT, TIME, Field, shown
+from touchbase.records.fields import BLANK, CUSTOM, EMAILS, NULL, NUMBER, TEXT, TIME, Field, shown
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 
 S = TypeVar("S", bound=Struct)
@@ -136,7 +136,7 @@ def _response(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
 
 
 def _responded(field: Field) -> _Member:
-    value: Any = {TEXT: str, NUMBER: int, TIME: Time, CUSTOM: CustomFieldsOut}[field.kind]
+    value: Any = {TEXT: str, NUMBER: int, TIME: Time, EMAILS: list[str], CUSTOM: CustomFieldsOut}[field.kind]
     if field.kind == CUSTOM or field.unset == BLANK:
         return field.name, value
     return (field.name, value | None) if field.unset == NULL else (field.name, value | UnsetType, UNSET)

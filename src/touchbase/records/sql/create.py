@@ -12,15 +12,17 @@ from typing import Any, Generic, TypeVar
 
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, PersonErased, TouchbaseError
 from touchbase.event_log.models import LoggedEvent, by_request
-from touchbase.history.events import Detail
+from touchbase.history.events import CONTACT, Detail
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE
-from touchbase.history.sql import detail_text
+from touchbase.history.sql import SAVE_LINK, detail_text
 from touchbase.history.status import INITIAL, with_status
+from touchbase.records.further_emails import all_emails, by_key, further_emails
 from touchbase.records.logged_changes import creation_event
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import stamped_fields
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.address_book import BOOK, OWNER_OF, claim_emails, keys_of
 from touchbase.records.sql.rows import custom_field_row
 from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, with_custom_fields
 from touchbase.records.writes import Created, Creation, RecordUpdate
@@ -54,11 +56,9 @@ class _CreationBatch(Generic[R]):
 
     def owner(self, creation: Creation[R]) -> int | None:
         """Return the id of the record that has the creation's identity."""
-        for _, column, _, _ in self.table.keys:
-            number = self.owners.get((creation.record.client, column, getattr(creation.record, column)))
-            if number is not None:
-                return number
-        return None
+        record = creation.record
+        keys = ((record.client, column, key) for column in OWNER_OF[self.table.kind.kind] for key in keys_of(record, column))
+        return next((self.owners[key] for key in keys if key in self.owners), None)
 
     def result(self, creation: Creation[R]) -> Created[R] | TouchbaseError:
         """Return the creation's result."""
@@ -133,11 +133,13 @@ def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]
 def _refs(command: Guarded) -> set[Ref]:
     if isinstance(command, Creation):
         keys: tuple[object, object] = (command.record.email_key, command.record.linkedin_key)
+        further = by_key(further_emails(command.record))
         url: object = command.record.linkedin_url
     else:
-        keys = (command.changes.get("email_key"), command.changes.get("linkedin_key"))
+        keys, further = (command.changes.get("email_key"), command.changes.get("linkedin_key")), command.further or {}
         url = command.changes.get("linkedin_url")
     refs = {("", word, key) for word, key in zip((EMAIL, LINKEDIN), keys, strict=True) if isinstance(key, str)}
+    refs |= {("", EMAIL, key) for key in further}
     return refs | linkedin_refs(url) if isinstance(url, str) else refs
 
 
@@ -152,9 +154,14 @@ def _refusal(ref: Ref) -> PersonErased:
 @guarded
 def create_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
     """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the creation says so."""
+    several = [creation for creation in creations if creation.record.further_emails is not None]
+    return (yield from (_one_by_one if several else _create_contacts)(creations, ids))
+
+
+def _create_contacts(creations: Sequence[Creation[Contact]], ids: Ids, *, further: bool = False) -> Plan[list[object]]:
     checked = all(creation.guarded for creation in creations)
     statement = records_sql.CREATE_CHECKED_CONTACT if checked else records_sql.CREATE_CONTACT
-    batch = yield from _create(CONTACTS, statement, creations, ids)
+    batch = yield from _create(CONTACTS, statement, creations, ids, further=further)
     missing = [] if checked else [creation for creation in creations if batch.is_missing(creation)]
     unguarded = yield from _to_guard(missing)
     return [
@@ -163,16 +170,39 @@ def create_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[li
     ]
 
 
+def _one_by_one(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
+    """Insert contacts of which some have several addresses: those one after another, after the others."""
+    others = [creation for creation in creations if creation.record.further_emails is None]
+    results = dict(zip(map(id, others), (yield from _create_contacts(others, ids)) if others else (), strict=True))
+    for creation in creations:
+        if creation.record.further_emails is not None:
+            [result] = yield from _create_contacts([creation], ids, further=True)
+            results[id(creation)] = result
+            if isinstance(result, Created) and result.is_new:
+                yield from _open_further(creation.record, ids)
+    return [results[id(creation)] for creation in creations]
+
+
+def _open_further(contact: Contact, ids: Ids) -> Plan[None]:
+    keys = [key for key in keys_of(contact, "email_key") if key != contact.email_key]
+    rows = [(contact.client, "", BOOK[CONTACT]["email_key"], key, ids.take("link"), CONTACT, contact.id, None) for key in keys]
+    yield Execute(SAVE_LINK, rows)
+    yield from claim_emails(contact, keys)
+
+
 def create_companies(creations: Sequence[Creation[Company]], ids: Ids) -> Plan[list[object]]:
     """Insert companies, as `create_contacts`."""
     batch = yield from _create(COMPANIES, records_sql.CREATE_COMPANY, creations, ids)
     return [batch.result(creation) for creation in creations]
 
 
-def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Creation[R]], ids: Ids) -> Plan[_CreationBatch[R]]:
+def _create(
+    table: RecordTable[R], statement: Statement, creations: Sequence[Creation[R]], ids: Ids, *, further: bool = False
+) -> Plan[_CreationBatch[R]]:
+    """Insert records; `further` says that they have further addresses, which the statement does not compare."""
     batch = _CreationBatch(table, set())
     # A creation that says what to do with an existing record often meets one: those are found without an attempt to insert them.
-    batch.owners = yield from _owners(table, [creation for creation in creations if creation.on_duplicate != "error"])
+    batch.owners = yield from _owners(table, [creation for creation in creations if further or creation.on_duplicate != "error"])
     rows: list[Row] = []
     customs: list[Row] = []
     entries: list[Row] = []
@@ -185,7 +215,7 @@ def _create(table: RecordTable[R], statement: Statement, creations: Sequence[Cre
             record.status_cause, record.status_entry_us, record.status_entry_key = INITIAL, record.created_us, ""
             record.status_path = with_status(None, record.created_us, record.status)
         rows.append(table.row_of(record))
-        entries.append(_entry(creation))
+        entries.append(_entry(creation, further))
         if creation.custom:
             customs += _custom_rows(table.kind.kind, creation, ids)
         logs.append(creation_event(record, by_request(creation.by), record.created_us))
@@ -220,7 +250,7 @@ def _to_guard(creations: Sequence[Creation[Contact]]) -> Plan[set[int]]:
     return clients
 
 
-def _entry(creation: Creation[R]) -> Row:
+def _entry(creation: Creation[R], further: bool) -> Row:
     """Return the first entry of a record's history, in the order of `CREATION`: the values that its creation sets, and its author."""
     record = creation.record
     detail: Detail = {"fields": {name: value for name in stamped_fields(record) if (value := getattr(record, name)) is not None}}
@@ -228,6 +258,8 @@ def _entry(creation: Creation[R]) -> Row:
         detail["by"] = creation.by
     if creation.custom:
         detail["custom"] = dict(creation.custom)
+    if further and isinstance(record, Contact):
+        detail["emails"] = all_emails(record.email, record.further_emails)
     effect = "" if record.status is None else INITIAL
     return (record.client, record.id, record.created_us, effect, record.status, detail_text(detail))
 
@@ -245,11 +277,11 @@ def _owners(table: RecordTable[R], creations: Sequence[Creation[R]]) -> Plan[Key
     """Return the owners of the creations' keys."""
     owners: KeyOwners = {}
     if creations:
-        for statement, column, at_key, at_id in table.keys:
-            keys = {(creation.record.client, key) for creation in creations if (key := getattr(creation.record, column))}
+        for column, statement in OWNER_OF[table.kind.kind].items():
+            keys = {(creation.record.client, key) for creation in creations for key in keys_of(creation.record, column)}
             if keys:
                 rows = yield Execute(statement, list(keys))
-                owners.update({(row[0], column, row[at_key]): row[at_id] for row in rows})
+                owners.update({(row[0], column, row[1]): row[2] for row in rows})
     return owners
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.match import MAX_LOOKUPS, Key, Match
-from touchbase.sql.builders import ONE, find, key_columns
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql.address_book import BOOK, OWNER_OF, find_by_key
+from touchbase.sql.builders import ONE
 from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
-from touchbase.sql.rows import Columns, names
+from touchbase.sql.rows import Columns
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -21,21 +23,12 @@ _CONTACT: Columns = (
 )  # fmt: skip
 _COMPANY: Columns = (ONE[1], ("status", "text"))
 _COMPANY_ROW = 2 + len(_COMPANY)
-_EMAIL, _LINKEDIN, _DOMAIN, _EXTERNAL_ID = "email_key", "linkedin_key", "domain", "external_id"
-
-_COMPANY_ID = find(
-    "company_id_by_domain",
-    "company",
-    (*key_columns("domain"), ONE[1]),
-    key_columns("domain"),
-    "t.client = p.client AND t.domain = p.domain",
-)
 
 
 @query(quick=True)
 def find_companies(client: int, domains: list[str]) -> Plan[dict[str, int]]:
     """The ids of a client's companies with these domains, by domain; an unknown one is left out."""
-    rows = yield Execute(_COMPANY_ID, [(client, domain) for domain in domains])
+    rows = yield Execute(OWNER_OF[COMPANY]["domain"], [(client, domain) for domain in domains])
     return {row[1]: row[2] for row in rows}
 
 
@@ -65,22 +58,14 @@ def used_statuses(client: int, kind: int) -> Plan[list[str]]:
     return [row[0] for row in (yield Select(sql, (client, client, MOST_STATUSES)))]
 
 
-def _match(table: str, column: str, shown: Columns) -> Statement:
-    columns = names((*key_columns(column), *shown), "t.")
-    if table == "contact":
-        columns += ", (SELECT c.domain FROM company c WHERE c.client = t.client AND c.id = t.company_id)"
-    match = f"t.client = p.client AND t.{column} = p.{column}"
-    return Statement(f"match_{table}_by_{column}", key_columns(column), body=f"SELECT {columns} FROM p CROSS JOIN {table} t WHERE {match}")
+def _match(kind: int, columns: Columns, more: str = "") -> dict[str, Statement]:
+    table = RECORD_TYPES[kind].name
+    return {key: find_by_key(f"match_{table}_by_{key.removesuffix('_key')}", kind, key, columns, more=more) for key in BOOK[kind]}
 
 
-MATCH_CONTACT_BY_EMAIL = _match("contact", _EMAIL, _CONTACT)
-MATCH_CONTACT_BY_LINKEDIN = _match("contact", _LINKEDIN, _CONTACT)
-MATCH_CONTACT_BY_EXTERNAL_ID = _match("contact", _EXTERNAL_ID, _CONTACT)
-MATCH_COMPANY_BY_DOMAIN = _match("company", _DOMAIN, _COMPANY)
-MATCH_COMPANY_BY_EXTERNAL_ID = _match("company", _EXTERNAL_ID, _COMPANY)
 _STATEMENTS = {
-    CONTACT: {_EMAIL: MATCH_CONTACT_BY_EMAIL, _LINKEDIN: MATCH_CONTACT_BY_LINKEDIN, _EXTERNAL_ID: MATCH_CONTACT_BY_EXTERNAL_ID},
-    COMPANY: {_DOMAIN: MATCH_COMPANY_BY_DOMAIN, _EXTERNAL_ID: MATCH_COMPANY_BY_EXTERNAL_ID},
+    CONTACT: _match(CONTACT, _CONTACT, ", (SELECT c.domain FROM company c WHERE c.client = t.client AND c.id = t.company_id)"),
+    COMPANY: _match(COMPANY, _COMPANY),
 }
 
 

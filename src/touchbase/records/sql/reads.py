@@ -11,6 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import CONTACT
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.record_type import RecordType
+from touchbase.records.sql.address_book import add_filters
 from touchbase.records.sql.statements import TABLES, with_custom_fields, with_custom_fields_within
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
@@ -79,9 +80,7 @@ class Listing(Generic[R]):
     def where(self) -> Where:
         """Return the condition of the records of all pages."""
         where = Where("client = ?", self.client)
-        for column in _FILTERS:
-            if (value := getattr(self, column)) is not None:
-                where.equal(column, value)
+        add_filters(where, self.kind.kind, self.client, ((column, getattr(self, column)) for column in _FILTERS))
         return where
 
 

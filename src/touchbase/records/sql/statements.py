@@ -14,6 +14,7 @@ from touchbase.history.events import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.sql.address_book import BOOK, free_keys, still_free_keys
 from touchbase.records.sql.rows import (
     COMPANY,
     CONTACT,
@@ -40,7 +41,9 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
     """Insert records, and for the inserted ones their custom fields, the first event of their history, and a note for the
     full-text index; return their ids."""
     # In the order of their ids, which is that of the commands: of two that give one address the first makes the record.
-    inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ORDER BY p.id ON CONFLICT DO NOTHING"
+    inserted = (
+        f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition}{free_keys(kind)} ORDER BY p.id ON CONFLICT DO NOTHING"
+    )
     customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
     # Values common to all creations are literals, so that they are not sent with each row.
     entries = (
@@ -52,11 +55,12 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
     tables = f"WITH {parameter_table('p', columns)}, {parameter_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
     behind = len(columns) + len(CUSTOM_FIELD) + 1
     insertion = (
-        f"made AS ({inserted} RETURNING client, id), "
+        f"made AS ({inserted} RETURNING client, id, {', '.join(BOOK[kind])}), "
         f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
         f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id), "
         f"noted AS ({noted} made.client, {kind}, made.id FROM made)"
     )
+    ids = f"SELECT id FROM made WHERE {still_free_keys(kind, 'made')}"
     logged = Statement(
         name=f"log_and_{name or f'create_{table}'}",
         columns=columns,
@@ -64,7 +68,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         last_columns=(*CREATION, *CREATION_LOG),
         postgres=(
             f"{tables}{parameter_table('r', (*CREATION, *CREATION_LOG), behind)}, held AS ({held}), {insertion}, "
-            f"{creation_log(table, kind)} SELECT id FROM made"
+            f"{creation_log(table, kind)} {ids}"
         ),
     )
     return Statement(
@@ -78,7 +82,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         last_set=f"{entries} WHERE {there.format('r', 'id')}",
         end_set=f"{noted} r.client, {kind}, r.id FROM r WHERE true",
         made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
-        postgres=f"{tables}{parameter_table('r', CREATION, behind)}, {insertion} SELECT id FROM made",
+        postgres=f"{tables}{parameter_table('r', CREATION, behind)}, {insertion} {ids}",
     )
 
 
@@ -87,39 +91,18 @@ _COMPANY_IS_THERE = "(p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WH
 _NONE_ERASED = "NOT EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)"
 # The check of the foreign key locks these rows at the end of the statement, when the client's counter is locked already.
 _COMPANIES = "SELECT c.id FROM p JOIN company c ON c.client = p.client AND c.id = p.company_id ORDER BY c.client, c.id FOR KEY SHARE OF c"
-CREATE_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND {_NONE_ERASED}", held=_COMPANIES)
-CREATE_CHECKED_CONTACT = _create("contact", CONTACT_KIND, CONTACT, _COMPANY_IS_THERE, "create_checked_contact", _COMPANIES)
-CREATE_COMPANY = _create("company", COMPANY_KIND, COMPANY, "true")
+CREATE_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND {_NONE_ERASED} AND ", held=_COMPANIES)
+CREATE_CHECKED_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND ", "create_checked_contact", _COMPANIES)
+CREATE_COMPANY = _create("company", COMPANY_KIND, COMPANY, "")
 INSERT_CONTACT = insert("contact", CONTACT, "id")
 INSERT_COMPANY = insert("company", COMPANY, "id")
 _SAME_EMAIL, _SAME_LINKEDIN = (f"t.client = p.client AND t.{column} = p.{column}" for column in ("email_key", "linkedin_key"))
 _SAME_DOMAIN = "t.client = p.client AND t.domain = p.domain"
-_SAME_EXTERNAL_ID = "t.client = p.client AND t.external_id = p.external_id"
 CONTACT_BY_ID = find("contact_by_id", "contact", CONTACT, ONE, ONE_MATCH, lock=True)
 CONTACT_BY_EMAIL = find("contact_by_email", "contact", CONTACT, key_columns("email_key"), _SAME_EMAIL, lock=True)
 CONTACT_BY_LINKEDIN = find("contact_by_linkedin", "contact", CONTACT, key_columns("linkedin_key"), _SAME_LINKEDIN, lock=True)
 COMPANY_BY_ID = find("company_by_id", "company", COMPANY, ONE, ONE_MATCH, lock=True)
 COMPANY_BY_DOMAIN = find("company_by_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN, lock=True)
-CONTACT_BY_EXTERNAL_ID = find("contact_by_external_id", "contact", CONTACT, key_columns("external_id"), _SAME_EXTERNAL_ID, lock=True)
-COMPANY_BY_EXTERNAL_ID = find("company_by_external_id", "company", COMPANY, key_columns("external_id"), _SAME_EXTERNAL_ID, lock=True)
-KEY_OWNERS: dict[int, tuple[tuple[str, str, Statement], ...]] = {
-    CONTACT_KIND: (
-        ("email", "email_key", CONTACT_BY_EMAIL),
-        ("linkedin_url", "linkedin_key", CONTACT_BY_LINKEDIN),
-        ("external_id", "external_id", CONTACT_BY_EXTERNAL_ID),
-    ),
-    COMPANY_KIND: (("domain", "domain", COMPANY_BY_DOMAIN), ("external_id", "external_id", COMPANY_BY_EXTERNAL_ID)),
-}
-"""By kind of record, each field that identifies one: its name, its column, and the statement that finds and locks the owner of a value."""
-# Without locks, because a lock may wait or deadlock; the index of the key is enough.
-CONTACT_HAVING_EMAIL = find("contact_having_email", "contact", (*key_columns("email_key"), ONE[1]), key_columns("email_key"), _SAME_EMAIL)
-CONTACT_HAVING_LINKEDIN = find(
-    "contact_having_linkedin", "contact", (*key_columns("linkedin_key"), ONE[1]), key_columns("linkedin_key"), _SAME_LINKEDIN
-)
-COMPANY_HAVING_DOMAIN = find("company_having_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN)
-_OWN_ID = (*key_columns("external_id"), ONE[1])
-CONTACT_HAVING_EXTERNAL_ID = find("contact_having_external_id", "contact", _OWN_ID, key_columns("external_id"), _SAME_EXTERNAL_ID)
-COMPANY_HAVING_EXTERNAL_ID = find("company_having_external_id", "company", _OWN_ID, key_columns("external_id"), _SAME_EXTERNAL_ID)
 CONTACT_TO_SHOW = find("contact_to_show", "contact", CONTACT, ONE, ONE_MATCH)
 COMPANY_TO_SHOW = find("company_to_show", "company", COMPANY, ONE, ONE_MATCH)
 COMPANY_EXISTS = find("company_exists", "company", ONE, ONE, ONE_MATCH)
@@ -134,7 +117,10 @@ CUSTOM_FIELDS_IN_ORDER = Statement(
 FIRST_CUSTOM_FIELDS = 500
 """Custom fields that are read before their size is looked at: the ones of an ordinary page."""
 # The columns that events usually change: not the keys, and not an unchanged status, because their indexes cost.
-_KEYS = ("created_us", "email", "email_key", "linkedin_url", "linkedin_key", "company_id", "external_id", "from_api", "initial_status")
+_KEYS = (
+    "created_us", "email", "email_key", "further_emails", "linkedin_url", "linkedin_key", "company_id", "external_id", "from_api",
+    "initial_status",
+)  # fmt: skip
 FOLD_STATUS_COLUMNS = tuple(column for column in CONTACT if column[0] not in _KEYS)
 FOLD_COLUMNS = tuple(column for column in FOLD_STATUS_COLUMNS if column[0] != "status")
 FOLD_CONTACT = update("fold_contact", "contact", FOLD_COLUMNS)
@@ -176,8 +162,6 @@ class RecordTable(Generic[R]):
     """Finds and locks."""
     to_show: Statement
     """Finds records by their ids and locks nothing."""
-    keys: tuple[tuple[Statement, str, int, int], ...]
-    """Statement that finds a key's owner, the key's column, and the positions of key and id in its rows; the first key decides."""
 
 
 CONTACTS = RecordTable(
@@ -188,11 +172,6 @@ CONTACTS = RecordTable(
     contact_row,
     CONTACT_BY_ID,
     CONTACT_TO_SHOW,
-    (
-        (CONTACT_HAVING_EMAIL, "email_key", 1, 2),
-        (CONTACT_HAVING_LINKEDIN, "linkedin_key", 1, 2),
-        (CONTACT_HAVING_EXTERNAL_ID, "external_id", 1, 2),
-    ),
 )
 COMPANIES = RecordTable(
     COMPANY_TYPE,
@@ -202,7 +181,6 @@ COMPANIES = RecordTable(
     company_row,
     COMPANY_BY_ID,
     COMPANY_TO_SHOW,
-    ((COMPANY_HAVING_DOMAIN, "domain", 4, 1), (COMPANY_HAVING_EXTERNAL_ID, "external_id", 1, 2)),
 )
 TABLES: dict[int, RecordTable[Any]] = {CONTACT_KIND: CONTACTS, COMPANY_KIND: COMPANIES}
 

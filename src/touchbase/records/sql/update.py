@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, custom_bytes, exceeds_budget
+from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log.models import LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
@@ -18,12 +19,15 @@ from touchbase.history.sql import event_of, event_row
 from touchbase.history.status import advance_status, may_change_status
 from touchbase.history.status_words import StatusWords
 from touchbase.records.field_projection import has_several_objects
+from touchbase.records.further_emails import all_emails, by_key, further_emails, set_further_emails
 from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
 from touchbase.records.record_type import KEY_FIELDS, RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF, TAKEN_KEYS, claim_emails, word_of
 from touchbase.records.sql.create import guarded, no_such_company
+from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
@@ -31,7 +35,7 @@ from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, w
 from touchbase.records.sql.update_write import Write, fit_record, is_write, project_record, write_record
 from touchbase.records.writes import RecordUpdate, changed_since
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import Execute, Plan, Row, Statement
+from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
 
 R = TypeVar("R", Contact, Company)
 
@@ -49,11 +53,13 @@ fold_of, fold_status_of = _of(records_sql.FOLD_COLUMNS), _of(records_sql.FOLD_ST
 """The parameters of `FOLD_CONTACT` and `FOLD_CONTACT_STATUS`, from a contact's row."""
 _KEYS = _of(set(CONTACT_COLUMNS) - set(records_sql.FOLD_STATUS_COLUMNS))
 _STATUS = CONTACT_COLUMNS.index(("status", "text"))
+EMAIL = word_of(CONTACT, KEY_FIELDS["email"])
 
 
 def update_needs(calls: Any) -> Mapping[str, int]:
     """Return how many ids these updates may take, by name."""
-    return {"custom_field": sum(len(call.update.custom) for call in calls), "link": 3 * len(calls)}
+    links = sum(3 + len(call.update.further or ()) for call in calls)
+    return {"custom_field": sum(len(call.update.custom) for call in calls), "link": links}
 
 
 @dataclass(slots=True)
@@ -62,6 +68,15 @@ class _KeyOwners:
 
     owners: dict[tuple[int, str, str], int] = field(default_factory=dict)
     companies: set[Key] = field(default_factory=set)
+    further: dict[Key, set[tuple[str, str]]] = field(default_factory=dict)
+    """`object_type` and key of the open rows of records whose keys change."""
+
+    is_rekeyed: bool = False
+    """Whether a command sets a key that its record does not have."""
+
+    def is_further(self, command: RecordUpdate[Any], word: str, key: object) -> bool:
+        """Whether the command's record has a key as a further one."""
+        return (word, key) in self.further.get((command.client, command.id), ())
 
 
 @guarded
@@ -79,24 +94,34 @@ def _update(table: RecordTable[R], commands: Sequence[RecordUpdate[Any]], ids: I
     rows = yield Execute(table.by_id, list({(command.client, command.id) for command in commands}))
     loaded = yield from with_custom_fields(table.kind.kind, [table.record_of(row) for row in rows])
     records: Records = {(record.client, record.id): record for record in loaded}
-    owned = _KeyOwners()
-    for _, column, statement in records_sql.KEY_OWNERS[table.kind.kind]:
+    owned, rekeyed = _KeyOwners(), set[Key]()
+    for column, statement in LOCKED_OWNER_OF[table.kind.kind].items():
         keys = _new_keys(column, commands, records)
         if keys:
-            owners = [table.record_of(row) for row in (yield Execute(statement, list(keys)))]
-            owned.owners.update({(record.client, column, getattr(record, column)): record.id for record in owners})
+            rekeyed |= {(c.client, c.id) for c in commands if column in c.changes}
+            owned.owners.update({(row[0], column, row[1]): row[2] for row in (yield Execute(statement, list(keys)))})
+    rekeyed |= {(c.client, c.id) for c in commands if c.further is not None}
+    owned.is_rekeyed = bool(rekeyed)
+    if rekeyed:
+        rows_of_keys = yield Execute(history_sql.LINKS_OF, [(client, table.kind.kind, number) for client, number in sorted(rekeyed)])
+        for row in rows_of_keys:
+            if row[1] == "" and row[7] is None:
+                owned.further.setdefault((row[0], row[6]), set()).add((row[2], row[3]))
     company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
     if company_ids:
         owned.companies = {(row[0], row[1]) for row in (yield Execute(records_sql.COMPANY_EXISTS, list(company_ids)))}
+    if owned.further:
+        commands = [_without_further_keys(table.kind.kind, command, owned) if command.by_key else command for command in commands]
     results = yield from _update_all(table.kind.kind, commands, records, rows, owned, ids)
     return results
 
 
 def _new_keys(column: str, commands: Sequence[RecordUpdate[Any]], records: Records) -> set[tuple[int, str]]:
     """Return the keys that commands set on records that do not have them yet, with their clients."""
-    changes = [
-        (c.client, c.changes[column], records[c.client, c.id]) for c in commands if column in c.changes and (c.client, c.id) in records
-    ]
+    known = [(command, records[command.client, command.id]) for command in commands if (command.client, command.id) in records]
+    changes = [(command.client, command.changes[column], record) for command, record in known if column in command.changes]
+    if column == "email_key":
+        changes += [(command.client, key, record) for command, record in known for key in command.further or ()]
     return {(client, str(key)) for client, key, record in changes if key is not None and key != getattr(record, column)}
 
 
@@ -122,7 +147,8 @@ def _update_all(
             is_late, before = command.at < record.updated_us, state_of(record, command.words)
             write = write_record(kind, command, record, ids)
             changed[key] = record
-            links += [(command.client, "", link, former, ids.take("link"), kind, record.id) for link, former in write.former]
+            if write.former or command.further is not None:
+                links += _key_rows(kind, command, record, write, owned, ids)
             entries = unwritten.setdefault(key, [])
             entries.append(write.entry)
             yield from _fold(kind, record, write, entries, command.words, ids, is_late=is_late)
@@ -133,11 +159,81 @@ def _update_all(
             events.append(event_row(command.client, write.entry))
         results.append(record if command is last[key] else _copy(record))
     if links:
-        yield Execute(history_sql.SAVE_LINK, list({row[:4]: row for row in links}.values()))
+        opened = {row[:4]: row for row in links}
+        yield Execute(history_sql.SAVE_LINK, list(opened.values()))
+        for contact in changed.values():
+            new = [row[3] for row in opened.values() if row[6] == contact.id and row[2] == EMAIL and row[7] is None]
+            if isinstance(contact, Contact) and (new := [key for key in new if (EMAIL, key) not in owned.further.get(_key(contact), ())]):
+                yield from claim_emails(contact, new)
     if changed:
         yield from _save(kind, changed.values(), {(row[0], row[1]): row for row in rows}, events, customs)
+        if owned.is_rekeyed:
+            yield from _check_keys(kind, changed.values(), rows)
     yield from log_events(logs)
     return results
+
+
+def _without_further_keys(kind: int, command: RecordUpdate[Any], owned: _KeyOwners) -> RecordUpdate[Any]:
+    """Return the command without the keys that its record has as further ones."""
+    fields = [each for each in RECORD_TYPES[kind].keys if owned.is_further(command, word_of(kind, each), command.changes.get(each.key))]
+    left_out = {name for each in fields for name in (each.name, each.key)}
+    return replace(command, changes={name: value for name, value in command.changes.items() if name not in left_out})
+
+
+def _key_rows(kind: int, command: RecordUpdate[Any], record: Record, write: Write, owned: _KeyOwners, ids: Ids) -> list[Row]:
+    """Return the rows of the keys that the write took from the record, or added to it.
+
+    A key that was replaced is closed, unless a further key took the place of the first one: then that is a further one now.
+    """
+    rows: list[tuple[str, str, Micros | None]] = []
+    replaced: dict[str, str] = {}
+    for key_field, old, text in write.former:
+        replaces = command.further is not None and not command.adds
+        is_promotion = not replaces and owned.is_further(command, key_field.link, command.changes[key_field.key])
+        rows.append((key_field.link, old, None if is_promotion else write.entry.occurred_us))
+        if is_promotion and key_field.link == EMAIL:
+            replaced[old] = text
+    if isinstance(record, Contact) and (rows or record.further_emails is not None or command.further is not None):
+        rows += _further_rows(command, record, write, replaced)
+    return [
+        (command.client, "", word, key, 0 if owned.is_further(command, word, key) else ids.take("link"), kind, record.id, until)
+        for word, key, until in rows
+    ]
+
+
+def _further_rows(
+    command: RecordUpdate[Any], record: Contact, write: Write, replaced: dict[str, str]
+) -> list[tuple[str, str, Micros | None]]:
+    """Set the further addresses of a contact, with the `replaced` ones that stay the person's; return their rows."""
+    before, further = record.further_emails, command.further
+    present = by_key(further_emails(record))
+    emails = present | replaced if further is None or command.adds else {}
+    emails |= further or {}
+    set_further_emails(record, emails)
+    write.shows |= record.further_emails != before
+    if further is not None:
+        write.entry.detail["emails"] = all_emails(record.email, record.further_emails)
+    closed = present.keys() - emails.keys() - {record.email_key}
+    rows: list[tuple[str, str, Micros | None]] = [(EMAIL, key, write.entry.occurred_us) for key in sorted(closed)]
+    return rows + [(EMAIL, key, None) for key in sorted(emails.keys() - {record.email_key})]
+
+
+def _check_keys(kind: int, changed: Collection[Record], before: Sequence[Row]) -> Plan[None]:
+    """Run the transaction again if another one has made a new key of a record a further one of another record since it was read."""
+    place = {column: index for index, (column, _) in enumerate(CONTACT_COLUMNS if kind == CONTACT else COMPANY_COLUMNS)}
+    had = {(row[0], row[1], column): row[place[column]] for row in before for column in BOOK[kind]}
+    new = [
+        (record.client, word, key, record.id)
+        for record in changed
+        for column, word in BOOK[kind].items()
+        if (key := getattr(record, column)) is not None and key != had[record.client, record.id, column]
+    ]
+    if new and (yield Execute(TAKEN_KEYS, new)):
+        raise SerializationConflict("another transaction made one of these keys a further one of another record")
+
+
+def _key(record: Record) -> Key:
+    return record.client, record.id
 
 
 def _copy(record: Record) -> Record:
@@ -212,10 +308,13 @@ def _take_keys(command: RecordUpdate[Any], owned: _KeyOwners) -> TouchbaseError 
         for key_field in KEY_FIELDS.values()
         if command.changes.get(key_field.key) is not None
     ]
+    keys += [(KEY_FIELDS["email"], key) for key in command.further or ()]
     for key_field, value in keys:
         owner = owned.owners.get((command.client, key_field.key, value), command.id)
         if owner != command.id:
             detail = f"another record has this {key_field.name}: id {owner}; change that one, or leave this field out"
+            if command.by_key:
+                detail = f"the keys sent are of two records: {command.id}, and {owner} by its {key_field.name}; merge them"
             return Conflict(detail, data={"existing_id": owner})
     owned.owners.update({(command.client, key_field.key, value): command.id for key_field, value in keys})
     return None

@@ -12,6 +12,7 @@ from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, 
 from touchbase.history.status import INITIAL, STATUS
 from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import Objects, projected_custom_fields, projected_fields
+from touchbase.records.fields import Field
 from touchbase.records.models import CustomField, Record
 from touchbase.records.projection import current_stamp, origin_write, write_field
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES
@@ -28,15 +29,15 @@ class Write:
     entry: StoredEvent
     custom: list[CustomField] = field(default_factory=list)
     """The custom fields whose value or stamp changed."""
-    former: list[tuple[str, str]] = field(default_factory=list)
-    """`object_type` and key of links from keys that the record does not have: a late webhook that names one is about it."""
+    former: list[tuple[Field, str, str]] = field(default_factory=list)
+    """Keys that the record does not have after it, with their texts: a late webhook that names one is about it."""
     shows: bool = False
     """Whether responses show other values than before."""
 
 
 def is_write(command: RecordUpdate[Any]) -> bool:
     """Return whether a command writes anything; an empty patch does not."""
-    return bool(command.changes or command.custom or command.clear_custom or command.creates)
+    return bool(command.changes or command.custom or command.clear_custom or command.creates) or command.further is not None
 
 
 def write_record(kind: int, update: RecordUpdate[Any], record: Record, ids: Ids) -> Write:
@@ -141,7 +142,7 @@ def _write_fields(command: RecordUpdate[Any], record: Record, stamp: Stamp, writ
             old, new = getattr(record, identity.key), command.changes[identity.key]
             former = old if wins else new
             if former is not None and old != new:
-                write.former.append((identity.link, str(former)))
+                write.former.append((identity, str(former), str(getattr(record, name) if wins else value)))
             if wins:
                 setattr(record, identity.key, new)
         if wins:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from touchbase.errors import Conflict
+from touchbase.records.further_emails import further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.sql.address_book import LOCKED_OWNER_OF
 from touchbase.records.sql.create import create_companies, create_contacts
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.writes import Created, RecordUpdate, RecordUpsert
-from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Needs
 from touchbase.sql.statement import Execute, Plan, Statement
@@ -37,42 +38,20 @@ class _Owner:
 
 @dataclass(frozen=True, slots=True)
 class _UpsertTable(Generic[R]):
-    """How records of one type are found, created and changed."""
+    """How records of one type are created and changed."""
 
     kind: RecordType[R]
-    keys: Mapping[str, Statement]
-    """The statements that find and lock the owner of a key, by its column; the first key decides."""
     create: Run
     update: Run
 
+    @property
+    def keys(self) -> Mapping[str, Statement]:
+        """The statements that find and lock the owner of a key, by its column; the first key decides."""
+        return LOCKED_OWNER_OF[self.kind.kind]
 
-def _owner_of(table: str, column: str) -> Statement:
-    columns = (*key_columns(column), ONE[1], ("from_api", "bigint"))
-    match = f"t.client = p.client AND t.{column} = p.{column}"
-    return find(f"{table}_to_upsert_by_{column}", table, columns, key_columns(column), match, lock=True)
 
-
-CONTACT_TO_UPSERT_BY_EMAIL = _owner_of("contact", "email_key")
-CONTACT_TO_UPSERT_BY_LINKEDIN = _owner_of("contact", "linkedin_key")
-CONTACT_TO_UPSERT_BY_EXTERNAL_ID = _owner_of("contact", "external_id")
-COMPANY_TO_UPSERT_BY_EXTERNAL_ID = _owner_of("company", "external_id")
-COMPANY_TO_UPSERT_BY_DOMAIN = _owner_of("company", "domain")
-_CONTACTS = _UpsertTable(
-    CONTACT_TYPE,
-    {
-        "email_key": CONTACT_TO_UPSERT_BY_EMAIL,
-        "linkedin_key": CONTACT_TO_UPSERT_BY_LINKEDIN,
-        "external_id": CONTACT_TO_UPSERT_BY_EXTERNAL_ID,
-    },
-    create_contacts,
-    update_contacts,
-)
-_COMPANIES = _UpsertTable(
-    COMPANY_TYPE,
-    {"domain": COMPANY_TO_UPSERT_BY_DOMAIN, "external_id": COMPANY_TO_UPSERT_BY_EXTERNAL_ID},
-    create_companies,
-    update_companies,
-)
+_CONTACTS = _UpsertTable(CONTACT_TYPE, create_contacts, update_contacts)
+_COMPANIES = _UpsertTable(COMPANY_TYPE, create_companies, update_companies)
 
 
 def upsert_contacts(upserts: Sequence[RecordUpsert[Contact]], ids: Ids) -> Plan[list[object]]:
@@ -90,7 +69,8 @@ def upsert_needs(kind: str) -> Needs:
 
     def needs(calls: Any) -> Mapping[str, int]:
         custom = sum(2 * len(call.upsert.create.custom) + len(call.upsert.update.custom) for call in calls)
-        return {kind: 2 * len(calls), "custom_field": custom, "link": 3 * len(calls)}
+        links = sum(3 + 3 * len(further_emails(call.upsert.create.record)) for call in calls)
+        return {kind: 2 * len(calls), "custom_field": custom, "link": links}
 
     return needs
 
@@ -157,7 +137,7 @@ def _change(upsert: RecordUpsert[R], owner: _Owner) -> RecordUpdate[R]:
     A record that webhooks made looks as if this write had created it, so that the order of the two does not matter;
     unless the write unsets values, which a creation cannot.
     """
-    update = replace(upsert.update, id=owner.id)
+    update = replace(upsert.update, id=owner.id, by_key=True)
     unsets = update.clear_custom or None in update.changes.values() or None in update.custom.values()
     if not owner.from_api and not unsets:
         update.creates, update.key = True, ""

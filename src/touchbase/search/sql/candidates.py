@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.fields import TEXT
 from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql.address_book import BOOK
 from touchbase.records.sql.lookup import MOST_STATUSES, used_statuses
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
@@ -37,7 +39,8 @@ _MATCHES = "s.words @@ CAST(replace(replace(replace(replace(?, ' AND ', '&'), ' 
 SORTED_KEYS = frozenset({"email_key", "domain"})
 """Normal forms whose index is in the order of their characters."""
 IN_INDEX = {
-    number: frozenset(field.column for field in kind.members if field.has_words and not field.key) for number, kind in RECORD_TYPES.items()
+    number: frozenset(field.column for field in kind.members if field.has_words and not field.key and field.kind == TEXT)
+    for number, kind in RECORD_TYPES.items()
 }
 """Text columns whose words are in the full-text index."""
 TABLES = {CONTACT: "contact", COMPANY: "company"}
@@ -153,7 +156,8 @@ class Candidates:
             return (yield from self._of_company(condition))
         if condition.op in (Op.EQ, Op.IN) and each.kind in (FieldKind.KEY, FieldKind.NUMBER):
             marks = ", ".join("?" for _ in values)
-            return (yield from self._ids(f"{each.column} IN ({marks})", values))
+            found = yield from self._ids(f"{each.column} IN ({marks})", values)
+            return found if each.kind is FieldKind.NUMBER else _union(found, (yield from self._having(each.column, values)))
         if each.column == "status" and condition.op in (Op.EQ, Op.IN):
             return (yield from self._of_status(condition))
         if each.kind is FieldKind.KEY and each.column in SORTED_KEYS and condition.op is Op.STARTS_WITH:
@@ -232,6 +236,15 @@ class Candidates:
         sql = f"SELECT id FROM {TABLES[self.kind]} WHERE client = ? AND {condition}{order} LIMIT ?"
         return _few((yield Select(sql, (self.client, *params, FEW + 1))))
 
+    def _having(self, column: str, keys: Sequence[object]) -> Plan[Ids]:
+        """Return the records that have these keys as further ones."""
+        marks = ", ".join("?" for _ in keys)
+        sql = (
+            "SELECT record_id FROM link WHERE client = ? AND tool = '' AND object_type = ? "
+            f"AND object_id IN ({marks}) AND until_us IS NULL LIMIT ?"
+        )
+        return _few((yield Select(sql, (self.client, BOOK[self.kind][column], *keys, FEW + 1))))
+
     def _matches(self, texts: Sequence[str]) -> Plan[Ids]:
         """Return the records in the index that match all of these searches."""
         text = " AND ".join(texts)
@@ -272,6 +285,10 @@ def _cost(node: Node) -> float:
     if node.field.through_company:
         return _COSTS[FieldKind.TEXT] + 0.5
     return _COSTS[node.field.kind]
+
+
+def _union(one: Ids, other: Ids) -> Ids:
+    return None if one is None or other is None or len(one | other) > FEW else one | other
 
 
 def _smaller(one: Ids, other: Ids) -> Ids:

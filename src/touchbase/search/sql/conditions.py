@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from touchbase.history.events import COMPANY
+from touchbase.records.sql.address_book import BOOK
 from touchbase.search.fields import FieldKind, Flag, SearchField, spellings
 from touchbase.search.sorting import Position, SortKey
 from touchbase.search.tree import ORDERED, All, Condition, Node, Not, Op
@@ -125,7 +126,17 @@ class Sql:
             return f"({' OR '.join(f'{d.position}({value}, ?) > 0' for _ in looked_for)})"
         if op is Op.STARTS_WITH:
             return f"({' OR '.join(f'substr({value}, 1, {len(str(text))}) = ?' for text in looked_for)})"
-        return f"{value} IN ({', '.join('?' for _ in looked_for)})"
+        is_one_of = f"IN ({', '.join('?' for _ in looked_for)})"
+        return f"({value} {is_one_of}{self._further(condition, column[0], is_one_of)})"
+
+    def _further(self, condition: Condition, row: str, is_one_of: str) -> str:
+        """Return the alternative that a record has a key as a further one; blank for a field that is no key."""
+        if condition.field.kind is not FieldKind.KEY:
+            return ""
+        self.params += condition.values
+        word = BOOK[condition.field.record_kind][condition.field.column]
+        further = f"l.client = {row}.client AND l.tool = '' AND l.object_type = '{word}' AND l.object_id {is_one_of} AND l.until_us IS NULL"
+        return f" OR EXISTS (SELECT 1 FROM link l WHERE {further} AND l.record_id = {row}.id)"
 
 
 def is_text(each: SearchField) -> bool:

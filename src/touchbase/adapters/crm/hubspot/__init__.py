@@ -31,7 +31,7 @@ NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "c
 # A change of `website` alone does not change the company's identity, so only `domain` is used here.
 SHAPES = {
     CONTACT: RecordShape(
-        CONTACT, email=("email",), first_name=("firstname",), last_name=("lastname",),
+        CONTACT, email=("email",), further_email=("hs_additional_emails",), first_name=("firstname",), last_name=("lastname",),
         linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
         employer=("associatedcompanyid", "company_id"), employer_type=COMPANY, noise=NOISE,
     ),

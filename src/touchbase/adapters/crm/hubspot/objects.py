@@ -30,7 +30,7 @@ _OF_COMPANY = frozenset({"industry", "lifecyclestage", "numberofemployees", "ann
 
 SHAPES = {
     CONTACT: RecordShape(
-        CONTACT, email=("email", "identity"), first_name=("firstname",), last_name=("lastname",),
+        CONTACT, email=("email", "identity"), further_email=("hs_additional_emails",), first_name=("firstname",), last_name=("lastname",),
         linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
         domain=("associated_domain", "website"), company=("company", "associated_name"),
         employer=("associatedcompanyid", "associated_id"), employer_type=COMPANY,
