@@ -150,7 +150,7 @@ def test_guess__takes_a_company_by_its_name() -> None:
         ("Nombre,Correo", "full_name,email"),
         ("Vorname,Name,E-Mail", "first_name,last_name,email"),
         ("Account Name,Email,Last Contacted", "company.name,email,last_campaign_email_sent"),
-        ("E-mail 2 - Value,E-mail 1 - Value,Given Name", "cf.E-mail 2 - Value,email,first_name"),
+        ("E-mail 2 - Value,E-mail 1 - Value,Given Name", "emails,email,first_name"),
         ("linkedInProfileUrl,defaultProfileUrl,firstName", "cf.linkedInProfileUrl,linkedin_url,first_name"),
     ],
 )
@@ -163,7 +163,7 @@ def test_guess__knows_names_of_columns_in_other_words_and_languages(header: str,
 def test_guess__takes_the_first_address_however_dirty_it_is() -> None:
     sample = [["n/a; ann@x.co", "ann@y.co"], ["bob at x.co", "bob@y.co"]]
 
-    assert guess(["E-mail 1", "E-mail 2"], "contact", sample).mapping.columns == {"E-mail 1": "email", "E-mail 2": "cf.E-mail 2"}
+    assert guess(["E-mail 1", "E-mail 2"], "contact", sample).mapping.columns == {"E-mail 1": "email", "E-mail 2": "emails"}
 
 
 def test_guess__takes_no_page_of_a_company_for_its_domain() -> None:

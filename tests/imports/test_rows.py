@@ -22,6 +22,7 @@ from touchbase.imports.rows import InvalidRow, RowChecker, RowFault, ValidRow, s
 from touchbase.imports.table import Row
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.create import creation_of
+from touchbase.records.further_emails import further_emails
 from touchbase.records.models import Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.writes import Creation
@@ -360,12 +361,12 @@ def test_check__tells_lines_of_the_report_from_rows(cells: tuple[str, ...]) -> N
     assert check(columns, "", "Jane", "Doe").is_row  # type: ignore[union-attr]
 
 
-def test_check__takes_the_first_of_several_addresses_and_lists_the_others() -> None:
+def test_check__takes_several_addresses_of_a_cell() -> None:
     columns = {"Mail": "email"}
 
     for cell in ("a@x.co; b@y.co", "a@x.co,b@y.co", "a@x.co / b@y.co", "Ann <a@x.co>, Bob <b@y.co>", "a@x.co\nb@y.co"):
-        assert valid(columns, cell).creation.record.email == "a@x.co"  # type: ignore[union-attr]
-        assert left_out(columns, cell) == [("Mail", "b@y.co")]
+        contact = valid(columns, cell).creation.record
+        assert (contact.email, further_emails(contact)) == ("a@x.co", ["b@y.co"])  # type: ignore[union-attr]
     assert faults(columns, "a@x.co; b@") == [("Mail", "email")]
 
 

@@ -69,7 +69,7 @@ async def test_row_with_another_status__leaves_one_that_opts_out(call: ApiClient
     first = await imported(call, b"email,contact_status\njane@example.com,unsubscribed\njoe@example.com,new\n")
     again = await imported(call, b"email,first_name,contact_status\njane@example.com,Jane,customer\njoe@example.com,Joe,customer\n")
 
-    assert first == {"created": 2, "suppressed": 1}
+    assert first == {"created": 2, "suppressed": 1, "opt_outs_taken": 1}
     assert again == {"updated": 2, "suppressed": 1, "kept_opt_outs": 1}
     assert {each["email"]: (each["first_name"], each["contact_status"]) for each in await contacts(call)} == {
         JANE: ("Jane", "unsubscribed"), "joe@example.com": ("Joe", "customer"),

@@ -145,7 +145,8 @@ async def test_page__is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) 
             asked = next(plan_of_query(read_block(1, block, 50, after), NO_CIPHER))
             assert isinstance(asked, Select)
             steps = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {asked.sql}", asked.params).fetchall()]
-            assert len(steps) == 1, steps
+            # Companies without a domain may share the blank one, so the index of domains does not order them by id; they are no block.
+            assert steps[1:] in ([], ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY"]) if block == "domain" else steps[1:] == [], steps
             assert "USING INDEX" in steps[0] or "USING PRIMARY KEY" in steps[0], steps
 
 

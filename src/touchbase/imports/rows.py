@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -61,10 +60,6 @@ class RowFault(NamedTuple):
     column: str
     code: str
     detail: str
-
-
-_SEPARATORS, _SPACE = re.compile(r"[;,|/\n]"), re.compile(r"[;,|/\s]+")
-"""Between the addresses of one cell; white space only if it does not divide names from addresses."""
 
 
 class CustomCell(NamedTuple):
@@ -519,12 +514,8 @@ def _addresses(cell: str) -> list[str]:
     """Return the addresses of a cell; the cell as it is if a part of it is no address."""
     text = cell.strip()
     if text.startswith("[") and '"' in text:
-        text = text.strip("[]").replace('"', " ")
-    for separators in (_SEPARATORS, _SPACE):
-        parts = [part for each in separators.split(text) if (part := each.strip()) and not is_nothing(part)]
-        if all(find_email_key(part) is not None for part in parts):
-            return parts
-    return [text]
+        text = text.strip("[]").replace('"', " ").strip()
+    return addresses_in(text) or ([] if not text or is_nothing(text) else [text])
 
 
 def _listed(faults: list[RowFault]) -> list[RowFault]:

@@ -132,6 +132,8 @@ class _ImportBatch:
     ids: dict[int, int] = field(default_factory=dict)
     """Row -> id of its record."""
     kept_opt_outs: set[int] = field(default_factory=set)
+    listed: set[int] = field(default_factory=set)
+    """Rows whose status put their contact on the do-not-contact list."""
     cells: dict[int, list[tuple[str, str, str]]] = field(default_factory=dict)
     """Row -> field, value and reason of each cell that is left out."""
 
@@ -443,7 +445,7 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
         else:
             batch.outcomes[index] = RowOutcome(CREATED)
             batch.ids[index] = creation.record.id
-    yield from _list_opt_outs(batch, creations, results)
+    yield from _list_opt_outs(batch, indexes, creations, results)
 
 
 def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
@@ -466,17 +468,18 @@ def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
             batch.refuse(index, result)
         else:
             batch.outcomes[index] = RowOutcome(UPDATED)
-    yield from _list_opt_outs(batch, list(updates.values()), results)
+    yield from _list_opt_outs(batch, list(updates), list(updates.values()), results)
 
 
-def _list_opt_outs(batch: _ImportBatch, writes: Sequence[Any], results: Sequence[object]) -> Plan[None]:
+def _list_opt_outs(batch: _ImportBatch, indexes: Sequence[int], writes: Sequence[Any], results: Sequence[object]) -> Plan[None]:
     """Put the contacts on the list whose row has a status that opts out."""
     opts_out = batch.settings.words(CONTACT_KIND).opts_out
     opt_outs: list[StatusOptOut] = []
-    for write, result in zip(writes, results, strict=True):
+    for index, write, result in zip(indexes, writes, results, strict=True):
         contact = record_of(result)
         if isinstance(contact, Contact) and (opt_out := opt_out_of(write, result, contact, opts_out, BY_IMPORT)) is not None:
             opt_outs.append(opt_out)
+            batch.listed.add(index)
     yield from list_opt_outs(opt_outs, batch.at)
 
 
@@ -502,6 +505,9 @@ def _take_opt_outs(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     matches = yield from suppressed_items([(batch.client, addresses) for addresses in wanted.values()], listed, batch.at)
     causes: dict[Address, tuple[Address, Cause]] = {}
     for (index, addresses), match in zip(wanted.items(), matches, strict=True):
+        if index in batch.listed:
+            batch.outcomes[index] = _outcome(batch, index)._replace(opt_out=OPT_OUTS_TAKEN)
+            continue
         if match is not None and match.listed == CLIENT_LIST and match.kind != DOMAIN and match.until_us is None:
             continue
         cause = Cause(f"import:{batch.by.request_id or ''}", batch.rows[index].opt_out, "import", batch.at, batch.at)

@@ -186,7 +186,11 @@ CONTACT = (
     Field(
         "emails", Emails, "All e-mail addresses of the person, the first one as `email`; absent: there are not several.", kind=EMAILS,
         column="further_emails", has_words=True,
-        headers=("emails", "all emails", "email addresses", "other emails", "additional emails", "secondary email", "other email"),
+        headers=(
+            "emails", "all emails", "email addresses", "other emails", "additional emails", "additional email addresses",
+            "additional e mail addresses", "secondary email", "other email", "alternate email", "email 2", "e mail 2", "email2",
+            "email 2 value", "e mail 2 value", "email 2 address", "e mail 2 address",
+        ),
     ),
     Field(
         "linkedin_url", Url, "The person's LinkedIn address; absent or null: none.", key="linkedin_key", link="linkedin",

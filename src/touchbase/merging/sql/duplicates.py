@@ -39,7 +39,7 @@ _ORDERS = {
     SURNAME: _Order(("lower(last_name)", "lower(COALESCE(first_name, ''))"), "last_name IS NOT NULL"),
     ADDRESS: _Order((_DOMAIN, "email_key"), "email_key IS NOT NULL"),
     NAME: _Order(("lower(name)",), "name IS NOT NULL"),
-    DOMAIN: _Order(("domain",)),
+    DOMAIN: _Order(("domain",), "domain > ''"),
 }
 
 

@@ -64,7 +64,7 @@ def keys_of(record: Record, column: str) -> list[str]:
     """Return the keys of a record in this column, with its further addresses."""
     key: str | None = getattr(record, column)
     further = by_key(further_emails(record)) if column == "email_key" and isinstance(record, Contact) else {}
-    return [*([] if key is None else [key]), *further]
+    return [*([key] if key else []), *further]  # a company without a domain has a blank one
 
 
 _OWNER: Columns = (ONE[1], ("from_api", "bigint"))
