@@ -120,7 +120,7 @@ const SECRETS: Record<Channel, Record<string, string>> = {
     salesloft: 'the subscription’s callback_token',
     sendgrid: 'the public key on the webhook’s page',
     sendpilot: 'the webhook’s secret',
-    smartlead: 'the webhook’s secret, which the dashboard’s test call does not know; or the signing secret',
+    smartlead: 'the webhook’s secret, which the dashboard’s test webhook does not know; or the signing secret',
   },
   crm: {
     attio: 'the webhook’s secret',
