@@ -18,27 +18,35 @@ async function texts() {
 
 await rm(out, { recursive: true, force: true });
 await mkdir(assets, { recursive: true });
-const made = await build({
+const options = {
   absWorkingDir: here,
-  entryPoints: { console: 'src/main.tsx', theme: 'src/theme-first.ts', style: 'src/style.css' },
   bundle: true,
   minify: true,
-  format: 'iife',
   target: ['chrome123', 'firefox120', 'safari17.5'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none',
   charset: 'utf8',
   entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  assetNames: '[name]-[hash]',
+  loader: { '.woff2': 'file' },
   outdir: assets,
   define: { API_TEXTS: JSON.stringify(await texts()) },
   metafile: true,
   logLevel: 'warning',
-});
+};
+const built = [
+  await build({ ...options, entryPoints: { console: 'src/main.tsx', style: 'src/style.css' }, format: 'esm', splitting: true }),
+  // A script that runs before the page is painted cannot be a module.
+  await build({ ...options, entryPoints: { theme: 'src/theme-first.ts' }, format: 'iife' }),
+];
+const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const outputs = built.flatMap(({ metafile }) => Object.entries(metafile.outputs));
 
 /** The built file of an entry. */
 function file(entry) {
-  const found = Object.entries(made.metafile.outputs).find(([, each]) => each.entryPoint === entry);
+  const found = outputs.find(([, each]) => each.entryPoint === entry);
   return basename(found[0]);
 }
 
@@ -56,7 +64,7 @@ async function sprite() {
 /** The licences of what is in the bundle. */
 async function licences() {
   const packages = new Set();
-  for (const input of Object.keys(made.metafile.inputs)) {
+  for (const input of inputs) {
     const match = /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
     if (match) packages.add(match[1]);
   }
@@ -69,8 +77,11 @@ async function licences() {
   return texts.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
+/** Almost every page is in Latin script; other scripts are loaded when a letter needs them. */
+const preloaded = outputs.map(([each]) => basename(each)).find((name) => name.startsWith('inter-latin-wght'));
 const page = (await readFile(join(here, 'src/index.html'), 'utf8'))
   .replace('{style}', file('src/style.css'))
+  .replace('{font}', preloaded)
   .replace('{theme}', file('src/theme-first.ts'))
   .replace('{script}', file('src/main.tsx'))
   .replace('{icons}', await sprite());

@@ -1,25 +1,49 @@
-import { render } from 'preact';
-import { Keys } from './api-keys/screen';
-import { Clients } from './clients/list';
-import { ClientScreen } from './clients/screen';
-import { Words } from './clients/words-screen';
-import { Duplicates } from './duplicates/screen';
-import { Erasure } from './erasure/screen';
-import { Imports } from './imports/screen';
-import { Inbox } from './inbox/screen';
+import { QueryClientProvider } from '@tanstack/preact-query';
+import { render, type ComponentType, type JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Problem } from './api';
+import { queries } from './data';
+import './kept';
 import { Companies, Contacts } from './kinds/screens';
-import { Outgoing } from './outgoing/screen';
 import { Overview } from './overview/screen';
 import { CompanyPage, ContactPage } from './record/screen';
 import { Replies } from './replies/screen';
 import { client, place } from './route';
 import { endedBecause, session, start, startProblem } from './session';
-import { Settings } from './settings/screen';
 import { Shell } from './shell';
-import { SignIn } from './sign-in';
-import { Suppressions } from './suppressions/screen';
+import { SignIn, SignInAgain } from './sign-in';
 import { Empty, ProblemNote } from './ui/basic';
 import { Toasts } from './ui/toast';
+
+/** A screen whose script is loaded when it is first shown. */
+function later<P extends object>(load: () => Promise<ComponentType<P>>): (props: P) => JSX.Element {
+  let known: ComponentType<P> | undefined;
+  return (props) => {
+    const [Loaded, set] = useState(() => known);
+    const [failed, setFailed] = useState<Problem | null>(null);
+    useEffect(() => {
+      if (Loaded) return;
+      load().then((found) => {
+        known = found;
+        set(() => found);
+      }, () => setFailed(new Problem(0, 'unreachable', 'This part of the console could not be loaded. Reload the page.')));
+    }, []);
+    if (Loaded) return <Loaded {...props} />;
+    return <main id="main" class="screen" aria-busy={!failed}>{failed && <ProblemNote problem={failed} retry={() => location.reload()} />}</main>;
+  };
+}
+
+const Clients = later(() => import('./more').then((all) => all.Clients));
+const ClientScreen = later(() => import('./more').then((all) => all.ClientScreen));
+const Duplicates = later(() => import('./more').then((all) => all.Duplicates));
+const Endpoints = later(() => import('./more').then((all) => all.Endpoints));
+const Erasure = later(() => import('./more').then((all) => all.Erasure));
+const Imports = later(() => import('./more').then((all) => all.Imports));
+const Keys = later(() => import('./more').then((all) => all.Keys));
+const Settings = later(() => import('./more').then((all) => all.Settings));
+const Suppressions = later(() => import('./more').then((all) => all.Suppressions));
+const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
+const Words = later(() => import('./more').then((all) => all.Words));
 
 function Screen() {
   const [first, second] = place.value.path;
@@ -32,9 +56,9 @@ function Screen() {
   if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
   if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
-  if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
+  if (first === 'webhooks') return <Webhooks key={client.value} delivery={second ?? ''} />;
   if (first === 'erasure') return <Erasure key={client.value} />;
-  if (first === 'outgoing') return <Outgoing key={client.value} endpoint={second ?? ''} />;
+  if (first === 'endpoints') return <Endpoints key={client.value} endpoint={second ?? ''} />;
   const words = first === 'clients' ? place.value.query.get('words') : null;
   if (first === 'clients' && second !== undefined && words !== null) return <Words key={`${second} ${words}`} id={second} of={words} />;
   if (first === 'clients' && second !== undefined) return <ClientScreen key={second} id={second} />;
@@ -60,17 +84,25 @@ function App() {
   }
   const known = session.value;
   if (!known) return <main class="centre" aria-busy="true" aria-label="Loading" />;
-  if (!known.signed_in) return <SignIn because={endedBecause.value} />;
+  if (!known.signed_in && !endedBecause.value) return <SignIn />;
   return (
     <>
       <Shell>
         <Screen />
       </Shell>
       <Toasts />
+      {!known.signed_in && <SignInAgain because={endedBecause.value} />}
     </>
   );
 }
 
 const app = document.getElementById('app');
-if (app) render(<App />, app);
+if (app) {
+  render(
+    <QueryClientProvider client={queries}>
+      <App />
+    </QueryClientProvider>,
+    app,
+  );
+}
 void start();

@@ -1,8 +1,8 @@
 /** One field over everything: pages, actions, contacts and companies. */
 import { useRef, useState } from 'preact/hooks';
 import { get } from './api';
-import { useLoad, useRested } from './load';
-import { chooseClient, client, go, root } from './route';
+import { useRead, useRested } from './data';
+import { chooseClient, go, root } from './route';
 import { clients, session, signOut } from './session';
 import { sections } from './shell';
 import { nextTheme } from './theme';
@@ -28,8 +28,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
   const rested = useRested(text.trim(), 120);
-  const records = useLoad(`${client.value} ${rested}`, (signal) => find(rested, signal));
-  const all = [...pages(text.trim()), ...(text.trim() ? (records.value ?? []) : [])];
+  const records = useRead(`found ${rested}`, (signal) => find(rested, signal));
+  const all = [...pages(text.trim()), ...(text.trim() ? (records.data ?? []) : [])];
   const chosen = Math.min(at, Math.max(0, all.length - 1));
 
   function pick(one: Found | undefined) {
@@ -84,8 +84,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
             </li>
           ))}
         </ul>
-        {!all.length && <p class="faint">{records.loading ? 'Searching…' : 'Nothing has this name or address. Words are found by their beginnings.'}</p>}
-        {records.problem && <p class="faint">{records.problem.message}</p>}
+        {!all.length && <p class="faint">{records.isFetching ? 'Searching…' : 'Nothing has this name or address. Words are found by their beginnings.'}</p>}
+        {records.error && <p class="faint">{records.error.message}</p>}
       </div>
     </Dialog>
   );

@@ -21,8 +21,16 @@ const handles = new Map<string, string>();
 
 export type Query = Iterable<readonly [string, string]> | Record<string, string>;
 
+/** Screens that had another address. */
+const FORMER: Readonly<Record<string, string>> = { inbox: 'webhooks', outgoing: 'endpoints' };
+
 function read(): Place {
   const path = location.pathname.slice(base.length).split('/').filter(Boolean).map(decode);
+  const renamed = FORMER[path[0] ?? ''];
+  if (renamed) {
+    path[0] = renamed;
+    history.replaceState(history.state, '', `${base}/${path.map(encodeURIComponent).join('/')}${location.search}`);
+  }
   const query = new URLSearchParams(location.search);
   if (path[0] === 'clients' && path[1] !== undefined) path[1] = idOf(path[1]);
   for (const name of NAMING) {
@@ -60,7 +68,7 @@ export function learn(known: readonly { client_id: string; handle?: string }[]):
   const names = [now.path[0] === 'clients' ? now.path[1] : undefined, ...NAMING.map((name) => now.query.get(name) ?? undefined)];
   if (!names.some((name) => name !== undefined && handles.has(name))) return;
   const text = shown(`/${now.path.join('/')}`, now.query);
-  if (text !== location.pathname + location.search) history.replaceState(null, '', text);
+  if (text !== location.pathname + location.search) history.replaceState(history.state, '', text);
   if (JSON.stringify([now.path, `${now.query}`]) !== JSON.stringify([place.value.path, `${place.value.query}`])) place.value = now;
 }
 
@@ -82,6 +90,8 @@ function decode(segment: string): string {
 }
 
 export const place = signal(read());
+/** Called before the address changes by a link or an act. */
+export const leaving = new Set<() => void>();
 /** The chosen client: it stays in the address from screen to screen. */
 export const client = signal(place.value.query.get('client') ?? localStorage.getItem('touchbase-client') ?? '');
 
@@ -102,6 +112,7 @@ function bare(text: string): string {
 export function go(path: string, query: Query = {}, replace = false): void {
   const to = href(path, query);
   if (to === location.pathname + location.search) return;
+  leaving.forEach((each) => each());
   history[replace ? 'replaceState' : 'pushState'](null, '', to);
   place.value = read();
 }
@@ -127,6 +138,7 @@ document.addEventListener('click', (event) => {
   if (link.pathname !== base && !link.pathname.startsWith(`${base}/`)) return;
   event.preventDefault();
   if (link.href !== location.href) {
+    leaving.forEach((each) => each());
     history.pushState(null, '', link.href);
     place.value = read();
   }

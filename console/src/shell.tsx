@@ -1,14 +1,15 @@
 /** What is around every screen: navigation, the client, the theme, the palette and the list of shortcuts. */
 import { computed, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
 import { narrow } from './narrow';
 import { Palette } from './palette';
 import { chooseClient, client, go, href, place, root } from './route';
-import { canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
+import { canRead, canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
 import { nextTheme, theme } from './theme';
+import { follow } from './stream';
 import { Button, Icon, Keys, type IconName } from './ui/basic';
 import { Dialog, Entry, Popover } from './ui/overlay';
 import { toastProblem, undoLast } from './ui/toast';
@@ -35,9 +36,9 @@ export const SECTIONS: readonly Section[] = [
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
   { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
   { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
-  { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true, begins: true },
+  { path: '/webhooks', first: 'webhooks', name: 'Webhooks', icon: 'inbox', keys: 'g i', needsAdmin: true, begins: true },
   { path: '/clients', first: 'clients', name: 'Clients', icon: 'link', keys: 'g l', needsAdmin: true },
-  { path: '/outgoing', first: 'outgoing', name: 'Outgoing', icon: 'outgoing', keys: 'g u', needsAdmin: true },
+  { path: '/endpoints', first: 'endpoints', name: 'Endpoints', icon: 'outgoing', keys: 'g u', needsAdmin: true },
   { path: '/keys', first: 'keys', name: 'Keys', icon: 'key', keys: 'g k', needsAdmin: true },
   { path: '/settings', first: 'settings', name: 'Settings', icon: 'settings', keys: 'g s' },
   { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', needsAdmin: true },
@@ -56,6 +57,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
+  const of = client.value || session.value?.client_id || '';
+  useEffect(() => (canRead.value && of ? follow(of) : undefined), [of, canRead.value]);
   const first = sectionOf(place.value.path[0], place.value.query);
   return (
     <div class="shell">
@@ -88,7 +91,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 }
 
 /** Sections that stay in sight on a narrow page, the most needed first. */
-const FRONT: readonly (string | undefined)[] = [undefined, 'replies', 'contacts', 'inbox', 'companies'];
+const FRONT: readonly (string | undefined)[] = [undefined, 'replies', 'contacts', 'webhooks', 'companies'];
 const IN_FRONT = 4;
 
 function Navigation({ first }: { first: string | undefined }) {

@@ -7,6 +7,7 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const dayMonth = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short' });
 const dayMonthYear = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', year: 'numeric' });
 const clock = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit' });
+const weekday = new Intl.DateTimeFormat(LOCALE, { weekday: 'short' });
 const whole = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full', timeStyle: 'long' });
 
 export function count(value: number): string {
@@ -21,12 +22,18 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** A time, short: the clock today, the day this year, else the whole date. */
+/** The day, without the year if it is this one. */
+export function day(at: Date): string {
+  return at.getFullYear() === new Date().getFullYear() ? dayMonth.format(at) : dayMonthYear.format(at);
+}
+
+/** Day and clock: the clock alone today, the weekday within a week, else the date. */
 export function shortTime(text: string): string {
   const at = new Date(text);
   const now = new Date();
   if (at.toDateString() === now.toDateString()) return clock.format(at);
-  return at.getFullYear() === now.getFullYear() ? dayMonth.format(at) : dayMonthYear.format(at);
+  const isRecent = at < now && now.getTime() - at.getTime() < 6 * DAY;
+  return `${isRecent ? weekday.format(at) : day(at)} ${clock.format(at)}`;
 }
 
 export function longTime(text: string): string {
@@ -59,7 +66,7 @@ export function bytes(size: number): string {
 
 /** A name of the API as words: `last_reply_received` is "Last reply received". */
 export function words(name: string): string {
-  const text = name.replace(/[._]/g, ' ');
+  const text = name.replace(/[._]/g, ' ').replace(/\blinkedin\b/g, 'LinkedIn').replace(/\bcrm\b/g, 'CRM');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -184,7 +184,7 @@ class Settings:
         30, "Days after which attempts of outgoing webhooks are removed; what is not delivered still waits. 0: never.", least=0
     )
     keep_events_days: int = _setting(
-        30, "Days for which events of the log are stored; a reader that was away for longer gets a 410; 0: for ever."
+        30, "Days for which events of the log are stored; a reader that was away for longer gets a 410; 0: permanent."
     )
     keep_job_files_days: int = _setting(
         7, "Days after which the files of imports and exports are removed; 0: an hour after the job has ended."

@@ -64,7 +64,7 @@ def screens(origin: str) -> dict[str, str]:
         "replies": f"/replies{OF}",
         "contacts": f"/contacts{OF}{REPLIED}{COLUMNS}",
         "contact": f"/contacts/{contact['id']}{OF}",
-        "inbox": f"/inbox/{problem}{OF}&tab=problems",
+        "inbox": f"/webhooks/{problem}{OF}&tab=problems",
         "narrow-dark": f"/replies{OF}",
     }
 

@@ -34,10 +34,10 @@ SCREENS = {
     "suppressions": f"/suppressions{OF}",
     "replies": f"/replies{OF}",
     "no reply matches": f"/replies{OF}&tool=nothing",
-    "inbox": f"/inbox{OF}",
-    "call": f"/inbox/3{OF}",
-    "problems": f"/inbox{OF}&tab=problems",
-    "refused": f"/inbox{OF}&tab=refused",
+    "inbox": f"/webhooks{OF}",
+    "call": f"/webhooks/3{OF}",
+    "problems": f"/webhooks{OF}&tab=problems",
+    "refused": f"/webhooks{OF}&tab=refused",
     "clients": f"/clients{OF}",
     "client": f"/clients/{CLIENT}{OF}",
     "client's tool": f"/clients/{CLIENT}{OF}&tool=crm/hubspot",
@@ -51,10 +51,10 @@ SCREENS = {
     "no settings": "/settings?client=new-one",
     "no contacts": "/contacts?client=new-one",
     "no replies": "/replies?client=new-one",
-    "no calls": "/inbox?client=new-one",
+    "no calls": "/webhooks?client=new-one",
     "nothing yet": "?client=new-one",
-    "no endpoints": "/outgoing?client=new-one",
-    "new endpoint": f"/outgoing/new{OF}",
+    "no endpoints": "/endpoints?client=new-one",
+    "new endpoint": f"/endpoints/new{OF}",
     "erasure": f"/erasure{OF}&person=3",
     "nowhere": "/nowhere",
 }
@@ -87,7 +87,7 @@ OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
     "columns": (f"/contacts{OF}", lambda page: page.get_by_label("Columns").click()),
     "views": (f"/contacts{OF}", lambda page: page.get_by_label("Views").click()),
     "selected": (f"/contacts{OF}", lambda page: (page.keyboard.press("j"), page.keyboard.press("x"), page.wait_for_selector(".bulk"))),
-    "why": (f"/contacts/3{OF}", lambda page: page.get_by_role("button", name="Why? Status").click()),
+    "why": (f"/contacts/3{OF}", lambda page: page.get_by_role("button", name="of Status").click()),
     "editing": (f"/contacts/3{OF}", lambda page: page.get_by_label("Change First name").click()),
 }
 
@@ -147,10 +147,10 @@ def test_hostile_data__is_shown_as_text_and_breaks_nothing(console: Console, sub
         f"/contacts{OF}&q={HOSTILE[0]}&{HOSTILE[0]}=1",
     ]
     paths += [f"/contacts/{each}{OF}" for each in ids] + [
-        f"/inbox{OF}",
-        f"/inbox/{newest}{OF}",
-        f"/inbox{OF}&tab=problems",
-        f"/inbox/<script>{OF}",
+        f"/webhooks{OF}",
+        f"/webhooks/{newest}{OF}",
+        f"/webhooks{OF}&tab=problems",
+        f"/webhooks/<script>{OF}",
     ]
     for size in (WIDE, NARROW):
         page = console.open(OF, size=size)
@@ -202,7 +202,7 @@ def test_bulk_status__is_set_and_undone(console: Console) -> None:
     page.locator(".grid-rows input[type=checkbox]").nth(1).check()
     page.get_by_role("button", name="Set status").click()
     page.locator(":popover-open").get_by_role("button", name="bounced").click()
-    page.get_by_text("2 contacts set to “bounced”.").wait_for()
+    page.get_by_text("2 contacts set to “Bounced”.").wait_for()
     assert [each["contact_status"] for each in console.send("GET", "/public/v2/contacts?limit=2")["data"]] == ["bounced"] * 2
 
     page.get_by_role("button", name="Undo").click()
@@ -222,8 +222,8 @@ def test_record__is_changed_and_the_change_is_undone(console: Console) -> None:
     page.keyboard.press("u")
     page.locator("h1", has_text=first).wait_for()
 
-    page.get_by_label("Change E-mail").click()
-    page.get_by_label("E-mail", exact=True).fill("not an address")
+    page.get_by_label("Change Email").click()
+    page.get_by_label("Email", exact=True).fill("not an address")
     page.keyboard.press("Enter")
     assert "email" in page.locator(".wrong").inner_text()
     assert page.locator(".story li").count() >= 2
@@ -244,7 +244,7 @@ def test_contacts_of_one_name__are_merged_and_parted_again(console: Console) -> 
 
 
 def test_inbox__shows_a_call_as_it_arrives_with_its_body_and_meaning(console: Console) -> None:
-    page = console.open(f"/inbox{OF}")
+    page = console.open(f"/webhooks{OF}")
     reply = {"event_type": "reply_received", "timestamp": "2026-11-25T10:00:00Z", "workspace": "w", "campaign_name": "Live"}
     person = {"campaign_id": "c9", "lead_email": "live@example.com", "reply_text": "hello there"}
     console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", reply | person)
@@ -253,7 +253,7 @@ def test_inbox__shows_a_call_as_it_arrives_with_its_body_and_meaning(console: Co
     page.get_by_text("hello there").wait_for()
     page.locator(".said", has_text="Email replied").wait_for()
     page.keyboard.press("r")
-    page.get_by_text("The call is read again").wait_for()
+    page.get_by_text("The webhook is read again").wait_for()
 
     page.get_by_role("link", name="Contact", exact=False).last.click()
     page.locator("h1", has_text="live@example.com").wait_for()
@@ -266,10 +266,10 @@ def test_refused_call__shows_the_id_of_its_body_and_is_received_after_all(consol
     person = {"event_type": "reply_received", "timestamp": "2026-11-25T10:00:00Z", "workspace": "w", "campaign_id": "c9"}
     with pytest.raises(urllib.error.HTTPError, match="401"):
         send("POST", f"/public/emailcampaign-webhook/{CLIENT}?token=old-secret", person | {"lead_email": "late@example.com"})
-    page = console.open(f"/inbox{OF}&tab=refused")
+    page = console.open(f"/webhooks{OF}&tab=refused")
     while not (stored := send("GET", "/admin/v1/refusals?cause=not_verified")["data"]):  # they are stored once a second
         page.wait_for_timeout(50)
-    console.go(page, f"/inbox{OF}&tab=refused")
+    console.go(page, f"/webhooks{OF}&tab=refused")
 
     page.get_by_text(stored[0]["body_id"]).wait_for()
     page.get_by_role("button", name="Receive it").click()
@@ -289,14 +289,14 @@ def test_keyboard_alone__leads_from_the_overview_to_a_changed_contact(console: C
         page.keyboard.press(key)
     page.locator("h1", has_text=name).wait_for()
     page.keyboard.press("Control+k")
-    page.keyboard.type("inbox")
+    page.keyboard.type("webhooks")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/console/inbox**")
+    page.wait_for_url("**/console/webhooks**")
     page.locator(".calls a").first.wait_for()
     page.keyboard.press("j")
-    page.wait_for_url("**/console/inbox/**")
+    page.wait_for_url("**/console/webhooks/**")
     page.keyboard.press("?")
-    assert page.get_by_role("dialog").get_by_text("Replay the call").is_visible()
+    assert page.get_by_role("dialog").get_by_text("Replay the webhook").is_visible()
 
 
 def test_thousands_of_contacts__scroll_to_the_last_with_a_few_on_the_page(start: Callable[..., Console]) -> None:
@@ -334,7 +334,7 @@ def test_signing_in__with_a_key_shows_what_the_key_permits(start: Callable[..., 
 
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("navigation").get_by_text("Inbox").wait_for()
+    page.get_by_role("navigation").get_by_text("Webhooks").wait_for()
     assert "tb_" not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie")
 
     page.get_by_label("Sign out", exact=False).click()
@@ -357,8 +357,8 @@ def test_read_only_key__shows_contacts_without_any_way_to_change_them(start: Cal
 
     assert page.get_by_text("Read only: your key has no scope to write.").is_visible()
     assert page.get_by_label("Change", exact=False).count() == 0
-    console.go(page, "/inbox")
-    assert page.get_by_text("The inbox needs an administrator").is_visible()
+    console.go(page, "/webhooks")
+    assert page.get_by_text("Webhooks need an administrator").is_visible()
 
     console.server.get(f"/admin/v1/keys/{made['key_id']}", "DELETE", **admin)
     console.go(page, "/contacts")

@@ -92,10 +92,10 @@ def test_new_client__gets_addresses_and_its_light_turns_green_with_a_sample_that
     handle = console.send("GET", "/admin/v1/clients/alder")["handle"]
     page.wait_for_url(f"**/console/clients/{handle}**")
     page.get_by_label("Tool", exact=True).select_option("email_campaign/smartlead")
-    page.get_by_text("Waiting for the first call of Smartlead").wait_for()
+    page.get_by_text("Waiting for the first webhook of Smartlead").wait_for()
     assert page.get_by_text("LEAD_CATEGORY_UPDATED", exact=False).is_visible()
 
-    page.get_by_role("button", name="Send a sample call").click()
+    page.get_by_role("button", name="Send a sample webhook").click()
     page.locator(".lamp.on").wait_for()
     page.locator(".sample-result", has_text="applied").wait_for()
     found = console.send("GET", "/admin/v1/deliveries?client=alder&limit=1")["data"][0]
@@ -119,7 +119,7 @@ def test_sample_of_every_tool__is_applied_as_that_tool(empty: Console, subtests:
     for channel, tool in tools:
         with subtests.test(channel=channel, tool=tool):
             empty.go(page, f"{HERE}&tool={channel}/{tool}")
-            page.get_by_role("button", name="Send a sample call").click()
+            page.get_by_role("button", name="Send a sample webhook").click()
             page.locator(".sample-result", has_text="applied").wait_for()
             assert empty.send("GET", f"/admin/v1/deliveries?client={CLIENT}&limit=1")["data"][0]["tool"] == tool
 
@@ -149,7 +149,7 @@ def test_connection__is_added_with_a_secret_that_is_shown_once_then_changed_and_
     page.get_by_text("times of Europe/Berlin", exact=False).wait_for()
     assert connections(empty)[0]["secret"] == "set"
 
-    page.get_by_label("Silences of Instantly").click()
+    page.get_by_label("Activity of Instantly").click()
     page.get_by_text("It has never been silent.").wait_for()
     page.keyboard.press("Escape")
     page.get_by_label("Remove Instantly").click()
@@ -259,7 +259,7 @@ def test_client__is_renamed_suspended_resumed_given_a_new_id_and_deleted(empty: 
     dialog.get_by_role("button", name="Rename").click()
     page.locator("h1", has_text="<script>").wait_for()
     manage("Suspend").get_by_role("button", name="Suspend").click()
-    page.get_by_text("Its calls are stored, and applied when it is resumed.", exact=False).first.wait_for()
+    page.get_by_text("Its webhooks are stored, and applied when it is resumed.", exact=False).first.wait_for()
     assert client(empty)["state"] == "suspended"
     manage("Resume").get_by_role("button", name="Resume").click()
     page.get_by_text("The client is active again.", exact=False).wait_for()
@@ -270,9 +270,9 @@ def test_client__is_renamed_suspended_resumed_given_a_new_id_and_deleted(empty: 
     page.get_by_text("/public/crm-webhook/renewed").wait_for()
 
     dialog = manage("Delete")
-    assert dialog.get_by_role("button", name="Delete for good").is_disabled()
+    assert dialog.get_by_role("button", name="Delete permanently").is_disabled()
     dialog.get_by_label("Type its id", exact=False).fill("renewed")
-    dialog.get_by_role("button", name="Delete for good").click()
+    dialog.get_by_role("button", name="Delete permanently").click()
     page.get_by_text("It is being deleted", exact=False).wait_for()
     assert empty.server.get("/admin/v1/clients/renewed")[0] in (200, 404)
     assert empty.server.post("/public/v2/contacts", {"email": "a@x.example"}, **{"X-Client-Id": "renewed"})[0] == 404

@@ -53,11 +53,11 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     page.get_by_label("Select all loaded rows").check()
     page.get_by_role("button", name="Set status").click()
     page.locator(":popover-open").get_by_role("button", name="customer").click()
-    page.get_by_text("2 companies set to “customer”.").wait_for()
+    page.get_by_text("2 companies set to “Customer”.").wait_for()
     assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
     page.get_by_role("button", name="Set status").click()
     page.locator(":popover-open").get_by_role("button", name="target").click()
-    page.get_by_text("2 companies set to “target”.").wait_for()
+    page.get_by_text("2 companies set to “Target”.").wait_for()
     page.get_by_role("button", name="Undo").last.click()
     page.get_by_text("Undone.").wait_for()
     assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
@@ -153,7 +153,7 @@ def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) 
 def test_view__is_kept_opened_renamed_and_removed_in_this_browser(firms: Console) -> None:
     page = firms.open(f"/companies{OF}&company_status[in]=customer&cols=name,cf.Industry")
     page.get_by_label("Views").click()
-    page.get_by_role("button", name="Keep this view…").click()
+    page.get_by_role("button", name="Save view…").click()
     page.get_by_role("dialog").get_by_label("Name").fill("Our customers")
     assert "kept in this browser" in page.get_by_role("dialog").inner_text()
     assert axe_faults(page) == []
@@ -198,7 +198,7 @@ def test_all_that_match__get_a_status_after_they_were_counted_and_undo_gives_eac
     asked = []
     page.on("request", lambda each: asked.append((each.method, each.url.partition("?")[2])))
     page.get_by_role("button", name="Change 700").click()
-    page.get_by_text("700 contacts set to “bounced”.").wait_for()
+    page.get_by_text("700 contacts set to “Bounced”.").wait_for()
     ada = firms.send("GET", "/public/v2/contacts/1")
     found = firms.send("POST", "/public/v2/contacts/search", {"where": {"contact_status": "bounced"}, "limit": 200})["data"]
     assert (ada.get("contact_status"), len(found)) == (None, 200)
@@ -216,14 +216,14 @@ def test_value__is_explained_with_what_came_without_effect_and_leads_to_the_call
         firms.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", {"event_type": event, "timestamp": at, "reply_text": "Yes."} | person)
     wait_until_read(firms.origin)
     page = firms.open(f"/contacts/1{OF}")
-    page.get_by_role("button", name="Why? Status").click()
+    page.get_by_role("button", name="of Status").click()
 
     dialog = page.get_by_role("dialog")
     assert "replied" in dialog.locator(".why").first.inner_text()
     assert "a sent mail sets a status only on" in dialog.locator(".why li").first.inner_text()
     assert axe_faults(page) == []
     dialog.locator(".why li a").first.click()
-    page.wait_for_url("**/inbox/2?**")
+    page.wait_for_url("**/webhooks/2?**")
     page.locator(".said", has_text="Email sent").wait_for()
 
 

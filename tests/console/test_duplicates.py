@@ -49,7 +49,7 @@ def test_pair__is_found_compared_merged_field_by_field_and_parted_again(doubles:
     dialog.get_by_role("row", name="Seats").wait_for()
     assert axe_faults(page) == []
 
-    dialog.get_by_role("row", name="E-mail").get_by_role("radio").nth(1).check()
+    dialog.get_by_role("row", name="Email").get_by_role("radio").nth(1).check()
     dialog.get_by_role("row", name="Status").get_by_role("radio").nth(1).check()
     dialog.get_by_role("row", name="Seats").get_by_role("radio").nth(0).check()
     dialog.get_by_label("Keep the id 2").check()
@@ -105,7 +105,7 @@ def test_duplicates__go_on_searching_are_sound_and_show_texts_as_text(doubles: C
             assert axe_faults(page) == []
             assert page.evaluate(TOO_WIDE) == []
             page.locator(".pair-of", has_text="Hostile").first.get_by_role("button", name="Compare").click()
-            page.get_by_role("dialog").get_by_role("row", name="E-mail").wait_for()
+            page.get_by_role("dialog").get_by_role("row", name="Email").wait_for()
             assert axe_faults(page) == []
             assert page.evaluate("window.pwned") is None
             assert page.locator("#app script, #app img").count() == 0

@@ -30,12 +30,12 @@ def test_person__is_found_handed_out_and_erased_by_keyboard(console: Console, tm
     assert (exported["contact"]["email"], len(exported["deliveries"]) > 0) == (contact["email"], True)
 
     page.get_by_label("To erase, type").fill(contact["email"][:-1])
-    assert page.get_by_role("button", name="Erase for good").is_disabled()
+    assert page.get_by_role("button", name="Erase permanently").is_disabled()
     page.keyboard.press("End")
     page.keyboard.type(contact["email"][-1])
     page.keyboard.press("Enter")
     page.get_by_text("The person is erased: 1 contact,").wait_for()
-    page.locator(".past li", has_text="inbox searched").wait_for()
+    page.locator(".past li", has_text="Webhooks searched").wait_for()
 
     assert console.send("GET", f"/public/v2/contacts?email={contact['email']}")["data"] == []
     page.get_by_role("textbox", name="The person").fill(contact["email"])
@@ -83,6 +83,6 @@ def test_key_without_admin__sees_why_outgoing_and_erasure_are_closed(start: Call
     page.get_by_label("API key").fill(made["key"])
     page.keyboard.press("Enter")
     page.get_by_text("Erasure needs an administrator").wait_for()
-    console.go(page, "/outgoing")
-    page.get_by_text("Outgoing needs an administrator").wait_for()
+    console.go(page, "/endpoints")
+    page.get_by_text("Endpoints need an administrator").wait_for()
     assert page.locator("main .button").count() == 0

@@ -46,8 +46,8 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
     page.get_by_role("button", name="Import", exact=True).click()
     assert "have one target, 'email'" in page.locator(".columns-table .wrong").last.inner_text()
     page.get_by_label("What Role becomes").select_option("cf.Role")
-    page.get_by_label("Keep this mapping as").fill("Lists")
-    page.get_by_role("button", name="Only count").click()
+    page.get_by_label("Save mapping as").fill("Lists")
+    page.get_by_role("button", name="Test run").click()
     page.get_by_text("This was only tried: nothing was written.").wait_for()
     assert console.send("GET", "/public/v2/contacts")["data"] == []
 
@@ -75,7 +75,7 @@ def test_stored_mapping__is_used_for_the_next_file_and_removed(console: Console,
     page.get_by_label("What Web becomes").select_option("domain")
     page.get_by_label("What Firm becomes").select_option("name")
     page.get_by_label("What Size becomes").select_option("")
-    page.get_by_label("Keep this mapping as").fill("Firms")
+    page.get_by_label("Save mapping as").fill("Firms")
     page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_text("It is done.").wait_for()
     company = console.send("GET", "/public/v2/companies/1")
@@ -106,7 +106,7 @@ def test_import_screens__are_sound_and_hostile_cells_are_text(console: Console, 
                     page.locator("input[type=file]").set_input_files(path)
                     page.locator(".mapping").wait_for()
                 if name == "tried":
-                    page.get_by_role("button", name="Only count").click()
+                    page.get_by_role("button", name="Test run").click()
                     page.locator(".bad-rows tbody tr").last.wait_for()
                 console.settle(page)
                 assert axe_faults(page) == []

@@ -50,7 +50,7 @@ def test_key__is_made_and_shown_once_then_rotated_and_revoked(start: Callable[..
     dialog.get_by_label("Client", exact=True).select_option("ours")
     dialog.get_by_label("Write", exact=False).uncheck()
     dialog.get_by_label("It ends", exact=True).select_option("30")
-    dialog.get_by_role("button", name="Make the key").click()
+    dialog.get_by_role("button", name="Create key").click()
     text = page.locator(".once code").first.inner_text()
     assert console.server.get("/public/v2/contacts", Authorization=f"Bearer {text}")[0] == 200
     assert console.server.post("/public/v2/contacts", {"email": "a@b.example"}, Authorization=f"Bearer {text}")[0] == 403
@@ -60,7 +60,7 @@ def test_key__is_made_and_shown_once_then_rotated_and_revoked(start: Callable[..
     assert text not in page.content()
 
     page.get_by_label("Rotate Clay push").click()
-    dialog.get_by_role("button", name="Make the successor").click()
+    dialog.get_by_role("button", name="Create successor").click()
     successor = page.locator(".once code").first.inner_text()
     assert successor != text
     assert console.server.get("/public/v2/contacts", Authorization=f"Bearer {text}")[0] == 200
@@ -76,9 +76,9 @@ def test_key__is_made_and_shown_once_then_rotated_and_revoked(start: Callable[..
 def test_settings__are_saved_one_by_one_keep_the_others_and_are_undone(ours: Console) -> None:
     before = settings_of(ours)
     page = ours.open(HERE)
-    page.get_by_label("Creating what exists").select_option("update")
+    page.get_by_label("If the record exists").select_option("update")
     page.get_by_label("After a hard bounce").uncheck()
-    page.get_by_label("Calls", exact=True).fill("25")
+    page.get_by_label("Webhooks", exact=True).fill("25")
     # What another person has changed in between stays.
     ours.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": before | {"keep_deleted_days": 5}})
     page.get_by_role("button", name="Save").click()
@@ -90,7 +90,7 @@ def test_settings__are_saved_one_by_one_keep_the_others_and_are_undone(ours: Con
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone.", exact=True).wait_for()
     assert settings_of(ours) == before | {"keep_deleted_days": 5}
-    page.get_by_label("Days in the bin").fill("99999")
+    page.get_by_label("Keep deleted records").fill("99999")
     page.get_by_role("button", name="Save").click()
     assert "keep_deleted_days" in page.get_by_role("alert").inner_text()
 

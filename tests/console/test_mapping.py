@@ -40,20 +40,20 @@ def contacts(console: Console) -> dict[str, str]:
 def test_body_not_understood__is_pointed_at_tried_on_the_stored_calls_stored_and_replayed(puzzled: Console) -> None:
     puzzled.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", {"another": "group", "prospect": {"mail": "q@people.example"}})
     wait_until_read(puzzled.origin)
-    page = puzzled.open(f"/inbox/1?client={CLIENT}&tab=problems")
-    page.get_by_role("button", name="Point at its fields").click()
+    page = puzzled.open(f"/webhooks/1?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Map fields").click()
     page.get_by_text("is shown here at once", exact=False).wait_for()
 
     value(page, "p0@people.example").click()
-    page.get_by_text("0 of 3 stored calls like this would be understood.").wait_for()
+    page.get_by_text("0 of 3 stored webhooks like this would be recognised.").wait_for()
     value(page, "call.finished").click()
     page.locator(".slots button", has_text="Status").click()
     value(page, "talked").click()
-    page.get_by_text("3 of 3 stored calls like this would be understood.").wait_for()
+    page.get_by_text("3 of 3 stored webhooks like this would be recognised.").wait_for()
     assert contacts(puzzled) == {}
     page.get_by_role("button", name="Save and replay").click()
 
-    page.get_by_text("4 calls read again.", exact=False).wait_for()  # also that of the other group
+    page.get_by_text("4 webhooks read again.", exact=False).wait_for()  # also that of the other group
     page.locator(".said", has_text="Lead status changed").wait_for()
     wait_until_read(puzzled.origin)
     assert contacts(puzzled) == {f"p{number}@people.example": outcome for number, outcome in enumerate(OUTCOMES)}
@@ -62,15 +62,15 @@ def test_body_not_understood__is_pointed_at_tried_on_the_stored_calls_stored_and
 
 
 def test_event_name__gets_its_meaning_by_keyboard(puzzled: Console) -> None:
-    page = puzzled.open(f"/inbox/1?client={CLIENT}&tab=problems")
-    page.get_by_role("button", name="Point at its fields").focus()
+    page = puzzled.open(f"/webhooks/1?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Map fields").focus()
     page.keyboard.press("Enter")
     value(page, "p0@people.example").focus()
     page.keyboard.press("Enter")
     value(page, "call.finished").focus()
     page.keyboard.press("Space")
     page.locator(".meaning-of select").select_option("email_replied")
-    page.get_by_text("3 of 3 stored calls like this would be understood.").wait_for()
+    page.get_by_text("3 of 3 stored webhooks like this would be recognised.").wait_for()
     page.get_by_role("button", name="Save and replay").focus()
     page.keyboard.press("Enter")
     page.locator(".said", has_text="Email replied").wait_for()
@@ -80,8 +80,8 @@ def test_event_name__gets_its_meaning_by_keyboard(puzzled: Console) -> None:
 
 def test_body_of_a_crm__is_pointed_at_within_lists_and_hostile_bodies_are_text(puzzled: Console, subtests: pytest.Subtests) -> None:
     for size in (WIDE, NARROW):
-        page = puzzled.open(f"/inbox/1?client={CLIENT}", size=size)
-        page.get_by_role("button", name="Point at its fields").click()
+        page = puzzled.open(f"/webhooks/1?client={CLIENT}", size=size)
+        page.get_by_role("button", name="Map fields").click()
         page.locator(".tree").wait_for()
         with subtests.test(width=size[0]):
             assert HOSTILE in page.locator(".tree").inner_text()
@@ -89,12 +89,12 @@ def test_body_of_a_crm__is_pointed_at_within_lists_and_hostile_bodies_are_text(p
             assert not page.evaluate(TOO_WIDE)
             assert page.evaluate("window.pwned") is None
             assert page.locator("#app script, #app img").count() == 0
-    puzzled.go(page, f"/inbox/4?client={CLIENT}")
-    page.get_by_role("button", name="Point at its fields").click()
+    puzzled.go(page, f"/webhooks/4?client={CLIENT}")
+    page.get_by_role("button", name="Map fields").click()
     value(page, "crm@people.example").click()
     page.locator(".slots button", has_text="Status").click()
     value(page, "Won").click()
-    page.get_by_text("1 of 1 stored call like this would be understood.").wait_for()
+    page.get_by_text("1 of 1 stored webhook like this would be recognised.").wait_for()
     page.get_by_role("button", name="Save and replay").click()
     page.locator(".said", has_text="Contact updated").wait_for()
     assert contacts(puzzled) == {"crm@people.example": "Won"}

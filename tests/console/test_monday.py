@@ -70,10 +70,10 @@ def test_monday_morning__from_an_empty_store_to_a_reply_with_a_status(start: Cal
 
     press(page, "g", "r")
     page.locator(".reply", has_text="Does Tuesday suit you?").wait_for()
-    assert page.locator(".reply .status").first.inner_text() == "replied"
+    assert page.locator(".reply .status").first.inner_text() == "Replied"
     choice = page.locator(".marks .button", has_text="contacted")
     page.keyboard.press(choice.locator("kbd").inner_text())
-    page.get_by_text("status set to “contacted”").wait_for()
+    page.get_by_text("status set to “Contacted”").wait_for()
     press(page, "u")
     page.get_by_text("Undone.").wait_for()
     press(page, "o")
@@ -86,10 +86,10 @@ def test_monday_morning__from_an_empty_store_to_a_reply_with_a_status(start: Cal
     link.wait_for()
     link.focus()
     press(page, "Enter")
-    page.locator(".meaning.warn", has_text="No adapter understands it").wait_for()
+    page.locator(".meaning.warn", has_text="No adapter recognises it").wait_for()
     assert "bob@monday.example" in page.locator(".code.body").inner_text()
     press(page, "r")
-    page.get_by_text("The call is read again").wait_for()
+    page.get_by_text("The webhook is read again").wait_for()
     press(page, "Control+k")
     page.keyboard.type("ann@mon")
     page.locator("li[role=option]", has_text="ann@monday.example").first.wait_for()
@@ -124,7 +124,7 @@ def spoil(console: Console) -> int:
 def test_every_section__shows_hostile_data_as_text_and_breaks_nothing(console: Console, subtests: pytest.Subtests) -> None:
     number = spoil(console)
     listed = console.send("GET", f"/admin/v1/deliveries?client={CLIENT}&limit=1")["data"][0]["id"]
-    paths = [*SECTIONS, f"/contacts/{number}", f"/inbox/{listed}", "/outgoing/1", "/outgoing/new"]
+    paths = [*SECTIONS, f"/contacts/{number}", f"/webhooks/{listed}", "/endpoints/1", "/endpoints/new"]
     assert len(SECTIONS) >= 6
     for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
         page = console.open(OF, size=size, dark=dark)

@@ -17,12 +17,12 @@ OF = f"?client={CLIENT}"
 def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(console: Console) -> None:
     page = console.open(f"/contacts/3{OF}", size=NARROW)
     shown = page.get_by_role("navigation", name="Screens").locator("> a")
-    assert shown.all_inner_texts() == ["Overview", "Replies", "Contacts", "Inbox"]
+    assert shown.all_inner_texts() == ["Overview", "Replies", "Contacts", "Webhooks"]
     assert page.evaluate("document.querySelector('.side nav').scrollWidth <= document.querySelector('.side nav').clientWidth")
     page.get_by_role("button", name="More").click()
     assert axe_faults(page) == []
     entries = page.locator(":popover-open .entry")
-    assert entries.all_inner_texts() == ["Companies", "Imports", "Do not contact", "Clients", "Outgoing", "Keys", "Settings", "Erasure"]
+    assert entries.all_inner_texts() == ["Companies", "Imports", "Do not contact", "Clients", "Endpoints", "Keys", "Settings", "Erasure"]
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

@@ -63,7 +63,7 @@ def test_endpoint__is_added_tested_changed_stopped_replayed_and_removed(
     monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
     console = start("--webhook-allowed-origins", origin_of(receiver))
     console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
-    page = console.open(f"/outgoing{OF}")
+    page = console.open(f"/endpoints{OF}")
     page.get_by_text("Nothing is sent anywhere yet").wait_for()
     page.keyboard.press("n")
 
@@ -90,7 +90,7 @@ def test_endpoint__is_added_tested_changed_stopped_replayed_and_removed(
     page.get_by_label("Outcome").select_option("delivered")
     page.wait_for_url("**outcome=delivered**")
     console.settle(page)
-    assert set(page.locator(".attempt .status").all_inner_texts()) == {"delivered"}
+    assert set(page.locator(".attempt .status").all_inner_texts()) == {"Delivered"}
 
     page.get_by_label("Description").fill(HOSTILE[:100])
     page.get_by_role("button", name="Save").click()
@@ -118,8 +118,8 @@ def test_outgoing__has_nothing_that_axe_finds_and_shows_texts_as_text(console: C
     webhook = {"url": "https://hooks.example.com/x", "description": HOSTILE, "types": ["contact.replied"], "disabled": True}
     slack = {"kind": "slack", "url": "https://hooks.slack.example/services/x", "template": HOSTILE, "disabled": True}
     ids = [console.send("POST", "/public/v2/webhook-endpoints", each)["id"] for each in (webhook, slack)]
-    screens = [f"/outgoing{OF}", f"/outgoing{OF}&kind=slack", f"/outgoing{OF}&q=none", f"/outgoing/new{OF}"]
-    screens += [f"/outgoing/{each}{OF}" for each in (*ids, 999, "x")]
+    screens = [f"/endpoints{OF}", f"/endpoints{OF}&kind=slack", f"/endpoints{OF}&q=none", f"/endpoints/new{OF}"]
+    screens += [f"/endpoints/{each}{OF}" for each in (*ids, 999, "x")]
     for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
         page = console.open(OF, size=size, dark=dark)
         for path in screens:
@@ -129,14 +129,14 @@ def test_outgoing__has_nothing_that_axe_finds_and_shows_texts_as_text(console: C
                 assert page.evaluate(TOO_WIDE) == []
                 assert page.evaluate("window.pwned") is None
                 assert page.locator("#app img").count() == 0
-    console.go(page, f"/outgoing/{ids[1]}{OF}")
+    console.go(page, f"/endpoints/{ids[1]}{OF}")
     page.get_by_role("button", name="Preview").click()
     page.locator(".preview pre", has_text="onerror").wait_for()
     assert page.evaluate("window.pwned") is None
 
 
 def test_types_of_the_form__are_those_of_the_api() -> None:
-    text = (Path(__file__).parents[2] / "console" / "src" / "outgoing" / "types.ts").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "console" / "src" / "endpoints" / "types.ts").read_text(encoding="utf-8")
     listed = re.findall(r"'(\w+\.\w+)'", text.partition("EVENT_TYPES")[2].partition("];")[0])
 
     assert listed == [each.value for each in EventType]

@@ -9,10 +9,10 @@ import pytest
 from tests.asgi_client import ApiClient
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-ADDRESSES = ("/console", "/console/", "/console/contacts", "/console/contacts/12", "/console/inbox/3/body")
+ADDRESSES = ("/console", "/console/", "/console/contacts", "/console/contacts/12", "/console/webhooks/3/body")
 
 
 async def test_front_address__leads_to_the_console(sqlite_call: ApiClient) -> None:
@@ -33,7 +33,7 @@ async def test_every_address_of_the_console__gives_the_page_and_finds_its_files(
         found = await sqlite_call.get(path)
         assert (found.status, found.headers["cache-control"]) == (200, "public, max-age=31536000, immutable"), path
         assert found.headers["content-security-policy"] == POLICY
-        assert re.search(r"-[0-9A-Z]{8}\.(js|css)$", path)
+        assert re.search(r"-[0-9A-Z]{8}\.(js|css|woff2)$", path)
 
 
 def _resolved(folder: str, name: str) -> str:
@@ -45,7 +45,7 @@ def _resolved(folder: str, name: str) -> str:
 
 async def test_page__has_no_inline_code_and_no_outside_address(sqlite_call: ApiClient) -> None:
     page = (await sqlite_call.get("/console")).body.decode()
-    files = [(await sqlite_call.get("/" + name)).body.decode() for name in re.findall(r'(?:src|href)="(console/[^"]+)"', page)]
+    files = [(await sqlite_call.get("/" + name)).body.decode() for name in re.findall(r'(?:src|href)="(console/[^"]+(?:js|css))"', page)]
 
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", page)
     addresses = {each for text in (page, *files) for each in re.findall(r"https?://[\w.-]+", text)}
@@ -79,7 +79,10 @@ async def test_other_files__are_not_found(sqlite_call: ApiClient, name: str) -> 
 async def test_licences__of_the_libraries_are_served(sqlite_call: ApiClient) -> None:
     text = (await sqlite_call.get("/console/assets/LICENSES.txt")).body.decode()
 
-    assert re.findall(r"^(\S+) \S+ \(MIT\)$", text, re.MULTILINE) == ["@preact/signals", "@preact/signals-core", "preact"]
+    assert re.findall(r"^(\S+) \S+ \((MIT|OFL-1.1)\)$", text, re.MULTILINE) == [
+        ("@fontsource-variable/inter", "OFL-1.1"), ("@preact/signals", "MIT"), ("@preact/signals-core", "MIT"),
+        ("@tanstack/preact-query", "MIT"), ("@tanstack/query-core", "MIT"), ("@tanstack/virtual-core", "MIT"), ("preact", "MIT"),
+    ]  # fmt: skip
 
 
 async def test_console__is_not_part_of_the_description_of_the_api(sqlite_call: ApiClient) -> None:

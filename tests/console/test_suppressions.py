@@ -33,7 +33,7 @@ def test_pasted_lines__are_put_on_the_list_wrong_ones_are_named_and_an_entry_is_
     page.get_by_label("Addresses, one a line").fill("Jane Doe <jane.doe@example.com>, example.org\nno address\nlinkedin.com/in/john-doe")
     page.get_by_role("dialog").get_by_label("Reason").select_option("Competitor")
     page.get_by_label("Note, for people").fill("by phone")
-    page.get_by_role("button", name="Put 4 on the list").click()
+    page.get_by_role("button", name="Block 4").click()
     page.get_by_text("1 line was not taken").wait_for()
     assert page.get_by_label("Addresses, one a line").input_value() == "no address"
     assert axe_faults(page) == []
@@ -86,7 +86,7 @@ def test_addresses__are_checked_before_a_mail_with_both_lists(console: Console) 
     page.get_by_text("The list of all clients is empty").wait_for()
     page.get_by_role("button", name="Add…").click()
     page.get_by_label("Addresses, one a line").fill("rival.example")
-    page.get_by_role("button", name="Put on the list").click()
+    page.get_by_role("button", name="Block", exact=True).click()
     page.locator(".listed", has_text="rival.example").wait_for()
     assert values(console, "/admin/v1/suppressions") == ["rival.example"]
 

@@ -51,7 +51,7 @@ export function NewKey({ client, onClose, onDone }: DoneProps & { client: string
 
   if (made) return <Shown made={made} onClose={onClose} />;
   return (
-    <Confirm title="New key" action="Make the key" disabled={!name.trim() || !scopes.length} onClose={onClose} run={run}>
+    <Confirm title="New key" action="Create key" disabled={!name.trim() || !scopes.length} onClose={onClose} run={run}>
       <Field label="Name" help="The program or person that uses it.">
         <input type="text" autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} />
       </Field>
@@ -114,7 +114,7 @@ export function Rotate({ of, onClose, onDone }: DoneProps & { of: Key }) {
 
   if (made) return <Shown made={made} onClose={onClose} />;
   return (
-    <Confirm title={`Rotate ${of.name}`} action="Make the successor" onClose={onClose} run={run}>
+    <Confirm title={`Rotate ${of.name}`} action="Create successor" onClose={onClose} run={run}>
       <p>It gets a successor with the same client, scopes and name. Put the successor into the program while the old key still works.</p>
       <Field label="The old key stays valid for">
         <select value={seconds} onChange={(event) => setSeconds(event.currentTarget.value)}>

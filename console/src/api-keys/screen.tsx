@@ -1,13 +1,13 @@
 /** API keys: who has one, what it permits, when it was last used; make, rotate and revoke them. */
 import { useEffect, useState } from 'preact/hooks';
-import { asProblem, call as send, get, type Problem } from '../api';
+import { call as send } from '../api';
 import { NeedsAdmin } from '../clients/list';
-import { useLoad } from '../load';
+import { usePages } from '../data';
 import { client as chosen, go, href, place } from '../route';
 import { choosesClient, clients, isAdmin, session } from '../session';
-import type { Page } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { longTime } from '../words';
 import { NewKey, Rotate } from './dialogs';
@@ -21,33 +21,16 @@ type Opened = { what: 'create' } | { what: 'rotate' | 'revoke'; of: Key } | null
 export function Keys() {
   const state = place.value.query.get('state') ?? 'active';
   const of = choosesClient.value ? (place.value.query.get('of') ?? '') : '';
-  const key = `keys ${state} ${of}`;
-  const query = { limit: LIMIT, ...(state !== 'all' && { state }), ...(of && { client: of }) };
-  const loaded = useLoad(key, (signal) => (isAdmin.value ? get<Page<Key>>('/admin/v1/keys', query, signal) : Promise.resolve({ data: [], next_cursor: null })));
-  const [more, setMore] = useState<{ key: string; data: Key[]; next: string | null }>();
-  const [problem, setProblem] = useState<Problem | null>(null);
+  const loaded = usePages<Key>('/admin/v1/keys', { limit: LIMIT, ...(state !== 'all' && { state }), ...(of && { client: of }) });
   const [opened, setOpened] = useState<Opened>(null);
   useEffect(() => {
     document.title = 'Keys · Touchbase';
   }, []);
   if (!isAdmin.value) return <NeedsAdmin />;
-  const shown = more?.key === key ? more : loaded.value && { data: loaded.value.data, next: loaded.value.next_cursor };
+  const shown = loaded.data;
   const close = () => setOpened(null);
   const filter = (changes: Record<string, string>) => go('/keys', { of, state: state === 'active' ? '' : state, ...changes }, true);
-  const reload = () => {
-    setMore(undefined);
-    loaded.reload();
-  };
-
-  async function next() {
-    if (!shown?.next) return;
-    try {
-      const page = await get<Page<Key>>('/admin/v1/keys', { ...query, cursor: shown.next });
-      setMore({ key, data: [...shown.data, ...page.data], next: page.next_cursor });
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-  }
+  const reload = loaded.refetch;
 
   return (
     <main id="main" class="screen clients">
@@ -83,20 +66,19 @@ export function Keys() {
           </label>
         )}
       </div>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {problem && <ProblemNote problem={problem} retry={() => void next()} />}
-      {!shown && !loaded.problem && <Skeleton lines={8} wide={100} />}
-      {shown && shown.data.length === 0 && <None filtered={of !== '' || STATES.indexOf(state) > 0} />}
-      {shown && shown.data.length > 0 && (
+      {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+      {!shown && !loaded.error && <Skeleton lines={8} wide={100} />}
+      {shown && shown.length === 0 && <None filtered={of !== '' || STATES.indexOf(state) > 0} />}
+      {shown && shown.length > 0 && (
         <ul class="lines" aria-label="Keys">
-          {shown.data.map((each) => (
+          {shown.map((each) => (
             <li key={each.key_id} class="line-of">
               <One of={each} open={(what) => setOpened({ what, of: each })} />
             </li>
           ))}
         </ul>
       )}
-      {shown?.next && <Button onClick={() => void next()}>Show more</Button>}
+      {loaded.hasMore && <Button onClick={loaded.more}>Show more</Button>}
       {opened?.what === 'create' && <NewKey client={of || chosen.value} onClose={close} onDone={reload} />}
       {opened?.what === 'rotate' && <Rotate of={opened.of} onClose={close} onDone={reload} />}
       {opened?.what === 'revoke' && (

@@ -20,5 +20,5 @@ export interface MadeKey extends Key {
 export const SCOPES: readonly (readonly [string, string, string])[] = [
   ['records:read', 'Read', 'Reading contacts, companies and timelines.'],
   ['records:write', 'Write', 'Creating, changing, deleting, restoring and merging them.'],
-  ['admin', 'Administer', 'All of that, erasing and exporting a person, and everything under /admin: inbox, connections, settings, keys.'],
+  ['admin', 'Administer', 'All of that, erasing and exporting a person, and everything under /admin: webhooks, connections, settings, keys.'],
 ];

@@ -58,7 +58,7 @@ function Guide({ id, channel, tool, connections }: { id: string; channel: Channe
         <dd>{guide.events}</dd>
         <dt>Secret</dt>
         <dd>
-          {connection?.secret === 'set' ? 'It is set. ' : 'None is set: the address alone proves the sender. '}
+          {connection?.secret === 'set' ? 'It is set. ' : 'None is set: whoever knows the address can send. '}
           {own ? `The secret is ${own}.` : 'The tool signs nothing: a generated secret goes into the address, as ?token=.'}
         </dd>
       </dl>

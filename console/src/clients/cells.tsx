@@ -1,6 +1,6 @@
 /** The stores that clients live in, where there is more than one. */
 import { get } from '../api';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { choosesClient } from '../session';
 import { ProblemNote } from '../ui/basic';
 import { count } from '../words';
@@ -16,9 +16,9 @@ interface Cell {
 
 /** A table of the cells for a key of all clients; nothing with the home store alone. */
 export function Cells() {
-  const loaded = useLoad(`cells ${choosesClient.value}`, async (signal) => (choosesClient.value ? (await get<{ data: Cell[] }>('/admin/v1/cells', {}, signal)).data : []));
-  if (loaded.problem) return <ProblemNote problem={loaded.problem} retry={loaded.reload} />;
-  const cells = loaded.value ?? [];
+  const loaded = useRead(`/admin/v1/cells ${choosesClient.value}`, async (signal) => (choosesClient.value ? (await get<{ data: Cell[] }>('/admin/v1/cells', {}, signal)).data : []));
+  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  const cells = loaded.data ?? [];
   if (cells.length < 2) return null;
   return (
     <section class="cells-of" aria-labelledby="cells">

@@ -57,7 +57,7 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
       setMade(saved.data);
       return false;
     }
-    toast(of ? 'The connection is changed. It counts for calls from now on.' : `${nameOf(channel, tool)} is connected.`);
+    toast(of ? 'The connection is changed. It counts for webhooks from now on.' : `${nameOf(channel, tool)} is connected.`);
     return true;
   }
 
@@ -80,7 +80,7 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
         <>
           <Field label="Secret" help={secretHelp(channel, tool)}>
             <select value={choice} onChange={(event) => setChoice(event.currentTarget.value as SecretChoice)}>
-              <option value="keep">{of?.secret === 'set' ? 'As it is: a secret is set' : 'None: the address alone proves the sender'}</option>
+              <option value="keep">{of?.secret === 'set' ? 'As it is: a secret is set' : 'None: whoever knows the address can send'}</option>
               <option value="paste">{of?.secret === 'set' ? 'Replace it by one that I paste' : 'Paste the tool’s secret'}</option>
               <option value="generate">{of?.secret === 'set' ? 'Generate a new one; the old one stays valid' : 'Generate one'}</option>
               {of?.secret === 'set' && <option value="remove">Remove it</option>}
@@ -116,16 +116,16 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
 
 function tokenHelp(tool: string): string {
   const way = tool === 'zoho' ? ' Zoho’s expire within the hour: give refresh:CLIENT_ID:CLIENT_SECRET:REFRESH_TOKEN.' : '';
-  return `With one, records that the calls leave out are fetched from the tool’s API.${way}`;
+  return `With one, records that the webhooks leave out are fetched from the tool’s API.${way}`;
 }
 
 function secretHelp(channel: Channel, tool: string): string {
   const own = secretOf(channel, tool);
-  return own ? `For ${nameOf(channel, tool)}: ${own}. Once it is set, its calls without proof are refused.` : 'This tool signs nothing. Generate one and append it to the address as ?token=…; calls without it are refused then.';
+  return own ? `For ${nameOf(channel, tool)}: ${own}. Once it is set, its webhooks without proof are refused.` : 'This tool signs nothing. Generate one and append it to the address as ?token=…; webhooks without it are refused then.';
 }
 
 const REASONS: Record<string, string> = {
-  must_prove: 'the secret is this tool’s', not_recognised: 'no other tool is recognised for certain', verification_required: 'the client’s settings ask every tool for a proof',
+  must_prove: 'the secret is this tool’s', not_recognised: 'no other tool is recognised for certain', verification_required: 'the client’s settings require signatures',
 };
 
 function Made({ id, made, onClose }: { id: string; made: Connection; onClose: () => void }) {
@@ -143,7 +143,7 @@ function Made({ id, made, onClose }: { id: string; made: Connection; onClose: ()
       )}
       {made.would_refuse?.map((each) => (
         <p key={`${each.tool} ${each.reason}`} class="meaning warn">
-          {plural(each.calls, 'call')} of {nameOf(made.channel, each.tool)} in the last week, the last {ago(each.last_received_time)}, would be refused from now on: {REASONS[each.reason] ?? each.reason}.
+          {plural(each.calls, 'webhook')} of {nameOf(made.channel, each.tool)} in the last week, the last {ago(each.last_received_time)}, would be refused from now on: {REASONS[each.reason] ?? each.reason}.
         </p>
       ))}
     </Dialog>

@@ -1,6 +1,6 @@
 /** The settings of a connection as fields, in groups; those that are seldom needed are folded until one of them is set. */
 import { useState } from 'preact/hooks';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { EVENTS, SLOTS } from '../mapping/slots';
 import { href } from '../route';
 import type { Page, Status } from '../types';
@@ -92,8 +92,8 @@ function One({ row, ...props }: Props & { row: SettingRow }) {
 }
 
 function Words({ row, id, settings, change }: Props & { row: SettingRow }) {
-  const statuses = useLoad(`words of ${row.name} ${id}`, (signal) => (row.name === 'deal_labels' ? getOf<Page<Status>>(id, '/public/v2/statuses/contacts', { limit: '200' }, signal) : Promise.resolve(null)));
-  const names = row.name === 'objects' ? ['contact', 'company', 'ignore'] : statuses.value?.data.map((each) => each.name);
+  const statuses = useRead(`words of ${row.name} ${id}`, (signal) => (row.name === 'deal_labels' ? getOf<Page<Status>>(id, '/public/v2/statuses/contacts', { limit: '200' }, signal) : Promise.resolve(null)));
+  const names = row.name === 'objects' ? ['contact', 'company', 'ignore'] : statuses.data?.data.map((each) => each.name);
   return (
     <WordTable
       text={row.text}
@@ -163,7 +163,7 @@ function Declared({ channel, settings, change }: PartProps & { channel: Channel 
   return (
     <fieldset>
       <legend>Where the body has what</legend>
-      <p class="faint">Keys joined by dots; a number is a place in a list. The inbox lets you point at them in a call that was not understood.</p>
+      <p class="faint">Keys joined by dots; a number is a place in a list. On a webhook that was not recognised, “Map fields” lets you choose them.</p>
       <div class="pairs-of">
         {SLOTS[channel].map(({ name, text }) => (
           <Field key={name} label={text}>

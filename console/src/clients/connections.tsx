@@ -1,11 +1,12 @@
 /** The connections of a client: what each has, what is usual, and what is silent. */
 import { useState } from 'preact/hooks';
 import { call as send, get } from '../api';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { href } from '../route';
-import { Button, Empty, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { longTime, plural, span } from '../words';
 import { ConnectionForm } from './connection-form';
@@ -38,7 +39,7 @@ export function Connections({ id, connections, reload, canAdd }: Props) {
       </header>
       {connections.length === 0 ? (
         <Empty icon="link" title="No connection is needed">
-          <p>Calls are read without one. A connection adds a secret that proves the sender, what a tool’s words mean, its time zone, and an alarm when its usual calls do not come.</p>
+          <p>Webhooks are read without one. A connection adds a secret that proves the sender, what a tool’s words mean, its time zone, and an alarm when its usual webhooks do not come.</p>
         </Empty>
       ) : (
         <ul class="lines">
@@ -64,7 +65,7 @@ export function Connections({ id, connections, reload, canAdd }: Props) {
             reload();
           }}
         >
-          <p>Its secrets, settings and past silences go. Its calls and the records stay, and later calls are read as without a connection: their sender needs no proof.</p>
+          <p>Its secrets, settings and past silences go. Its webhooks and the records stay, and later webhooks are read as without a connection: their sender needs no proof.</p>
         </Confirm>
       )}
     </section>
@@ -95,10 +96,10 @@ function One({ of, id, open, canChange }: { of: Connection; id: string; open: (w
       </div>
       <div class="tools">
         <a class="button" href={href(`/clients/${id}`, { words: `${of.channel}/${of.tool}` })}>
-          Words
+          Status mapping
         </a>
-        <Button onClick={() => open('calls')} aria-label={`Silences of ${name}`}>
-          Silences
+        <Button onClick={() => open('calls')} aria-label={`Activity of ${name}`}>
+          Activity
         </Button>
         {canChange && (
           <>
@@ -118,7 +119,7 @@ function One({ of, id, open, canChange }: { of: Connection; id: string; open: (w
 /** What is usual of a connection, or since when it is silent, in a sentence. */
 function Usual({ of }: { of: Connection }) {
   const calls = of.calls;
-  if (!calls) return <span class="faint">No call since it was connected</span>;
+  if (!calls) return <span class="faint">No webhook since it was connected</span>;
   if (calls.silent_since_time) {
     return (
       <>
@@ -140,31 +141,31 @@ function Usual({ of }: { of: Connection }) {
 }
 
 function rate(perDay: number, seconds: number | null): string {
-  const often = perDay >= 10 ? plural(Math.round(perDay), 'call') : perDay === 0 ? 'no call' : `${perDay.toFixed(1)} calls`;
+  const often = perDay >= 10 ? plural(Math.round(perDay), 'webhook') : perDay === 0 ? 'no webhook' : `${perDay.toFixed(1)} webhooks`;
   return `${often} a day${seconds ? `, now usually every ${span(seconds * 1000)}` : ''}`;
 }
 
 function Silences({ id, of, onClose }: { id: string; of: Connection; onClose: () => void }) {
-  const loaded = useLoad(`silences ${id} ${of.channel} ${of.tool}`, (signal) => get<{ data: Silence[] }>(connectionPath(id, of, '/silences'), {}, signal));
-  const all = loaded.value?.data ?? [];
+  const loaded = useRead(connectionPath(id, of, '/silences'), (signal) => get<{ data: Silence[] }>(connectionPath(id, of, '/silences'), {}, signal));
+  const all = loaded.data?.data ?? [];
   return (
-    <Dialog title={`Calls of ${nameOf(of.channel, of.tool)}`} onClose={onClose}>
+    <Dialog title={`Webhooks of ${nameOf(of.channel, of.tool)}`} onClose={onClose}>
       <p class="usual-line">
         <Usual of={of} />
       </p>
       <p class="faint">
         {of.settings.silence_alarm
-          ? 'A silence begins when so many of the usual calls of this hour and weekday are missing that it is no accident. Two weeks of calls are needed to know them.'
+          ? 'A silence begins when so many of the usual webhooks of this hour and weekday are missing that it is no accident. Two weeks of webhooks are needed to know them.'
           : 'The alarm is turned off for this connection, so no silence is recognised.'}
       </p>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {loaded.loading && !loaded.value && <Skeleton lines={3} />}
-      {loaded.value && all.length === 0 && <p>It has never been silent.</p>}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {loaded.isFetching && !loaded.data && <Skeleton lines={3} />}
+      {loaded.data && all.length === 0 && <p>It has never been silent.</p>}
       {all.length > 0 && (
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">Last call before</th>
+              <th scope="col">Last webhook before</th>
               <th scope="col">Lasted</th>
               <th scope="col">Usual then</th>
             </tr>

@@ -86,8 +86,8 @@ function Suspend({ of, reload, resume, onClose }: DialogProps & { resume: boolea
     <Confirm title={`${resume ? 'Resume' : 'Suspend'} ${of.name || of.client_id}?`} action={resume ? 'Resume' : 'Suspend'} danger={!resume} onClose={onClose} run={run}>
       <p>
         {resume
-          ? 'Its keys work again, and the calls that were stored in the meantime are applied in the order of their times.'
-          : 'Requests about its records get 403 until it is resumed, with every key. Its tools notice nothing: calls are stored, and applied when it is resumed. Nothing is lost.'}
+          ? 'Its keys work again, and the webhooks that were stored in the meantime are applied in the order of their times.'
+          : 'Requests about its records get 403 until it is resumed, with every key. Its tools notice nothing: webhooks are stored, and applied when it is resumed. Nothing is lost.'}
       </p>
     </Confirm>
   );
@@ -141,9 +141,9 @@ function Delete({ of, reload, onClose }: DialogProps) {
     reload();
   }
   return (
-    <Confirm title={`Delete ${of.name || of.client_id} with all its data?`} action="Delete for good" danger disabled={typed !== of.client_id} onClose={onClose} run={run}>
+    <Confirm title={`Delete ${of.name || of.client_id} with all its data?`} action="Delete permanently" danger disabled={typed !== of.client_id} onClose={onClose} run={run}>
       <p>
-        It is closed at once: its keys answer 401, its addresses 404. Then everything is removed: contacts, companies, custom fields, histories, the inbox with its bodies, connections, keys and
+        It is closed at once: its keys answer 401, its addresses 404. Then everything is removed: contacts, companies, custom fields, histories, webhooks with their bodies, connections, keys and
         settings. This cannot be undone; backups still have the data.
       </p>
       <Field label={`Type its id, ${of.client_id}`}>

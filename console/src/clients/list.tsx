@@ -1,15 +1,16 @@
 /** All clients that the key may see. */
 import { useEffect, useState } from 'preact/hooks';
-import { asProblem, call as send, get, type Problem } from '../api';
-import { useLoad, useRested } from '../load';
+import { call as send } from '../api';
+import { usePages, useRead, useRested } from '../data';
 import { go, href, place } from '../route';
 import { choosesClient, isAdmin, refreshClients, session } from '../session';
-import type { ListedDelivery, Page } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
+import type { ListedDelivery } from '../types';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
+import { StatusMark } from '../ui/status';
 import { plural } from '../words';
 import { Cells } from './cells';
-import { callsOf, connectionsOf } from './requests';
+import { callsOf, clientPath, connectionsOf } from './requests';
 import { nameOf } from './tools';
 import type { ClientDetail } from './types';
 
@@ -25,27 +26,12 @@ export function Clients() {
   const name = place.value.query.get('name') ?? '';
   const state = place.value.query.get('state') ?? '';
   const [adds, setAdds] = useState(false);
-  const [more, setMore] = useState<{ key: string; data: ClientDetail[]; next: string | null }>();
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const key = `clients ${name} ${state}`;
-  const query = { limit: LIMIT, ...(name && { name }), ...(state && { state }) };
-  const loaded = useLoad(key, (signal) => get<Page<ClientDetail>>('/admin/v1/clients', query, signal));
+  const loaded = usePages<ClientDetail>('/admin/v1/clients', { limit: LIMIT, ...(name && { name }), ...(state && { state }) });
   useEffect(() => {
     document.title = 'Clients · Touchbase';
   }, []);
   if (!isAdmin.value) return <NeedsAdmin />;
-  const shown = more?.key === key ? more : loaded.value && { data: loaded.value.data, next: loaded.value.next_cursor };
-
-  async function next() {
-    if (!shown?.next) return;
-    try {
-      const page = await get<Page<ClientDetail>>('/admin/v1/clients', { ...query, cursor: shown.next });
-      setMore({ key, data: [...shown.data, ...page.data], next: page.next_cursor });
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-  }
-
+  const shown = loaded.data;
   return (
     <main id="main" class="screen clients">
       <header class="screen-head">
@@ -70,20 +56,19 @@ export function Clients() {
           </select>
         </label>
       </div>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {problem && <ProblemNote problem={problem} retry={() => void next()} />}
-      {!shown && !loaded.problem && <Skeleton lines={8} wide={100} />}
-      {shown && shown.data.length === 0 && <None filtered={name !== '' || state !== ''} />}
-      {shown && shown.data.length > 0 && (
+      {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+      {!shown && !loaded.error && <Skeleton lines={8} wide={100} />}
+      {shown && shown.length === 0 && <None filtered={name !== '' || state !== ''} />}
+      {shown && shown.length > 0 && (
         <ul class="lines" aria-label="Clients">
-          {shown.data.map((each) => (
+          {shown.map((each) => (
             <li key={each.client_id}>
               <Row of={each} />
             </li>
           ))}
         </ul>
       )}
-      {shown?.next && <Button onClick={() => void next()}>Show more</Button>}
+      {loaded.hasMore && <Button onClick={loaded.more}>Show more</Button>}
       <Cells />
       {adds && <NewClient onClose={() => setAdds(false)} />}
     </main>
@@ -112,7 +97,7 @@ function None({ filtered }: { filtered: boolean }) {
   }
   return (
     <Empty icon="company" title="No client yet">
-      <p>A client is an organisation with its own records, tools and keys. {session.value?.keys_needed ? 'Make the first one.' : 'Without keys, “default” comes into being with its first call.'}</p>
+      <p>A client is an organisation with its own records, tools and keys. {session.value?.keys_needed ? 'Make the first one.' : 'Without keys, “default” comes into being with its first webhook.'}</p>
       {!session.value?.keys_needed && (
         <a class="button" href={href('/clients/default')}>
           Show the addresses of “default”
@@ -123,12 +108,12 @@ function None({ filtered }: { filtered: boolean }) {
 }
 
 function Row({ of }: { of: ClientDetail }) {
-  const loaded = useLoad(`row ${of.client_id}`, async (signal) => {
+  const loaded = useRead(`${clientPath(of.client_id)} row`, async (signal) => {
     const [connections, calls] = await Promise.all([connectionsOf(of.client_id, signal), callsOf(of.client_id, { limit: '1' }, signal)]);
     return { connections, last: calls[0] as ListedDelivery | undefined };
   });
-  const silent = loaded.value?.connections.some((each) => each.calls?.silent_since_time);
-  const last = loaded.value?.last;
+  const silent = loaded.data?.connections.some((each) => each.calls?.silent_since_time);
+  const last = loaded.data?.last;
   return (
     <a class="line-of client-line" href={href(`/clients/${of.client_id}`)}>
       <span class="what">
@@ -136,7 +121,7 @@ function Row({ of }: { of: ClientDetail }) {
         <span class="faint cut">{of.name ? of.client_id : 'No name'}</span>
       </span>
       <StatusMark status={of.state} />
-      <span class="faint">{loaded.value ? plural(loaded.value.connections.length, 'connection') : '\u00a0'}</span>
+      <span class="faint">{loaded.data ? plural(loaded.data.connections.length, 'connection') : '\u00a0'}</span>
       <span class="last">
         {silent && (
           <>
@@ -148,8 +133,8 @@ function Row({ of }: { of: ClientDetail }) {
             Last call <Time at={last.received_at} as="ago" /> <span class="faint">{nameOf(last.channel, last.tool)}</span>
           </>
         )}
-        {loaded.value && !last && <span class="faint">No call yet</span>}
-        {!loaded.value && '\u00a0'}
+        {loaded.data && !last && <span class="faint">No webhook yet</span>}
+        {!loaded.data && '\u00a0'}
       </span>
     </a>
   );
@@ -173,7 +158,7 @@ function NewClient({ onClose }: { onClose: () => void }) {
     go(`/clients/${made.client_id}`);
   }
   return (
-    <Confirm title="New client" action="Make the client" onClose={onClose} run={run}>
+    <Confirm title="New client" action="Create client" onClose={onClose} run={run}>
       <Field label="Name" help="For people.">
         <input type="text" autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} />
       </Field>

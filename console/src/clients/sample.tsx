@@ -3,8 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { asProblem, Problem } from '../api';
 import { href } from '../route';
 import type { ListedDelivery } from '../types';
-import { Button, ProblemNote, StatusMark } from '../ui/basic';
+import { Button, ProblemNote } from '../ui/basic';
 import { Field } from '../ui/confirm';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { words } from '../words';
 import { callsOf, sendOf, webhookPath } from './requests';
@@ -70,7 +71,7 @@ export function Sample({ id, channel, tool, connection }: Props) {
   return (
     <div class="sample">
       <p class="faint">
-        A sample call goes to the address as {nameOf(channel, as)} would send it. It makes a contact at a made-up address that ends in “.example”, which you can erase afterwards.
+        A sample webhook goes to the address as {nameOf(channel, as)} would send it. It makes a contact at a made-up address that ends in “.example”, which you can erase afterwards.
       </p>
       {needsSecret && (
         <Field label="Secret of the connection" help="The connection asks for a proof. A sample shows the secret itself; it is sent this once and not stored.">
@@ -78,7 +79,7 @@ export function Sample({ id, channel, tool, connection }: Props) {
         </Field>
       )}
       <Button icon="mail" onClick={() => void post()} disabled={needsSecret && !secret} busy={sent !== '' && call === null}>
-        Send a sample call
+        Send a sample webhook
       </Button>
       {problem && <ProblemNote problem={problem} />}
       {sent && (
@@ -89,7 +90,7 @@ export function Sample({ id, channel, tool, connection }: Props) {
             <>
               <StatusMark status={call.state} />
               <span>
-                Read as <a href={href(`/inbox/${call.id}`)}>{`${nameOf(channel, call.tool)}, ${call.events.map((each) => words(each).toLowerCase()).join(', ') || 'nothing understood'}`}</a>
+                Read as <a href={href(`/webhooks/${call.id}`)}>{`${nameOf(channel, call.tool)}, ${call.events.map((each) => words(each).toLowerCase()).join(', ') || 'nothing recognised'}`}</a>
               </span>
               {contact !== null && !erased && (
                 <>

@@ -1,10 +1,11 @@
 /** One client: its addresses, its connections, and what can be done with it. */
 import { useEffect } from 'preact/hooks';
 import { get, Problem } from '../api';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { href } from '../route';
 import { isAdmin, session } from '../session';
-import { Icon, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import { Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { StatusMark } from '../ui/status';
 import { count, longTime } from '../words';
 import { Addresses } from './addresses';
 import { Connections } from './connections';
@@ -30,19 +31,13 @@ async function read(id: string, signal: AbortSignal): Promise<Found> {
 }
 
 export function ClientScreen({ id }: { id: string }) {
-  const loaded = useLoad(`client ${id}`, (signal) => read(id, signal));
-  const found = loaded.value;
+  const loaded = useRead(`${clientPath(id)} page`, (signal) => read(id, signal), { refetchInterval: (of) => (of.state.data?.client?.state === 'deleting' ? 2000 : false) });
+  const found = loaded.data;
   const name = found?.client?.name || id;
   const isDeleting = found?.client?.state === 'deleting';
   useEffect(() => {
     document.title = `${name} · Touchbase`;
   }, [name]);
-  // The removal goes on in the background.
-  useEffect(() => {
-    if (!isDeleting) return undefined;
-    const timer = setTimeout(loaded.reload, 2000);
-    return () => clearTimeout(timer);
-  }, [found]);
   if (!isAdmin.value) return <NeedsAdmin />;
   return (
     <main id="main" class="screen clients">
@@ -64,15 +59,15 @@ export function ClientScreen({ id }: { id: string }) {
             Settings
           </a>
         )}
-        {found?.client && <Manage of={found.client} reload={loaded.reload} />}
+        {found?.client && <Manage of={found.client} reload={() => void loaded.refetch()} />}
       </header>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!found && !loaded.problem && <Skeleton lines={10} wide={100} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {!found && !loaded.error && <Skeleton lines={10} wide={100} />}
       {found?.client && <States of={found.client} />}
       {found && !isDeleting && (
         <>
           <Addresses id={id} connections={found.connections} />
-          {found.client && <Connections id={id} connections={found.connections} reload={loaded.reload} canAdd />}
+          {found.client && <Connections id={id} connections={found.connections} reload={() => void loaded.refetch()} canAdd />}
         </>
       )}
     </main>
@@ -83,7 +78,7 @@ function States({ of }: { of: ClientDetail }) {
   const gone = of.deletion;
   return (
     <>
-      {of.state === 'suspended' && <p class="meaning warn">It is suspended: requests about its records get 403. Its calls are stored, and applied when it is resumed.</p>}
+      {of.state === 'suspended' && <p class="meaning warn">It is suspended: requests about its records get 403. Its webhooks are stored, and applied when it is resumed.</p>}
       {of.state === 'deleting' && (
         <p class="meaning warn" role="status">
           It is being deleted{gone && `: ${count(gone.removed_rows)}${gone.total_rows === null ? '' : ` of ${count(gone.total_rows)}`} rows are removed`}. This page shows the progress.

@@ -34,7 +34,7 @@ async function ofCalls(id: string, channel: Channel, tool: string, signal: Abort
     events.map((event) => get<Page<ListedDelivery>>('/admin/v1/deliveries', { client: id, channel, tool, event, limit: LOOKED_AT }, signal)),
   );
   const calls = await Promise.all(pages.flatMap((page) => page.data).map((each) => get<WholeDelivery>(`/admin/v1/deliveries/${each.id}`, {}, signal)));
-  return calls.flatMap((each) => each.events.filter((event) => events.includes(event.event) && event.status).map((event) => ({ text: event.status ?? '', from: `Sent in call ${each.id}` })));
+  return calls.flatMap((each) => each.events.filter((event) => events.includes(event.event) && event.status).map((event) => ({ text: event.status ?? '', from: `Sent in webhook ${each.id}` })));
 }
 
 export interface Found {
@@ -54,7 +54,7 @@ export async function readWords(id: string, channel: Channel, tool: string, conn
   for (const each of pages.flatMap((page) => page.data)) if (!all.has(each.name)) all.set(each.name, each);
   const statuses = [...all.values()];
   const targets = new Set(Object.values(connection?.settings.status_labels ?? {}).map((each) => each && folded(each)));
-  const refused = statuses.filter((each) => each.refused > 0 && !each.declared).map((each) => ({ text: each.name, from: `Refused in ${each.refused} of the newest calls` }));
+  const refused = statuses.filter((each) => each.refused > 0 && !each.declared).map((each) => ({ text: each.name, from: `Refused in ${each.refused} of the newest webhooks` }));
   const own = statuses.flatMap((each) => each.stands_for).map((text) => ({ text, from: OWN }));
   const words = new Map<string, Word>();
   // A status that a word became is not a word of the tool.

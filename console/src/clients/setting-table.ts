@@ -33,19 +33,19 @@ const of = (...tools: string[]) => (channel: Channel, tool: string) => channel =
 
 export const GROUPS: readonly SettingGroup[] = [
   {
-    name: 'Reading its calls',
+    name: 'Reading its webhooks',
     usual: true,
     rows: [
       { name: 'status_property', as: 'own', text: 'The property with the status', help: '', shown: isCrm },
-      { name: 'status_labels', as: 'own', text: 'Words for statuses', help: '', shown: always },
+      { name: 'status_labels', as: 'own', text: 'Status mapping', help: '', shown: always },
       { name: 'time_zone', as: 'own', text: 'Time zone', help: 'Of times that name none. Empty: UTC.', shown: always },
       { name: 'create_unknown', as: 'choice', text: 'Events about unknown people create the record', help: '', shown: always },
       { name: 'linkedin_reply_counts', as: 'choice', text: 'LinkedIn replies move “last reply received”', help: '', shown: (channel) => channel === 'email_campaign' },
       { name: 'unknown_bounces', as: 'choice', text: 'A bounce without a type puts the address on the do-not-contact list', help: '', shown: (channel) => channel === 'email_campaign' },
-      { name: 'silence_alarm', as: 'check', text: 'Say so when its usual calls do not come', help: '', shown: always },
+      { name: 'silence_alarm', as: 'check', text: 'Report when nothing comes', help: '', shown: always },
       { name: 'fields', as: 'own', text: 'Where the body has what', help: '', shown: (_, tool) => tool === 'generic' },
       {
-        name: 'events', as: 'table', text: 'What its events mean', of: ['Its event', 'Means'], help: 'The tool’s names of events, case ignored. Words that are understood need no entry.',
+        name: 'events', as: 'table', text: 'What its events mean', of: ['Its event', 'Means'], help: 'The tool’s names of events, case ignored. Names that are recognised need no entry.',
         shown: (channel, tool) => channel === 'email_campaign' && tool === 'generic',
       },
     ],
@@ -67,8 +67,8 @@ export const GROUPS: readonly SettingGroup[] = [
     usual: false,
     rows: [
       { name: 'api_base', as: 'text', text: 'Address of its API', example: 'the address, with https', help: 'Empty: the tool’s usual one; Zoho has one for each data centre, such as that of www.zohoapis.eu. With another address give the access token again.', shown: of(...FETCHED) },
-      { name: 'api_user', as: 'text', text: 'User of the access token', example: 'ops@example.com', help: 'Copper: the e-mail address of the token’s owner; Acuity and Bitrix24: the user’s id.', shown: of('acuity', 'bitrix24', 'copper') },
-      { name: 'written_property', as: 'text', text: 'Property that statuses are written to', example: 'touchbase_status', help: 'Its internal name, of contacts. An outgoing endpoint of the kind HubSpot writes it.', shown: of('hubspot') },
+      { name: 'api_user', as: 'text', text: 'User of the access token', example: 'ops@example.com', help: 'Copper: the email address of the token’s owner; Acuity and Bitrix24: the user’s id.', shown: of('acuity', 'bitrix24', 'copper') },
+      { name: 'written_property', as: 'text', text: 'Property that statuses are written to', example: 'touchbase_status', help: 'Its internal name, of contacts. An endpoint of the kind HubSpot writes it.', shown: of('hubspot') },
     ],
   },
   {

@@ -138,7 +138,7 @@ const SECRETS: Record<Channel, Record<string, string>> = {
     savvycal: 'the webhook’s secret',
     sendgrid: 'the public key on the webhook’s page',
     sendpilot: 'the webhook’s secret',
-    smartlead: 'the webhook’s secret, which the dashboard’s test call does not know; or the signing secret',
+    smartlead: 'the webhook’s secret, which the dashboard’s test webhook does not know; or the signing secret',
     unipile: 'the endpoint’s secret (v2), or the value of a header of yours',
     unisender_go: 'the API key',
   },

@@ -1,10 +1,11 @@
 /** What a tool’s words for statuses mean: drag them onto the client’s statuses, or choose from a list. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, call as send, type Problem } from '../api';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { href } from '../route';
 import { isAdmin } from '../session';
-import { Button, Empty, Icon, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import { Button, Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { NeedsAdmin } from './list';
 import { clientPath, connectionPath, connectionsOf } from './requests';
@@ -38,9 +39,9 @@ export function Words({ id, of }: { id: string; of: string }) {
 
 function WordsOf({ id, channel, tool }: { id: string; channel: Channel; tool: string }) {
   const name = nameOf(channel, tool);
-  const loaded = useLoad(`words ${id} ${channel} ${tool}`, async (signal) => readWords(id, channel, tool, await connectionsOf(id, signal), signal));
+  const loaded = useRead(`${clientPath(id)} words ${channel} ${tool}`, async (signal) => readWords(id, channel, tool, await connectionsOf(id, signal), signal));
   useEffect(() => {
-    document.title = `Words of ${name} · Touchbase`;
+    document.title = `Status mapping of ${name} · Touchbase`;
   }, [name]);
   return (
     <main id="main" class="screen clients">
@@ -49,13 +50,13 @@ function WordsOf({ id, channel, tool }: { id: string; channel: Channel; tool: st
       </a>
       <header class="screen-head">
         <div class="who">
-          <h1>Words of {name}</h1>
-          <p class="faint">Drag a word onto the status that it means for this client, or choose the status from its list. A change counts for later calls, and for those that are replayed.</p>
+          <h1>Status mapping of {name}</h1>
+          <p class="faint">Drag a word onto the status that it means for this client, or choose the status from its list. A change counts for later webhooks, and for those that are replayed.</p>
         </div>
       </header>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!loaded.value && !loaded.problem && <Skeleton lines={10} wide={100} />}
-      {loaded.value && <Board id={id} channel={channel} tool={tool} found={loaded.value} reload={loaded.reload} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {!loaded.data && !loaded.error && <Skeleton lines={10} wide={100} />}
+      {loaded.data && <Board id={id} channel={channel} tool={tool} found={loaded.data} reload={() => void loaded.refetch()} />}
     </main>
   );
 }

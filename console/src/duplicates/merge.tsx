@@ -3,9 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { asProblem, post, type Problem } from '../api';
 import { companies, companyName } from '../kinds/companies';
 import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
-import { useLoad } from '../load';
-import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import { useRead } from '../data';
+import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { Dialog } from '../ui/overlay';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import type { Merge, MergedField } from './types';
 
@@ -31,15 +32,15 @@ export function MergeDialog<R extends AnyRecord>({ kind, one, other, onClose, on
   const [busy, setBusy] = useState(false);
   const gone = into === one.id ? other : one;
   const path = `${kind.api}/${into}/merge`;
-  const preview = useLoad(`merge ${kind.many} ${into} ${gone.id}`, () => post<Merge>(path, { with: [gone.id] }, { dry_run: 'true' }));
+  const preview = useRead(`merge ${kind.many} ${into} ${gone.id}`, () => post<Merge>(path, { with: [gone.id] }, { dry_run: 'true' }), { gcTime: 0 });
   const both = [one, other] as const;
-  const fields = preview.value?.fields.filter((each) => both.some((record) => valueOf(kind, record, nameOf(each)) !== '')) ?? [];
+  const fields = preview.data?.fields.filter((each) => both.some((record) => valueOf(kind, record, nameOf(each)) !== '')) ?? [];
 
   // What is chosen stays when the other id is kept.
   useEffect(() => {
     const open = fields.filter((each) => differs(kind, both, each));
     setChosen((old) => ({ ...Object.fromEntries(open.map((each) => [nameOf(each), each.from_id])), ...old }));
-  }, [preview.value]);
+  }, [preview.data]);
 
   async function merge() {
     setBusy(true);
@@ -60,16 +61,16 @@ export function MergeDialog<R extends AnyRecord>({ kind, one, other, onClose, on
     }
   }
 
-  const shown = problem ?? preview.problem;
+  const shown = problem ?? preview.error;
   return (
     <Dialog title={`Merge two ${kind.many}`} wide onClose={onClose}>
       <p>
-        Choose the value that stays where they differ. The history, the addresses and the links of both come together, and dates of mails and replies are those of both. It can be undone for 30
+        Choose the value that stays where they differ. The history, the addresses and the links of both come together, and dates of emails and replies are those of both. It can be undone for 30
         days, or as the client’s settings say.
       </p>
-      {shown && <ProblemNote problem={shown} {...(preview.problem && { retry: preview.reload })} />}
-      {!preview.value && !shown && <Skeleton lines={8} wide={95} />}
-      {preview.value && (
+      {shown && <ProblemNote problem={shown} {...(preview.error && { retry: preview.refetch })} />}
+      {!preview.data && !shown && <Skeleton lines={8} wide={95} />}
+      {preview.data && (
         <div class="scroll" tabIndex={0} role="region" aria-label="The two side by side">
           <table class="table sides-of">
             <thead>
@@ -98,7 +99,7 @@ export function MergeDialog<R extends AnyRecord>({ kind, one, other, onClose, on
       )}
       <footer>
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="main" icon="merge" busy={busy} disabled={!preview.value || busy} onClick={() => void merge()}>
+        <Button kind="main" icon="merge" busy={busy} disabled={!preview.data || busy} onClick={() => void merge()}>
           Merge
         </Button>
       </footer>

@@ -30,7 +30,7 @@ async function download(person: Person): Promise<void> {
       const page: Export = await get<Export>(`/public/v2/contacts/${person.contact.id}/export`, { limit: '200', cursor });
       whole.deliveries = [...whole.deliveries, ...page.deliveries];
       cursor = page.next_cursor;
-      changeToast(shown, `Reading everything about this person… ${plural(whole.deliveries.length, 'call')}`);
+      changeToast(shown, `Reading everything about this person… ${plural(whole.deliveries.length, 'webhook')}`);
     }
     save(`person-${person.contact.id}.json`, JSON.stringify(whole, null, 2));
   } catch (error) {
@@ -54,7 +54,7 @@ export function PersonPanel({ person, erased }: { person: Person; erased: () => 
     setBusy(true);
     try {
       const made = (await call<Erased>('DELETE', `/public/v2/contacts/${contact.id}`, { query: { erase: 'true' } })).data;
-      toast(`The person is erased: ${removedText(made.removed)}.${made.inbox_searched ? '' : ' The search of the inbox goes on.'}`);
+      toast(`The person is erased: ${removedText(made.removed)}.${made.inbox_searched ? '' : ' Stored webhooks are still being searched.'}`);
       erased();
     } catch (error) {
       setProblem(asProblem(error));
@@ -81,14 +81,14 @@ export function PersonPanel({ person, erased }: { person: Person; erased: () => 
       <dl class="stored">
         <Count name="Events" value={count(first.timeline?.length ?? 0)} />
         <Count name="Messages" value={count(first.messages?.length ?? 0)} />
-        <Count name="Calls" value={calls} />
+        <Count name="Webhooks" value={calls} />
         <Count name="Addresses and objects" value={count(first.identities?.length ?? 0)} />
         <Count name="Entries not to contact" value={count(first.suppressions?.length ?? 0)} />
       </dl>
       {first.sources !== undefined && first.sources.length > 0 && (
         <p class="faint">
           From {first.sources.map((each) => `${toolName(each.tool || 'api')} (${plural(each.events, 'event')})`).join(', ')}.
-          {shared > 0 && ` ${plural(shared, 'call names', 'calls name')} other people too: the file lists them without their content.`}
+          {shared > 0 && ` ${plural(shared, 'webhook names', 'webhooks name')} other people too: the file lists them without their content.`}
         </p>
       )}
       <form class="erase-form" onSubmit={(event) => void erase(event)}>
@@ -98,7 +98,7 @@ export function PersonPanel({ person, erased }: { person: Person; erased: () => 
         <div class="row">
           <input id="confirm" type="text" spellcheck={false} autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
           <Button type="submit" kind="danger" icon="erase" disabled={!isSure} busy={busy}>
-            Erase for good
+            Erase permanently
           </Button>
         </div>
         {problem && <p class="wrong" role="alert">{problem.message}</p>}

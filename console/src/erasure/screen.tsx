@@ -1,6 +1,7 @@
-/** Erasure: find a person, see what is stored, hand it out, erase it, and follow the search of the inbox. */
+/** Erasure: find a person, see what is stored, export it, erase it, and follow the search of stored webhooks. */
 import { useEffect, useState } from 'preact/hooks';
 import { asProblem, get, type Problem } from '../api';
+import { readAgain } from '../data';
 import { client, go, place } from '../route';
 import { isAdmin } from '../session';
 import type { Contact, Page } from '../types';
@@ -11,7 +12,6 @@ import { PersonPanel } from './person';
 import type { Person } from './types';
 
 export function Erasure() {
-  const [round, setRound] = useState(0);
   useEffect(() => {
     document.title = 'Erasure · Touchbase';
   }, []);
@@ -19,7 +19,7 @@ export function Erasure() {
     return (
       <main id="main" class="screen fixed">
         <Empty icon="erase" whole title="Erasure needs an administrator’s key">
-          <p>Erasing and handing out a person’s data reaches into the inbox. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
+          <p>Erasing and exporting a person’s data reaches into stored webhooks. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
         </Empty>
       </main>
     );
@@ -29,9 +29,9 @@ export function Erasure() {
       <header class="screen-head">
         <h1>Erasure</h1>
       </header>
-      <p class="lead">Removes a person for good: the contact, its timeline and messages, and the bodies of the calls that name the person. Keyed hashes of the addresses stay, so that a late call does not bring the person back.</p>
-      <Lookup key={client.value} erased={() => setRound((n) => n + 1)} />
-      <PastErasures key={`past ${client.value}`} round={round} />
+      <p class="lead">Removes a person permanently: the contact, its timeline and messages, and the bodies of the webhooks that name the person. Keyed hashes of the addresses stay, so that a late webhook does not bring the person back.</p>
+      <Lookup key={client.value} erased={() => readAgain('/public/v2/erasures', '/public/v2/contacts')} />
+      <PastErasures key={`past ${client.value}`} />
     </main>
   );
 }
@@ -97,7 +97,7 @@ function Lookup({ erased }: { erased: () => void }) {
       >
         <label for="person">The person</label>
         <div class="row">
-          <input id="person" type="text" spellcheck={false} autocomplete="off" placeholder="E-mail address, LinkedIn address, id or name" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <input id="person" type="text" spellcheck={false} autocomplete="off" placeholder="Email address, LinkedIn address, id or name" value={text} onInput={(event) => setText(event.currentTarget.value)} />
           <Button type="submit" kind="main" icon="search" busy={busy}>
             Find
           </Button>

@@ -54,7 +54,7 @@ const KINDS: Record<string, readonly [string, string]> = {
   custom_fields: ['custom field', 'custom fields'],
   events: ['event of the timeline', 'events of the timeline'],
   links: ['former address or tool object', 'former addresses and tool objects'],
-  deliveries: ['body of a call', 'bodies of calls'],
+  deliveries: ['body of a webhook', 'bodies of webhooks'],
   unsearchable: ['body that could not be searched', 'bodies that could not be searched'],
   messages: ['message', 'messages'],
   wanted_records: ['record still to be fetched', 'records still to be fetched'],

@@ -3,7 +3,7 @@ import { call, get, Problem, type Answer } from '../api';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import type { Page } from '../types';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
-import { count, plural } from '../words';
+import { count, plural, words } from '../words';
 import { refresh, suppress } from './changes';
 import { pagesOf } from './pages';
 import { countOf, type Rows } from './rows';
@@ -70,7 +70,7 @@ export async function setStatusOfAll<R extends AnyRecord>(rows: Rows<R>, view: V
     const { data } = await patch(kind, matchQuery(view), { [kind.status]: status }, most);
     const got = data.changed ? await changedIn(kind, status, performance.now() - began) : null;
     const back = got && (() => giveBack(kind, got, known.filter((each) => each !== status), data.changed).finally(() => void renewRows(rows, after)));
-    toast(data.changed ? `${plural(data.changed, kind.one, kind.many)} set to “${status.replace(/_/g, ' ')}”.` : 'They have this status already.', back ? { undo: back } : {});
+    toast(data.changed ? `${plural(data.changed, kind.one, kind.many)} set to “${words(status)}”.` : 'They have this status already.', back ? { undo: back } : {});
     if (data.failed) toast(`${plural(data.failed, kind.one, kind.many)} not changed: ${data.failures[0]?.detail ?? 'the server refused it'}`, { bad: true });
     await renewRows(rows, after);
   } catch (error) {

@@ -1,13 +1,12 @@
 /** What can be done with the selected records. */
 import { useState } from 'preact/hooks';
-import { get } from '../api';
 import type { AnyRecord } from '../kinds/kind';
-import { useLoad } from '../load';
-import { client } from '../route';
+import { useGet, useRead } from '../data';
 import type { Page, Status } from '../types';
-import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { Dialog, Entry, Popover } from '../ui/overlay';
-import { count, plural } from '../words';
+import { StatusMark } from '../ui/status';
+import { count, plural, words } from '../words';
 import { countAll, MOST, renewAll, setStatusOfAll, suppressAll, tryStatus } from './all';
 import { setStatus, suppress, type StatusChange } from './changes';
 import { Reasons } from './reasons';
@@ -27,11 +26,11 @@ interface Props<R extends AnyRecord> {
 export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
   const { kind } = rows;
   const [asked, setAsked] = useState<Action | null>(null);
-  const statuses = useLoad(`statuses ${kind.many} ${client.value}`, (signal) => get<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' }, signal));
+  const statuses = useGet<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' });
   const records = selection.records.value;
   const all = selection.all.value;
   if (!records.size) return null;
-  const total = rows.counted;
+  const total = rows.total;
   const more = total !== null && (total.count > records.size || !total.exact);
   const tell = (changes: readonly StatusChange[]) => renew(selection, new Map(changes.map((each) => [each.id, { [kind.status]: each.status ?? undefined }])));
   function start(action: Action) {
@@ -45,7 +44,7 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
       <Popover text="Set status">
         {(close) => (
           <div class="entries">
-            {statuses.value?.data.map((each) => (
+            {statuses.data?.data.map((each) => (
               <Entry
                 key={each.name}
                 onPick={() => {
@@ -59,10 +58,10 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
           </div>
         )}
       </Popover>
-      <Popover text="Do not contact" icon="ban">
+      <Popover text="Block" icon="ban">
         {(close) => (
           <div class="entries">
-            <p class="faint">Put their {kind.listedAs[1]} on the do-not-contact list, because:</p>
+            <p class="faint">Block their {kind.listedAs[1]}, because:</p>
             <Reasons
               pick={(reason) => {
                 close();
@@ -80,7 +79,7 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
       <Button kind="quiet" onClick={() => select(selection, [])}>
         Clear
       </Button>
-      {asked && <ForAll rows={rows} view={view} action={asked} known={statuses.value?.data.map((each) => each.name) ?? []} selection={selection} onClose={() => setAsked(null)} />}
+      {asked && <ForAll rows={rows} view={view} action={asked} known={statuses.data?.data.map((each) => each.name) ?? []} selection={selection} onClose={() => setAsked(null)} />}
     </div>
   );
 }
@@ -95,19 +94,19 @@ interface ForAllProps<R extends AnyRecord> extends Props<R> {
 /** Asks before all records that match are changed: how many they are, counted now. */
 function ForAll<R extends AnyRecord>({ rows, view, selection, action, known, onClose }: ForAllProps<R>) {
   const { kind } = rows;
-  const tried = useLoad('a change of all', (signal) => (action.what === 'status' ? tryStatus(kind, view, action.status, signal) : countAll(kind, view, signal)));
-  const total = tried.value;
+  const tried = useRead('a change of all', (signal) => (action.what === 'status' ? tryStatus(kind, view, action.status, signal) : countAll(kind, view, signal)), { gcTime: 0 });
+  const total = tried.data;
   function run(most: number) {
     onClose();
     if (action.what === 'status') void setStatusOfAll(rows, view, action.status, most, known, () => renewAll(rows, selection));
     else void suppressAll(kind, view, action.reason, most);
   }
   const isTooMany = total !== undefined && total > MOST;
-  const says = action.what === 'status' ? `Set the status “${action.status.replace(/_/g, ' ')}”` : `Put the ${kind.listedAs[1]} on the do-not-contact list`;
+  const says = action.what === 'status' ? `Set the status “${words(action.status)}”` : `Block the ${kind.listedAs[1]}`;
   return (
     <Dialog title={says} onClose={onClose}>
-      {tried.problem && <ProblemNote problem={tried.problem} retry={tried.reload} />}
-      {total === undefined && !tried.problem && <Skeleton lines={2} />}
+      {tried.error && <ProblemNote problem={tried.error} retry={() => void tried.refetch()} />}
+      {total === undefined && !tried.error && <Skeleton lines={2} />}
       {isTooMany && (
         <p>
           {count(total)} {kind.many} match. One change reaches at most {count(MOST)}: narrow the view by a filter, or use the API.

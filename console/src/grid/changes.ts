@@ -1,10 +1,9 @@
 /** Changes of many records: in parts, with progress, a way to stop and a way back. */
-import { call, get, post, Problem } from '../api';
+import { call, post, Problem } from '../api';
 import type { AnyRecord, Kind } from '../kinds/kind';
-import type { Page } from '../types';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
-import { count, plural } from '../words';
-import type { Rows } from './rows';
+import { count, plural, words } from '../words';
+import { readRows, type Rows } from './rows';
 
 interface BatchResult {
   results: { status: number; problem?: { detail: string } }[];
@@ -16,7 +15,6 @@ interface Suppressed {
 
 const PART = 500;
 const ENTRIES = 1000;
-const READ = 200;
 
 export interface StatusChange {
   id: number;
@@ -64,7 +62,7 @@ export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: rea
   try {
     const done = await update(rows, changed.map((each) => ({ id: each.id, status })), tell);
     const reached = changed.slice(0, done.tried);
-    toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} set to “${status.replace(/_/g, ' ')}”.`, {
+    toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} set to “${words(status)}”.`, {
       undo: () => update(rows, reached.map((each) => ({ id: each.id, status: kind.statusOf(each) ?? null })), tell).then(mustBeWhole),
     });
     if (done.ended) toastProblem(done.ended);
@@ -89,10 +87,7 @@ async function update<R extends AnyRecord>(rows: Rows<R>, changes: readonly Stat
 
 /** Read changed records again. */
 export async function refresh<R extends AnyRecord>(rows: Rows<R>, ids: readonly number[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += READ) {
-    const page = await get<Page<R>>(rows.kind.api, { 'id[in]': ids.slice(at, at + READ).join(','), structure: 'FLAT', limit: String(READ) });
-    rows.change(page.data);
-  }
+  rows.change(await readRows(rows.kind, ids));
 }
 
 /** Put the addresses of records on the do-not-contact list; undoing removes the entries that are new. `after` is called after both. */

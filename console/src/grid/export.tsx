@@ -1,9 +1,10 @@
 /** The export of a view: a job of the server, with its progress, a way to stop, and the file at its end. */
 import { useEffect, useState } from 'preact/hooks';
-import { asProblem, get, post, send, type Problem } from '../api';
+import { asProblem, post, send, type Problem } from '../api';
 import { save } from '../csv';
+import { readAgain, useGet } from '../data';
 import { ENDED, type Job } from '../imports/types';
-import { counted } from '../imports/words';
+import { counted, waits } from '../imports/words';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { href } from '../route';
 import { canWrite } from '../session';
@@ -43,7 +44,7 @@ export function Export<R extends AnyRecord>({ kind, view, total, onClose }: Prop
   const [format, setFormat] = useState('csv');
   const [columns, setColumns] = useState('view');
   const [free, setFree] = useState(false);
-  if (job) return <Running job={job} total={free ? null : total} set={setJob} onClose={onClose} />;
+  if (job) return <Running started={job} total={free ? null : total} onClose={onClose} />;
 
   async function start() {
     const query: [string, string][] = view.filters.map(([name, value]) => [name, value]);
@@ -81,24 +82,18 @@ export function Export<R extends AnyRecord>({ kind, view, total, onClose }: Prop
   );
 }
 
-function Running({ job, total, set, onClose }: { job: Job; total: number | null; set: (job: Job) => void; onClose: () => void }) {
-  const path = `/public/v2/jobs/${job.id}`;
-  const [problem, setProblem] = useState<Problem | null>(null);
+function Running({ started, total, onClose }: { started: Job; total: number | null; onClose: () => void }) {
+  const path = `/public/v2/jobs/${started.id}`;
+  const loaded = useGet<Job>(path, {}, { initialData: started, refetchInterval: (of) => (of.state.data && waits(of.state.data) ? SOON : false) });
+  const job = loaded.data ?? started;
+  const [failed, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState('');
+  const problem = failed ?? loaded.error;
   const ended = ENDED.includes(job.state);
   const rows = counted(job, 'rows');
   useEffect(() => {
-    if (ended) {
-      if (job.state === 'succeeded') void fetchFile();
-      return undefined;
-    }
-    const abort = new AbortController();
-    const timer = setTimeout(() => get<Job>(path, {}, abort.signal).then(set, (error: unknown) => abort.signal.aborted || setProblem(asProblem(error))), SOON);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [job, problem]);
+    if (job.state === 'succeeded') void fetchFile();
+  }, [job.state]);
 
   async function fetchFile() {
     setProblem(null);
@@ -111,7 +106,7 @@ function Running({ job, total, set, onClose }: { job: Job; total: number | null;
       setProblem(asProblem(error));
     }
   }
-  const stop = () => post<Job>(`${path}/cancel`).then(set, (error: unknown) => setProblem(asProblem(error)));
+  const stop = () => post<Job>(`${path}/cancel`).then(() => readAgain(path), (error: unknown) => setProblem(asProblem(error)));
   const written = rows === null ? '' : `${plural(rows, 'record')} written. `;
   const says: Record<string, string> = {
     queued: 'It waits for its turn.', running: written || 'It begins…', cancelled: `${written}It was stopped.`, failed: `${written}It failed.`,
@@ -122,7 +117,7 @@ function Running({ job, total, set, onClose }: { job: Job; total: number | null;
       {!ended && <progress aria-label="Progress" {...(total !== null && rows !== null && { max: Math.max(total, rows, 1), value: rows })} />}
       <p role="status">{says[job.state] ?? job.state}</p>
       {job.error && <p class="stop">{job.error}</p>}
-      {problem && <ProblemNote problem={problem} retry={job.state === 'succeeded' ? () => void fetchFile() : () => setProblem(null)} />}
+      {problem && <ProblemNote problem={problem} retry={() => (job.state === 'succeeded' ? void fetchFile() : readAgain(path))} />}
       <p class="faint">
         <a href={href(`/imports/${job.id}`)}>Job {job.id}</a> has the counts, and the file until it is removed.
       </p>

@@ -1,17 +1,20 @@
 /** The grid: only the rows in sight are on the page. */
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { keep, kept } from '../kept';
 import { useShortcuts } from '../keys';
 import type { AnyRecord, Column, Kind } from '../kinds/kind';
 import { narrow } from '../narrow';
 import { go, href } from '../route';
-import { Icon, StatusMark, Time } from '../ui/basic';
+import { Icon, Time } from '../ui/basic';
+import { StatusMark } from '../ui/status';
+import { useVirtual } from '../ui/virtual';
 import { PAGE, type Rows } from './rows';
-import { scrollTo, sightOf, useScroll } from './scroll';
 import { select, toggle, type Selection } from './selection';
 import { current, show, type View } from './view';
 
-const ROW = 36;
-const ROW_NARROW = 60;
+const ROW = 40;
+const ROW_NARROW = 56;
 const HEAD = 36;
 
 interface Props<R extends AnyRecord> {
@@ -23,48 +26,43 @@ interface Props<R extends AnyRecord> {
 }
 
 export function Grid<R extends AnyRecord>({ rows, view, columns, selection, selectable }: Props<R>) {
-  const { ref, scrolled, viewport } = useScroll();
-  rows.version.value; // drawn again when rows arrive
+  const list = useRef<HTMLDivElement>(null);
   const height = narrow.value ? ROW_NARROW : ROW;
-  const waiting = rows.isComplete || rows.problem.value ? 0 : PAGE;
-  const count = rows.known + waiting;
   const head = narrow.value ? 0 : HEAD;
-  const sight = sightOf(scrolled, viewport - head, count, height);
-  useEffect(() => rows.ensure(sight.first, sight.last), [rows, sight.first, sight.last, rows.version.value]);
-  useLayoutEffect(() => {
-    ref.current?.scrollTo(0, 0);
-    selection.at.value = -1;
-  }, [rows]);
-  useGridKeys(rows, selection, selectable, () => {
-    const element = ref.current;
-    if (element) element.scrollTop = scrollTo(selection.at.value, element.scrollTop, element.clientHeight - (narrow.value ? 0 : HEAD), count, narrow.value ? ROW_NARROW : ROW);
-  });
+  const waiting = rows.hasMore || !rows.isStarted ? PAGE : 0;
+  const virtual = useVirtual(list, { count: rows.data.length + waiting, height, head, from: kept('scroll grid') });
+  const drawn = virtual.getVirtualItems();
+  const last = drawn.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (rows.hasMore && last + PAGE > rows.data.length) rows.more();
+  }, [rows.data.length, rows.hasMore, last]);
+  useKeptPosition(rows, selection, list);
+  useGridKeys(rows, selection, selectable, () => virtual.scrollToIndex(selection.at.value));
   const tracks = [selectable ? '40px' : '16px', ...columns.map((each, n) => (n === columns.length - 1 ? `minmax(${each.width}px, 1fr)` : `${each.width}px`))].join(' ');
   const width = 40 + columns.reduce((sum, each) => sum + each.width, 0);
-  const drawn = Array.from({ length: Math.max(0, sight.last - sight.first + 1) }, (_, n) => sight.first + n);
-  const total = rows.total.value;
+  const { total } = rows;
   const shape = { kind: rows.kind, tracks, columns, selection, selectable };
   return (
     <div
-      ref={ref}
+      ref={list}
+      id="grid"
+      data-scrolls
       class={`grid ${narrow.value ? 'narrow' : ''}`}
       role="grid"
       aria-label={rows.kind.title}
       aria-rowcount={total?.exact ? total.count + 1 : -1}
       aria-colcount={columns.length + 1}
       aria-multiselectable={selectable}
-      aria-busy={!rows.started.value}
+      aria-busy={!rows.isStarted}
       tabIndex={0}
       aria-activedescendant={selection.at.value >= 0 ? `row-${selection.at.value}` : undefined}
     >
       <div class="grid-width" role="presentation" style={{ minWidth: narrow.value ? '0' : `${width}px` }}>
         <Head view={view} rows={rows} {...shape} />
-        <div class="grid-rows" role="rowgroup" style={{ height: `${sight.height}px` }}>
-          {drawn.map((index) => {
-            const record = rows.row(index);
-            if (!record && rows.isComplete && index >= rows.known) return null;
-            return <Row key={index} index={index} record={record} top={sight.top(index)} height={height} {...shape} />;
-          })}
+        <div class="grid-rows" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
+          {drawn.map(({ index, start }) => (
+            <Row key={index} index={index} record={rows.data[index]} top={start - head} height={height} {...shape} />
+          ))}
         </div>
       </div>
     </div>
@@ -122,7 +120,7 @@ function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selectio
 
 interface RowProps<R extends AnyRecord> extends Shape<R> {
   index: number;
-  record: R | null;
+  record: R | undefined;
   top: number;
   height: number;
 }
@@ -179,19 +177,32 @@ function Row<R extends AnyRecord>({ kind, index, record, top, height, tracks, co
   );
 }
 
+/** The row that the keyboard is at belongs to the address; another view begins at its top. */
+function useKeptPosition<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>, list: RefObject<HTMLElement | null>): void {
+  const shown = useRef(rows.key.join());
+  useLayoutEffect(() => {
+    if (shown.current !== rows.key.join()) list.current?.scrollTo(0, 0);
+    shown.current = rows.key.join();
+    selection.at.value = kept('row') ?? -1;
+  }, [rows.key.join()]);
+  useEffect(() => {
+    if (selection.at.value !== (kept('row') ?? -1)) keep('row', selection.at.value);
+  }, [selection.at.value]);
+}
+
 function useGridKeys<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>, selectable: boolean, reveal: () => void): void {
   const { kind } = rows;
   Object.assign(latest, {
     move: (step: number) => {
-      selection.at.value = Math.max(0, Math.min(rows.known ? rows.known - 1 : 0, selection.at.value + step));
+      selection.at.value = Math.max(0, Math.min(rows.data.length - 1, selection.at.value + step));
       reveal();
     },
     open: () => {
-      const found = rows.row(selection.at.value);
+      const found = rows.data[selection.at.value];
       if (found) go(`${kind.path}/${found.id}`);
     },
     pick: () => {
-      const found = rows.row(selection.at.value);
+      const found = rows.data[selection.at.value];
       if (found && selectable) toggle(selection, found);
     },
   });

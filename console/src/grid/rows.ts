@@ -1,121 +1,77 @@
-/** The rows of a view: pages by cursor, loaded as they come into sight, and let go far from it. */
-import { signal } from '@preact/signals';
-import { asProblem, call, get, type Problem } from '../api';
+/** The rows of a view: pages by cursor, loaded as they come into sight. */
+import type { InfiniteData } from '@tanstack/preact-query';
+import { useEffect } from 'preact/hooks';
+import { call, get } from '../api';
+import { queries, usePages, useRead, type Pages } from '../data';
 import type { AnyRecord, Kind } from '../kinds/kind';
+import { listeners, type LiveEvent } from '../stream';
 import type { Page } from '../types';
 import { apiQuery, type View } from './view';
 
 export const PAGE = 100;
-/** Pages in memory on each side of what is in sight: a million records need no more of it than a thousand. */
-const NEAR = 20;
-
-interface Slot<R> {
-  cursor: string | null;
-  rows: R[] | null;
-}
+/** Coming back to a list within this time shows it without reading all its pages again. */
+const FRESH = 30_000;
 
 export interface Total {
   count: number;
   exact: boolean;
 }
 
-export class Rows<R extends AnyRecord> {
-  /** Changes with each change of the rows. */
-  readonly version = signal(0);
-  readonly problem = signal<Problem | null>(null);
-  readonly total = signal<Total | null>(null);
-  readonly started = signal(false);
-  private readonly slots: Slot<R>[] = [{ cursor: null, rows: null }];
-  private readonly loading = new Set<number>();
-  private readonly abort = new AbortController();
-  private complete = false;
-  private size = 0;
-
-  constructor(readonly kind: Kind<R>, readonly view: View) {
-    void this.load(0);
-    void this.countAll();
-  }
-
-  /** How many rows are known: those loaded once. */
-  get known(): number {
-    return this.size;
-  }
-
-  get isComplete(): boolean {
-    return this.complete;
-  }
-
+export interface Rows<R extends AnyRecord> extends Pick<Pages<R>, 'key' | 'error' | 'hasMore' | 'more' | 'refetch'> {
+  kind: Kind<R>;
+  view: View;
+  data: readonly R[];
+  isStarted: boolean;
   /** How many records match, as far as it is known. */
-  get counted(): Total | null {
-    return this.complete ? { count: this.size, exact: true } : this.total.value;
-  }
-
-  row(index: number): R | null {
-    return this.slots[Math.floor(index / PAGE)]?.rows?.[index % PAGE] ?? null;
-  }
-
-  /** Have the rows from `first` to `last` loaded, and those after them soon. */
-  ensure(first: number, last: number): void {
-    const from = Math.floor(first / PAGE);
-    const to = Math.floor((last + PAGE) / PAGE);
-    for (let n = from; n <= to && n < this.slots.length; n++) if (!this.slots[n]?.rows) void this.load(n);
-    this.slots.forEach((slot, n) => {
-      if (slot.rows && (n < from - NEAR || n > to + NEAR)) slot.rows = null;
-    });
-  }
-
+  total: Total | null;
+  /** All rows in memory, as they are now. */
+  loaded: () => R[];
   /** Replace rows that have changed. */
-  change(changed: readonly R[]): void {
-    const byId = new Map(changed.map((each) => [each.id, each]));
-    for (const slot of this.slots) if (slot.rows) slot.rows = slot.rows.map((each) => byId.get(each.id) ?? each);
-    this.version.value++;
-  }
+  change: (changed: readonly R[]) => void;
+}
 
-  /** All rows in memory. */
-  loaded(): R[] {
-    return this.slots.flatMap((slot) => slot.rows ?? []);
-  }
+export function useRows<R extends AnyRecord>(kind: Kind<R>, view: View): Rows<R> {
+  const query = apiQuery(view, PAGE, null);
+  const pages = usePages<R>(kind.api, query, { staleTime: FRESH });
+  const counted = useRead(`${kind.api}?count ${JSON.stringify([view.q, view.filters])}`, (signal) => countOf(kind, view, 'estimated', signal), { staleTime: FRESH });
+  useEffect(() => void (pages.data && kind.prepare(pages.data)), [pages.data]);
+  const { data = [], key } = pages;
+  const rows: Rows<R> = {
+    ...pages,
+    kind,
+    view,
+    data,
+    isStarted: pages.data !== undefined || pages.error !== null,
+    total: pages.data && !pages.hasMore ? { count: data.length, exact: true } : (counted.data ?? null),
+    loaded: () => queries.getQueryData<InfiniteData<Page<R>>>(key)?.pages.flatMap((each) => each.data) ?? [],
+    change: (changed) => {
+      const byId = new Map(changed.map((each) => [each.id, each]));
+      queries.setQueryData<InfiniteData<Page<R>>>(key, (old) => old && { ...old, pages: old.pages.map((page) => ({ ...page, data: page.data.map((each) => byId.get(each.id) ?? each) })) });
+    },
+  };
+  useEffect(() => {
+    // Rows that changed are read again in their places; nothing moves under the person's eyes.
+    const listener = (events: readonly LiveEvent[]) => {
+      const changed = new Set(events.filter((each) => each.type.startsWith(`${kind.one}.`)).map((each) => each.id));
+      const ids = rows.loaded().map((each) => each.id).filter((id) => changed.has(id));
+      readRows(kind, ids).then(rows.change, () => undefined);
+    };
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, [key.join()]);
+  return rows;
+}
 
-  retry(): void {
-    this.problem.value = null;
-    this.slots.forEach((slot, n) => slot.rows || void this.load(n));
-  }
+const READ = 200;
 
-  stop(): void {
-    this.abort.abort();
+/** Read records by their ids. */
+export async function readRows<R extends AnyRecord>(kind: Kind<R>, ids: readonly number[]): Promise<R[]> {
+  const found: R[] = [];
+  for (let at = 0; at < ids.length; at += READ) {
+    const page = await get<Page<R>>(kind.api, { 'id[in]': ids.slice(at, at + READ).join(','), structure: 'FLAT', limit: String(READ) });
+    found.push(...page.data);
   }
-
-  private async load(n: number): Promise<void> {
-    const slot = this.slots[n];
-    if (!slot || this.loading.has(n)) return;
-    this.loading.add(n);
-    try {
-      const page = await get<Page<R>>(this.kind.api, apiQuery(this.view, PAGE, slot.cursor), this.abort.signal);
-      slot.rows = page.data;
-      if (n === this.slots.length - 1 && !this.complete) {
-        this.size += page.data.length;
-        if (page.next_cursor) this.slots.push({ cursor: page.next_cursor, rows: null });
-        else this.complete = true;
-      }
-      this.problem.value = null;
-      void this.kind.prepare(page.data);
-    } catch (error) {
-      if (!this.abort.signal.aborted) this.problem.value = asProblem(error);
-    } finally {
-      this.loading.delete(n);
-    }
-    if (this.abort.signal.aborted) return;
-    this.started.value = true;
-    this.version.value++;
-  }
-
-  private async countAll(): Promise<void> {
-    try {
-      this.total.value = await countOf(this.kind, this.view, 'estimated', this.abort.signal);
-    } catch {
-      // The list says what is wrong.
-    }
-  }
+  return found;
 }
 
 /** Count the records of a view. */

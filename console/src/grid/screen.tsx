@@ -8,10 +8,10 @@ import { canWrite } from '../session';
 import { Empty, ProblemNote } from '../ui/basic';
 import { Bulk } from './bulk';
 import { Grid } from './grid';
-import { Rows } from './rows';
+import { useRows } from './rows';
 import { newSelection, select } from './selection';
 import { Toolbar } from './toolbar';
-import { current, rowsKey } from './view';
+import { current } from './view';
 
 interface Props<R extends AnyRecord> {
   kind: Kind<R>;
@@ -21,23 +21,19 @@ interface Props<R extends AnyRecord> {
 
 export function Records<R extends AnyRecord>({ kind, none }: Props<R>) {
   const view = current(kind);
-  const key = rowsKey(kind, view);
-  const rows = useMemo(() => new Rows(kind, view), [key]);
+  const rows = useRows(kind, view);
   const selection = useMemo(() => newSelection<R>(), []);
   useEffect(() => {
     document.title = `${kind.title} · Touchbase`;
     select(selection, []);
-    return () => rows.stop();
-  }, [rows]);
-  rows.version.value;
-  const isEmpty = rows.isComplete && rows.known === 0;
-  const problem = rows.problem.value;
+  }, [rows.key.join()]);
+  const isEmpty = rows.isStarted && !rows.error && !rows.hasMore && !rows.data.length;
   const all = view.q || view.filters.length ? <NothingFound kind={kind} /> : none;
   return (
     <main id="main" class="screen fixed">
       <h1 class="hidden">{kind.title}</h1>
       <Toolbar kind={kind} view={view} rows={rows} />
-      {problem && <ProblemNote problem={problem} retry={() => rows.retry()} />}
+      {rows.error && <ProblemNote problem={rows.error} retry={rows.refetch} />}
       {isEmpty ? all : <Grid rows={rows} view={view} columns={columnsOf(kind, view.columns)} selection={selection} selectable={canWrite.value} />}
       {canWrite.value && <Bulk rows={rows} view={view} selection={selection} />}
     </main>

@@ -1,15 +1,15 @@
 /** Above the grid: search, filters, columns, views, export, and the call of the API. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { get } from '../api';
 import { useShortcuts } from '../keys';
 import { allColumns } from '../kinds/columns';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
-import { useLoad } from '../load';
-import { client, href } from '../route';
+import { useGet } from '../data';
+import { href } from '../route';
 import { session } from '../session';
 import type { CustomField, Page, Status } from '../types';
-import { Button, Icon, StatusMark } from '../ui/basic';
+import { Button, Icon } from '../ui/basic';
 import { copy, Dialog, Entry, Popover } from '../ui/overlay';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { count } from '../words';
 import { Export } from './export';
@@ -26,8 +26,8 @@ interface Props<R extends AnyRecord> {
 export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Rows<R> }) {
   const [curl, setCurl] = useState(false);
   const [exports, setExports] = useState(false);
-  const fields = useLoad(`fields ${kind.many} ${client.value}`, (signal) => get<Page<CustomField>>(`/public/v2/custom-fields/${kind.many}`, { limit: '200' }, signal));
-  const custom = fields.value?.data.map((each) => each.name) ?? [];
+  const fields = useGet<Page<CustomField>>(`/public/v2/custom-fields/${kind.many}`, { limit: '200' });
+  const custom = fields.data?.data.map((each) => each.name) ?? [];
   return (
     <div class="toolbar">
       <Search kind={kind} view={view} />
@@ -43,7 +43,7 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
         <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)} />
         <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)} />
       </div>
-      {exports && <Export kind={kind} view={view} total={rows.counted?.count ?? null} onClose={() => setExports(false)} />}
+      {exports && <Export kind={kind} view={view} total={rows.total?.count ?? null} onClose={() => setExports(false)} />}
       {curl && <Curl kind={kind} view={view} onClose={() => setCurl(false)} />}
       <Chips kind={kind} view={view} rows={rows} />
     </div>
@@ -88,7 +88,7 @@ function Search<R extends AnyRecord>({ kind, view }: Props<R>) {
 }
 
 function StatusFilter<R extends AnyRecord>({ kind, view }: Props<R>) {
-  const loaded = useLoad(`statuses ${kind.many} ${client.value}`, (signal) => get<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' }, signal));
+  const loaded = useGet<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' });
   const name = `${kind.status}[in]`;
   const chosen = view.filters.find(([key]) => key === name)?.[1].split(',') ?? [];
   function pick(status: string) {
@@ -100,12 +100,12 @@ function StatusFilter<R extends AnyRecord>({ kind, view }: Props<R>) {
     <Popover text="Status" icon="filter">
       {() => (
         <div class="entries">
-          {loaded.value?.data.map((each) => (
+          {loaded.data?.data.map((each) => (
             <Entry key={each.name} chosen={chosen.includes(each.name)} note={count(each.records)} onPick={() => pick(each.name)}>
               <StatusMark status={each.name} />
             </Entry>
           ))}
-          {loaded.problem && <p class="faint">{loaded.problem.message}</p>}
+          {loaded.error && <p class="faint">{loaded.error.message}</p>}
         </div>
       )}
     </Popover>
@@ -136,7 +136,7 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
 
 /** The filters of the view, each with its way out, and how many records there are. */
 function Chips<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Rows<R> }) {
-  const shown = rows.counted;
+  const shown = rows.total;
   const keep = (filters: View['filters']) => show(kind, { ...current(kind), filters });
   return (
     <div class="chips">

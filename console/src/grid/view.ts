@@ -61,11 +61,6 @@ export function matchQuery(view: View): [string, string][] {
   return all.length ? all : [['id[gte]', '1']];
 }
 
-/** What the rows of a view depend on: not its columns. */
-export function rowsKey(kind: AnyKind, view: View): string {
-  return JSON.stringify([client.value, kind.path, view.q.trim(), view.sort, view.filters]);
-}
-
 /** The request of a view for a shell. */
 export function curlOf(kind: AnyKind, view: View, keysNeeded: boolean, origin: string): string {
   const query = apiQuery(view, 200, null).map(([name, value]) => `  --data-urlencode ${quoted(`${name}=${value}`)}`);

@@ -38,7 +38,7 @@ export function Views<R extends AnyRecord>({ kind, view }: Props<R>) {
                 setAsks('save');
               }}
             >
-              Keep this view…
+              Save view…
             </Entry>
             {saved.length > 0 && (
               <Entry
@@ -99,7 +99,7 @@ function Save<R extends AnyRecord>({ kind, view, onClose }: Props<R> & { onClose
     toast(`The view “${name.trim()}” is kept. It is under Views.`);
   }
   return (
-    <Dialog title="Keep this view" onClose={onClose}>
+    <Dialog title="Save view" onClose={onClose}>
       <form class="stack" onSubmit={save}>
         <label>
           Name

@@ -1,6 +1,6 @@
 /** The first of the rows that an import refused, with their reasons. */
 import { send } from '../api';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { Skeleton } from '../ui/basic';
 import { count } from '../words';
 
@@ -60,7 +60,7 @@ export function parse(text: string): string[][] {
 }
 
 export function BadRows({ path }: { path: string }) {
-  const { value, problem } = useLoad(path, (signal) => read(path, signal));
+  const { data: value, error: problem } = useRead(path, (signal) => read(path, signal));
   if (problem) return <p class="faint">{problem.message}</p>;
   if (!value) return <Skeleton lines={4} wide={90} />;
   return (

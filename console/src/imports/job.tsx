@@ -1,9 +1,9 @@
 /** One job: its columns before it starts, its progress while it runs, its counts and files when it has ended. */
 import { useEffect, useState } from 'preact/hooks';
-import { asProblem, get, post, send, type Problem } from '../api';
+import { asProblem, post, send, type Problem } from '../api';
 import { save } from '../csv';
-import { useLoad } from '../load';
-import { client, href } from '../route';
+import { readAgain, useGet } from '../data';
+import { href } from '../route';
 import { canWrite } from '../session';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { toastProblem } from '../ui/toast';
@@ -13,30 +13,27 @@ import { fileOf, sendAgain } from './files';
 import { MappingForm } from './mapping';
 import { StateMark } from './screen';
 import { ENDED, type Job } from './types';
-import { counted, isImport, jobName, manyOf } from './words';
+import { counted, isImport, jobName, manyOf, waits } from './words';
 
 const SOON = 700;
 
 export function OneJob({ id }: { id: string }) {
   const path = `/public/v2/jobs/${encodeURIComponent(id)}`;
-  const loaded = useLoad(`job ${client.value} ${id}`, (signal) => get<Job>(path, {}, signal));
-  const job = loaded.value;
-  const waits = job !== undefined && !ENDED.includes(job.state) && job.state !== 'preview';
+  const loaded = useGet<Job>(path, {}, { refetchInterval: (of) => (of.state.data && waits(of.state.data) ? SOON : false) });
+  const job = loaded.data;
   useEffect(() => {
     document.title = `${job ? jobName(job.kind) : 'Import'} · Touchbase`;
-    if (!waits) return undefined;
-    const timer = setTimeout(loaded.reload, SOON);
-    return () => clearTimeout(timer);
-  }, [job, waits, loaded.problem]);
-  if (loaded.problem && !job) return <Missing problem={loaded.problem} reload={loaded.reload} />;
+  }, [job]);
+  const changed = () => readAgain('/public/v2/jobs');
+  if (loaded.error && !job) return <Missing problem={loaded.error} reload={() => void loaded.refetch()} />;
   return (
     <main id="main" class="screen imports">
       <a class="back" href={href('/imports')}>
         <Icon name="left" /> Imports
       </a>
-      {job ? <Head job={job} path={path} set={loaded.set} /> : <Skeleton lines={8} wide={80} />}
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {job?.state === 'preview' && job.preview && (canWrite.value ? <MappingForm job={job} preview={job.preview} started={loaded.set} /> : <p>Your key may not start it.</p>)}
+      {job ? <Head job={job} path={path} changed={changed} /> : <Skeleton lines={8} wide={80} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {job?.state === 'preview' && job.preview && (canWrite.value ? <MappingForm job={job} preview={job.preview} started={changed} /> : <p>Your key may not start it.</p>)}
       {job && job.state !== 'preview' && <Progress job={job} />}
       {job && ENDED.includes(job.state) && <After job={job} path={path} />}
     </main>
@@ -60,9 +57,9 @@ function Missing({ problem, reload }: { problem: Problem; reload: () => void }) 
   );
 }
 
-function Head({ job, path, set }: { job: Job; path: string; set: (job: Job) => void }) {
+function Head({ job, path, changed }: { job: Job; path: string; changed: () => void }) {
   const file = fileOf(job.id);
-  const cancel = () => post<Job>(`${path}/cancel`).then(set, toastProblem);
+  const cancel = () => post<Job>(`${path}/cancel`).then(changed, toastProblem);
   return (
     <header class="screen-head">
       <div class="who">

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { asProblem, call, get, post, Problem } from '../api';
 import { memberName } from '../kinds/kind';
-import { useLoad } from '../load';
+import { useGet, useRead } from '../data';
 import { client } from '../route';
 import type { CustomField, Page } from '../types';
 import { Button, Icon, ProblemNote } from '../ui/basic';
@@ -52,12 +52,12 @@ export function MappingForm({ job, preview, started }: Props) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const change = (changed: Partial<Choice>) => setChoice((old) => ({ ...old, ...changed }));
-  const fields = useLoad(`custom fields ${client.value}`, async (signal) => {
+  const fields = useRead(`custom fields ${client.value}`, async (signal) => {
     const read = (of: Many) => get<Page<CustomField>>(`/public/v2/custom-fields/${of}`, { limit: '200' }, signal);
     const [contacts, companies] = await Promise.all([read('contacts'), read('companies')]);
     return { contacts: contacts.data.map((each) => each.name), companies: companies.data.map((each) => each.name) };
   });
-  const known = fields.value ?? { contacts: [], companies: [] };
+  const known = fields.data ?? { contacts: [], companies: [] };
   const faults = faultsOf(problem);
   const used = Object.values(choice.columns).filter(Boolean).length;
 
@@ -127,7 +127,7 @@ export function MappingForm({ job, preview, started }: Props) {
         </span>
         <span class="push" />
         <Button busy={busy} onClick={() => void start(true)}>
-          Only count
+          Test run
         </Button>
         <Button type="submit" kind="main" icon="upload" busy={busy}>
           Import
@@ -234,7 +234,7 @@ function How({ many, choice, change }: { many: Many; choice: Choice; change: (ch
         </label>
       )}
       <label>
-        Keep this mapping as
+        Save mapping as
         <input type="text" value={choice.save_as} placeholder="Name, such as Airtable leads" maxLength={200} onInput={(event) => change({ save_as: event.currentTarget.value })} />
       </label>
       {many === 'contacts' && (
@@ -250,14 +250,14 @@ function How({ many, choice, change }: { many: Many; choice: Choice; change: (ch
 /** The mappings that the client keeps: use one, or remove it. */
 function Stored({ many, use }: { many: Many; use: (mapping?: Mapping) => void }) {
   const path = `/public/v2/import-mappings/${many}`;
-  const loaded = useLoad(`mappings ${many} ${client.value}`, (signal) => get<{ data: StoredMapping[] }>(path, {}, signal));
+  const loaded = useGet<{ data: StoredMapping[] }>(path);
   const [chosen, setChosen] = useState('');
-  const stored = loaded.value?.data ?? [];
+  const stored = loaded.data?.data ?? [];
   async function remove(name: string) {
     try {
       await call('DELETE', `${path}/${encodeURIComponent(name)}`);
       toast(`The mapping “${name}” is removed.`);
-      loaded.reload();
+      loaded.refetch();
     } catch (error) {
       toastProblem(error);
     }

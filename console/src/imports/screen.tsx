@@ -1,15 +1,14 @@
 /** Imports: drop a file, map its columns, watch, fetch the bad rows; and the other long work of the client. */
-import { useEffect, useState } from 'preact/hooks';
-import { asProblem, get, type Problem } from '../api';
-import { useLoad } from '../load';
-import { client, go, href, place } from '../route';
+import { useEffect } from 'preact/hooks';
+import { usePages } from '../data';
+import { go, href, place } from '../route';
 import { canWrite } from '../session';
-import type { Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Mark } from '../ui/status';
 import { Drop } from './drop';
 import { OneJob } from './job';
-import { ENDED, type Job } from './types';
-import { counted, jobName, stateHue, stateName, summary } from './words';
+import { type Job } from './types';
+import { counted, jobName, lookOfJob, stateName, summary, waits } from './words';
 
 const KINDS = ['contacts.import', 'companies.import', 'contacts.export', 'companies.export'];
 const STATES = ['preview', 'running', 'succeeded', 'failed', 'cancelled'] as const;
@@ -24,29 +23,11 @@ export function Imports({ job }: { job: string }) {
 function List() {
   const { query } = place.value;
   const filter = Object.fromEntries([['kind', query.get('job')], ['state', query.get('state')]].filter(([, value]) => value)) as Record<string, string>;
-  const loaded = useLoad(`jobs ${client.value} ${JSON.stringify(filter)}`, (signal) => get<Page<Job>>('/public/v2/jobs', { ...filter, limit: '50' }, signal));
-  const [older, setOlder] = useState<{ of: Page<Job> | undefined; data: Job[]; next: string | null } | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const first = loaded.value;
-  const runs = first?.data.some((each) => !ENDED.includes(each.state) && each.state !== 'preview') ?? false;
+  const loaded = usePages<Job>('/public/v2/jobs', { ...filter, limit: '50' }, { refetchInterval: (pages) => (pages[0]?.data.some(waits) ? SOON : LATER) });
+  const jobs = loaded.data;
   useEffect(() => {
     document.title = 'Imports · Touchbase';
-    const timer = setInterval(() => document.visibilityState === 'visible' && loaded.reload(), runs ? SOON : LATER);
-    return () => clearInterval(timer);
-  }, [runs]);
-  useEffect(() => setOlder(null), [JSON.stringify(filter)]);
-  const known = new Set(first?.data.map((each) => each.id));
-  const jobs = [...(first?.data ?? []), ...(older?.data.filter((each) => !known.has(each.id)) ?? [])];
-  const next = older ? older.next : first?.next_cursor;
-  async function more() {
-    if (!next) return;
-    try {
-      const page = await get<Page<Job>>('/public/v2/jobs', { ...filter, limit: '50', cursor: next });
-      setOlder((old) => ({ of: first, data: [...(old?.data ?? []), ...page.data], next: page.next_cursor }));
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-  }
+  }, []);
   const show = (changed: Record<string, string>) => go('/imports', { ...Object.fromEntries(query), ...changed });
   return (
     <main id="main" class="screen imports">
@@ -81,15 +62,15 @@ function List() {
             </select>
           </label>
         </header>
-        {(loaded.problem ?? problem) && <ProblemNote problem={(loaded.problem ?? problem) as Problem} retry={loaded.reload} />}
-        {!first && !loaded.problem && <Skeleton lines={5} wide={90} />}
-        {first && !jobs.length && (Object.keys(filter).length ? <Empty icon="search" title="None like this"><a class="button" href={href('/imports')}>Show all</a></Empty> : <NoJob />)}
+        {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+        {!jobs && !loaded.error && <Skeleton lines={5} wide={90} />}
+        {jobs?.length === 0 && (Object.keys(filter).length ? <Empty icon="search" title="None like this"><a class="button" href={href('/imports')}>Show all</a></Empty> : <NoJob />)}
         <ul class="jobs">
-          {jobs.map((each) => (
+          {jobs?.map((each) => (
             <Line key={each.id} job={each} />
           ))}
         </ul>
-        {next && <Button onClick={() => void more()}>Show older</Button>}
+        {loaded.hasMore && <Button onClick={loaded.more}>Show older</Button>}
       </section>
     </main>
   );
@@ -121,10 +102,10 @@ function Line({ job }: { job: Job }) {
 }
 
 export function StateMark({ job }: { job: Job }) {
+  const [hue, group] = lookOfJob(job.state);
   return (
-    <span class={`status hue-${stateHue(job.state)}`}>
-      <span class="dot" aria-hidden="true" />
-      <span class="cut">{stateName(job)}</span>
-    </span>
+    <Mark hue={hue} group={group}>
+      {stateName(job)}
+    </Mark>
   );
 }

@@ -1,29 +1,37 @@
 /** Jobs in words. */
+import type { Group, Hue } from '../ui/status';
 import { count, words } from '../words';
-import type { Job } from './types';
+import { ENDED, type Job } from './types';
 import type { Many } from './targets';
 
 const KINDS: Record<string, string> = {
   'contacts.import': 'Import of contacts', 'companies.import': 'Import of companies', 'contacts.export': 'Export of contacts', 'companies.export': 'Export of companies',
 };
-const STATES: Record<string, string> = { uploading: 'being uploaded', preview: 'not started', queued: 'waits', running: 'running', succeeded: 'done', failed: 'failed', cancelled: 'cancelled' };
-const HUES: Record<string, string> = { preview: 'warn', uploading: 'calm', queued: 'calm', running: 'calm', succeeded: 'good', failed: 'bad', cancelled: 'none' };
+const STATES: Record<string, string> = { uploading: 'Uploading', preview: 'Not started', queued: 'Queued', running: 'Running', succeeded: 'Done', failed: 'Failed', cancelled: 'Cancelled' };
+const LOOKS: Record<string, readonly [Hue, Group]> = {
+  preview: ['amber', 'new'], uploading: ['blue', 'active'], queued: ['blue', 'new'], running: ['blue', 'active'], succeeded: ['green', 'won'], failed: ['red', 'lost'],
+};
 
 export function jobName(kind: string): string {
   return KINDS[kind] ?? words(kind);
 }
 
 export function stateName(job: Job): string {
-  if (job.state === 'succeeded' && job.settings.dry_run) return 'only tried';
+  if (job.state === 'succeeded' && job.settings.dry_run) return 'Test run';
   return STATES[job.state] ?? job.state;
 }
 
-export function stateHue(state: string): string {
-  return HUES[state] ?? 'none';
+export function lookOfJob(state: string): readonly [Hue, Group] {
+  return LOOKS[state] ?? ['grey', 'lost'];
 }
 
 export function manyOf(job: Job): Many {
   return job.kind.startsWith('companies') ? 'companies' : 'contacts';
+}
+
+/** Whether the server is at it, or about to be. */
+export function waits(job: Job): boolean {
+  return !ENDED.includes(job.state) && job.state !== 'preview';
 }
 
 export function isImport(job: Job): boolean {

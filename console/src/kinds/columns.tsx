@@ -1,6 +1,7 @@
 /** Columns that several kinds of record have. */
 import { href } from '../route';
-import { StatusMark, Time } from '../ui/basic';
+import { Time } from '../ui/basic';
+import { StatusMark } from '../ui/status';
 import { memberName, type AnyRecord, type Column, type Kind } from './kind';
 
 /** The members of `R` whose values are of a type. */
@@ -23,7 +24,7 @@ export function nameColumn<R extends AnyRecord>(path: string, sort: string, name
 
 export function timeColumn<R extends AnyRecord>(key: Member<R, string | null>): Column<R> {
   const at = (of: R) => of[key] as string | null;
-  return { key, name: memberName(key), width: 124, sort: key, down: true, show: (of) => <Time at={at(of)} /> };
+  return { key, name: memberName(key), width: 148, sort: key, down: true, show: (of) => <Time at={at(of)} /> };
 }
 
 export function textColumn<R extends AnyRecord>(key: Member<R, MaybeText>, width: number): Column<R> {
@@ -36,8 +37,8 @@ export function textColumns<R extends AnyRecord>(keys: readonly string[]): Colum
   return keys.map((key) => textColumn<R>(key as Member<R, MaybeText>, 140));
 }
 
-export function statusColumn<R extends AnyRecord>(key: string, statusOf: (of: R) => MaybeText, absent: boolean): Column<R> {
-  const mark = (of: R) => (absent || statusOf(of) ? <StatusMark status={statusOf(of)} /> : null);
+export function statusColumn<R extends AnyRecord>(key: string, statusOf: (of: R) => MaybeText): Column<R> {
+  const mark = (of: R) => (statusOf(of) ? <StatusMark status={statusOf(of)} /> : null);
   return { key, name: memberName(key), width: 148, sort: key, show: mark };
 }
 

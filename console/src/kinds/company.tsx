@@ -26,9 +26,9 @@ export const COMPANIES: Kind<Company> = {
   columns: [
     nameColumn<Company>('/companies', 'name', companyName),
     textColumn<Company>('domain', 220),
-    statusColumn<Company>('company_status', (of) => of.company_status, true),
+    statusColumn<Company>('company_status', (of) => of.company_status),
     timeColumn<Company>('status_changed_at'),
-    statusColumn<Company>('previous_status', (of) => of.previous_status, false),
+    statusColumn<Company>('previous_status', (of) => of.previous_status),
     ...textColumns<Company>(TEXTS),
     timeColumn<Company>('updated_time'),
     idColumn<Company>(),

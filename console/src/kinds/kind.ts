@@ -70,8 +70,8 @@ export interface Kind<R extends AnyRecord> {
 }
 
 const NAMES: Readonly<Record<string, string>> = {
-  email: 'E-mail', linkedin_url: 'LinkedIn', external_id: 'External id', company_id: 'Company', first_campaign_email_sent: 'First mailed',
-  last_campaign_email_sent: 'Last mailed', last_reply_received: 'Last reply', contact_status: 'Status', company_status: 'Status', updated_time: 'Changed',
+  email: 'Email', linkedin_url: 'LinkedIn', external_id: 'External id', company_id: 'Company', first_campaign_email_sent: 'First emailed',
+  last_campaign_email_sent: 'Last emailed', last_reply_received: 'Last reply', contact_status: 'Status', company_status: 'Status', updated_time: 'Changed',
   status_changed_at: 'Status since',
 };
 

@@ -26,7 +26,7 @@ function NoContacts() {
   const name = nameOfClient(id);
   return (
     <Empty icon="contacts" title={name ? `${name} has no contacts yet` : 'No contacts yet'}>
-      <p>Paste this address into your campaign tool as its webhook. The first mail or reply that it reports makes the first contact.</p>
+      <p>Paste this address into your campaign tool as its webhook. The first email or reply that it reports makes the first contact.</p>
       <p class="copy-line">
         <code class="cut">{hook}</code>
         <Button icon="copy" onClick={() => void copy(hook).then(() => toast('The address is copied.'))}>
@@ -47,7 +47,7 @@ function NoCompanies() {
   const name = nameOfClient(id);
   return (
     <Empty icon="company" title={name ? `${name} has no companies yet` : 'No companies yet'}>
-      <p>A company comes with a CRM’s webhook, with an import that has a column for its domain, or by a request. Contacts can be linked to the company of their e-mail address by a setting of the client.</p>
+      <p>A company comes with a CRM’s webhook, with an import that has a column for its domain, or by a request. Contacts can be linked to the company of their email address by a setting of the client.</p>
       {canWrite.value && (
         <a class="button" href={href('/imports', { kind: 'companies' })}>
           Import a list of companies

@@ -1,5 +1,6 @@
 /** What stored calls would do under a mapping, in sentences. */
-import type { Loaded } from '../load';
+import type { UseQueryResult } from '@tanstack/preact-query';
+import type { Problem } from '../api';
 import { ProblemNote } from '../ui/basic';
 import { count, plural, words } from '../words';
 
@@ -9,21 +10,21 @@ export interface Would {
   would: { outcomes: Record<string, number>; records_made: number; records_changed: number; fields: Record<string, number> } | null;
 }
 
-export function DryRun({ tried, isReady, state }: { tried: Loaded<Would | null>; isReady: boolean; state: string }) {
-  const found = tried.value;
+export function DryRun({ tried, isReady, state }: { tried: UseQueryResult<Would | null, Problem>; isReady: boolean; state: string }) {
+  const found = tried.data;
   const would = found?.would;
   const same = would?.outcomes[state] ?? 0;
   const understood = (would?.outcomes['applied'] ?? 0) + (would?.outcomes['parked'] ?? 0) + (would?.outcomes['ignored'] ?? 0);
   return (
-    <div class={`dry-run ${understood ? 'good' : ''}`} role="status" aria-busy={tried.loading}>
-      {tried.problem && <ProblemNote problem={tried.problem} />}
-      {!isReady && !tried.problem && <p>Point at the value that says whom the call is about, such as the e-mail address. What the stored calls would do is shown here at once.</p>}
-      {isReady && !found && !tried.problem && <p>Trying it on the stored calls…</p>}
-      {isReady && found && would && !tried.problem && (
+    <div class={`dry-run ${understood ? 'good' : ''}`} role="status" aria-busy={tried.isFetching}>
+      {tried.error && <ProblemNote problem={tried.error} />}
+      {!isReady && !tried.error && <p>Point at the value that says whom the webhook is about, such as the email address. What the stored webhooks would do is shown here at once.</p>}
+      {isReady && !found && !tried.error && <p>Trying it on the stored webhooks…</p>}
+      {isReady && found && would && !tried.error && (
         <>
           <p>
             <b>
-              {count(understood)} of {plural(found.count, 'stored call')} like this would be understood.
+              {count(understood)} of {plural(found.count, 'stored webhook')} like this would be recognised.
             </b>
           </p>
           <ul>
@@ -40,7 +41,7 @@ export function DryRun({ tried, isReady, state }: { tried: Loaded<Would | null>;
             ))}
           </ul>
           {same === found.count && found.count > 0 && <p>Nothing changes yet. Point at another value, or say what the event means.</p>}
-          {found.left > 0 && <p class="faint">{plural(found.left, 'older call')} were not tried; saving replays them too.</p>}
+          {found.left > 0 && <p class="faint">{plural(found.left, 'older webhook')} were not tried; saving replays them too.</p>}
         </>
       )}
     </div>

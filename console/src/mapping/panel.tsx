@@ -1,11 +1,11 @@
-/** Mapping by pointing: choose what is looked for, press the value in the body, see what would be understood, store it. */
+/** Mapping by pointing: choose what is looked for, press the value in the body, see what would be recognised, store it. */
 import { useState } from 'preact/hooks';
 import { asProblem, call as send, post, type Problem } from '../api';
 import { clientPath, connectionPath, connectionsOf } from '../clients/requests';
 import { folded } from '../clients/seen-words';
 import type { Channel, Connection } from '../clients/types';
-import { replay } from '../inbox/problems';
-import { useLoad, useRested } from '../load';
+import { replay } from '../webhooks/problems';
+import { useRead, useRested } from '../data';
 import { href } from '../route';
 import type { WholeDelivery } from '../types';
 import { Button, Icon, ProblemNote, Skeleton } from '../ui/basic';
@@ -27,13 +27,13 @@ export function canPoint(call: WholeDelivery): boolean {
 }
 
 export function Pointing({ call, onClose, onDone }: Props) {
-  const loaded = useLoad(`generic ${call.client_id} ${call.channel}`, async (signal) => {
+  const loaded = useRead(`generic ${call.client_id} ${call.channel}`, async (signal) => {
     const all = await connectionsOf(call.client_id, signal);
     return { known: all.find((each) => each.channel === call.channel && each.tool === 'generic') ?? null };
   });
-  if (loaded.problem) return <ProblemNote problem={loaded.problem} retry={loaded.reload} />;
-  if (!loaded.value) return <Skeleton lines={8} wide={90} />;
-  return <Board call={call} known={loaded.value.known} onClose={onClose} onDone={onDone} />;
+  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (!loaded.data) return <Skeleton lines={8} wide={90} />;
+  return <Board call={call} known={loaded.data.known} onClose={onClose} onDone={onDone} />;
 }
 
 function Board({ call, known, onClose, onDone }: Props & { known: Connection | null }) {
@@ -48,7 +48,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
   const settings = { ...known?.settings, fields, ...(channel === 'email_campaign' && { events }) };
   const isReady = ['email', 'linkedin_url', 'id', 'domain'].some((name) => fields[name]) || (channel === 'email_campaign' && Object.keys(fields).length > 0);
   const rested = useRested(JSON.stringify({ fields, events }), 250);
-  const tried = useLoad(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, settings, signal) : Promise.resolve(null)));
+  const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, settings, signal) : Promise.resolve(null)), { gcTime: 0 });
   const event = valueAt(leaves, fields['event']);
 
   function point(path: string) {
@@ -102,7 +102,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
             <Button onClick={onClose}>Cancel</Button>
           </div>
           <p class="faint">
-            Saving also reads the other calls of the tool again that were not understood. It is stored as the connection “{channel === 'crm' ? 'Another CRM' : 'Another campaign tool'}” of <a href={href(`/clients/${call.client_id}`)}>the client</a>, and can be changed there.
+            Saving also reads the tool’s other webhooks again that were not recognised. It is stored as the connection “{channel === 'crm' ? 'Another CRM' : 'Another campaign tool'}” of <a href={href(`/clients/${call.client_id}`)}>the client</a>, and can be changed there.
           </p>
         </div>
       </div>

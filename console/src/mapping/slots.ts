@@ -7,7 +7,7 @@ export interface Slot {
 }
 
 const PERSON: readonly Slot[] = [
-  { name: 'email', text: 'E-mail address' },
+  { name: 'email', text: 'Email address' },
   { name: 'event', text: 'Event' },
   { name: 'occurred_at', text: 'Time' },
   { name: 'status', text: 'Status' },
@@ -26,16 +26,16 @@ export const SLOTS: Record<Channel, readonly Slot[]> = {
 
 /** What a campaign tool's event can mean. */
 export const EVENTS: readonly (readonly [string, string])[] = [
-  ['email_sent', 'An e-mail was sent'],
-  ['email_delivered', 'An e-mail was delivered'],
-  ['email_opened', 'An e-mail was opened'],
+  ['email_sent', 'An email was sent'],
+  ['email_delivered', 'An email was delivered'],
+  ['email_opened', 'An email was opened'],
   ['email_clicked', 'A link was clicked'],
   ['email_replied', 'The person replied'],
   ['email_auto_replied', 'An automatic reply'],
-  ['email_bounced', 'An e-mail bounced'],
+  ['email_bounced', 'An email bounced'],
   ['email_unsubscribed', 'The person unsubscribed'],
   ['email_spam_complaint', 'A spam complaint'],
-  ['manual_email_sent', 'An e-mail by hand'],
+  ['manual_email_sent', 'An email by hand'],
   ['lead_status_changed', 'The status changed'],
   ['linkedin_sent', 'A LinkedIn message was sent'],
   ['linkedin_replied', 'A reply on LinkedIn'],

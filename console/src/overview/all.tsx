@@ -1,7 +1,7 @@
 /** The overview of all clients: the sums, and a line for each client. */
 import { useEffect } from 'preact/hooks';
 import { get } from '../api';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { chooseClient, go, place } from '../route';
 import { clients } from '../session';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
@@ -54,11 +54,11 @@ function linesOf(rows: readonly ClientRow[]) {
 
 export function AllClients() {
   const since = place.value.query.get('since') ?? '30d';
-  const loaded = useLoad(`overview of all ${since}`, (signal) => read(since, signal));
+  const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${since}`, (signal) => read(since, signal));
   useEffect(() => {
     document.title = 'All clients · Touchbase';
   }, []);
-  const found = loaded.value;
+  const found = loaded.data;
   return (
     <main id="main" class="screen overview">
       <header class="screen-head">
@@ -66,8 +66,8 @@ export function AllClients() {
         <span class="push" />
         <Periods since={since} />
       </header>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!found && !loaded.problem && <Skeleton lines={12} wide={100} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
       {found && <Figures rows={found.tools} />}
       {found && <Days days={found.days} since={since} />}
       {found && <Lines rows={found.tools} since={since} />}
@@ -84,18 +84,18 @@ function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
   }
   if (!lines.length) {
     return (
-      <Empty icon="mail" title="No mails in this time">
-        <p>Each client whose tools report mails or replies has a line here.</p>
+      <Empty icon="mail" title="No emails in this time">
+        <p>Each client whose tools report emails or replies has a line here.</p>
       </Empty>
     );
   }
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Clients, by people mailed">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Clients, by people emailed">
       <table class="table">
         <thead>
           <tr>
             <th scope="col">Client</th>
-            <th scope="col" class="number">Mailed</th>
+            <th scope="col" class="number">Emailed</th>
             <th scope="col" class="number">Replied</th>
             <th scope="col" class="number">Rate</th>
             <th scope="col" class="number">Bounced</th>

@@ -1,5 +1,5 @@
 /** What is wrong, in plain sentences, each with what to do. Nothing is shown where nothing is wrong. */
-import { asProblem, get } from '../api';
+import { asProblem, get, Problem } from '../api';
 import { client, href } from '../route';
 import { isAdmin, session } from '../session';
 import type { Group } from '../types';
@@ -26,9 +26,9 @@ async function read(id: string, wide: boolean, signal: AbortSignal): Promise<Sen
   ]);
   const silent = connections.data.flatMap((each) => silenceOf(each));
   const wrong = groups.data.filter((each) => each.state === 'unrecognised' || each.state === 'failed').slice(0, 4).map((each) => ({
-    text: `${plural(each.count, 'call')} from ${each.tool === null ? 'an unknown tool' : toolName(each.tool)} ${each.state === 'failed' ? 'could not be read' : each.count === 1 ? 'was not understood' : 'were not understood'}, the last ${ago(each.last_received_at)}.`,
+    text: `${plural(each.count, 'webhook')} from ${each.tool === null ? 'an unknown tool' : toolName(each.tool)} ${each.state === 'failed' ? 'could not be read' : each.count === 1 ? 'was not recognised' : 'were not recognised'}, the last ${ago(each.last_received_at)}.`,
     action: 'Look at one',
-    to: href(`/inbox/${each.example_id}`, { tab: 'problems' }),
+    to: href(`/webhooks/${each.example_id}`, { tab: 'problems' }),
   }));
   return [...silent, ...wrong, ...status.warnings.map((text) => ({ text, action: '', to: '' }))];
 }
@@ -39,9 +39,9 @@ function silenceOf(each: Connection): Sentence[] {
   const usual = each.calls?.usual_interval_seconds;
   const long = span(Date.now() - new Date(since).getTime());
   return [{
-    text: `No call from ${toolName(each.tool)} for ${long}${usual ? `; usually every ${span(usual * 1000)}` : ''}.`,
-    action: 'See its last calls',
-    to: href('/inbox', { tool: each.tool }),
+    text: `Nothing from ${toolName(each.tool)} for ${long}${usual ? `; usually every ${span(usual * 1000)}` : ''}.`,
+    action: 'Show its webhooks',
+    to: href('/webhooks', { tool: each.tool }),
   }];
 }
 
@@ -53,7 +53,7 @@ export async function readAttention(signal: AbortSignal): Promise<Sentence[]> {
     return await read(id, session.value?.client_id === null, signal);
   } catch (error) {
     // An overview that says nothing of problems because they could not be read would look sound.
-    if (signal.aborted) return [];
+    if (signal.aborted || (error instanceof Problem && error.body.errors?.some((each) => each.code === 'client_not_found'))) return [];
     return [{ text: `What needs attention could not be read: ${asProblem(error).message}`, action: '', to: '' }];
   }
 }

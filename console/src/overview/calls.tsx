@@ -1,8 +1,8 @@
 /** What came from tools in the period, and what became of it; each figure leads to its calls. */
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { client, href } from '../route';
 import { isAdmin, session } from '../session';
-import { listed } from '../inbox/screen';
+import { listed } from '../webhooks/screen';
 import { ProblemNote } from '../ui/basic';
 import { count } from '../words';
 
@@ -28,32 +28,32 @@ async function read(since: string, signal: AbortSignal) {
 
 export function CallFigures({ days }: { days: number }) {
   const since = new Date(Date.now() - days * 86_400_000).toISOString();
-  const loaded = useLoad(`calls ${client.value} ${days}`, (signal) => read(since, signal));
+  const loaded = useRead(`/admin/v1/deliveries/counts and refusals ${days}`, (signal) => read(since, signal));
   if (!isAdmin.value || !(client.value || session.value?.client_id)) return null;
-  const of = (...states: string[]) => (loaded.value?.counts.data ?? []).filter((each) => !states.length || states.includes(each.state)).reduce((sum, each) => sum + each.count, 0);
-  const more = loaded.value && !loaded.value.counts.complete ? '+' : '';
-  const listedRefusals = loaded.value?.refusals.data ?? [];
+  const of = (...states: string[]) => (loaded.data?.counts.data ?? []).filter((each) => !states.length || states.includes(each.state)).reduce((sum, each) => sum + each.count, 0);
+  const more = loaded.data && !loaded.data.counts.complete ? '+' : '';
+  const listedRefusals = loaded.data?.refusals.data ?? [];
   const inTime = listedRefusals.filter((each) => each.received_at >= since);
-  const refused = count(inTime.reduce((sum, each) => sum + each.calls, 0)) + (loaded.value?.refusals.next_cursor && inTime.length === listedRefusals.length ? '+' : '');
+  const refused = count(inTime.reduce((sum, each) => sum + each.calls, 0)) + (loaded.data?.refusals.next_cursor && inTime.length === listedRefusals.length ? '+' : '');
   const figures: readonly (readonly [string, string, string, Record<string, string>])[] = [
-    ['Received', count(of()) + more, 'calls', {}],
-    ['Applied', count(of('applied', 'ignored')) + more, 'ignored ones too', { state: 'applied' }],
-    ['Waiting', count(of('received')), 'to be applied', { state: 'received' }],
-    ['Not understood', count(of('unrecognised', 'parked')), 'or incomplete', { tab: 'problems' }],
-    ['Failed', count(of('failed')), 'to apply', { state: 'failed' }],
+    ['Received', count(of()) + more, 'webhooks', {}],
+    ['Processed', count(of('applied', 'ignored')) + more, 'webhooks', { state: 'applied' }],
+    ['Waiting', count(of('received')), 'to be processed', { state: 'received' }],
+    ['Not recognised', count(of('unrecognised', 'parked')), 'or incomplete', { tab: 'problems' }],
+    ['Failed', count(of('failed')), 'to be processed', { state: 'failed' }],
     ['Refused', refused, 'and not stored', { tab: 'refused' }],
   ];
   return (
     <section aria-labelledby="calls">
-      <h2 id="calls">Calls from tools</h2>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      <dl class="call-figures" aria-busy={loaded.loading && !loaded.value ? true : undefined}>
+      <h2 id="calls">Webhooks from tools</h2>
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <dl class="call-figures" aria-busy={loaded.isFetching && !loaded.data ? true : undefined}>
         {figures.map(([name, value, of, query]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>
-              <a href={href('/inbox', query)}>
-                <b>{loaded.value ? value : '\u00a0'}</b> <span class="faint">{of}</span>
+              <a href={href('/webhooks', query)}>
+                <b>{loaded.data ? value : '\u00a0'}</b> <span class="faint">{of}</span>
               </a>
             </dd>
           </div>

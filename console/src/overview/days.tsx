@@ -1,6 +1,6 @@
 /** Mails and replies by day: two small charts with one axis of time. */
 import { useState } from 'preact/hooks';
-import { count, plural, shortTime } from '../words';
+import { count, day, plural } from '../words';
 
 export interface Day {
   begins_at: string;
@@ -28,8 +28,8 @@ export function Days({ days, since }: { days: readonly Day[]; since: string }) {
   };
   return (
     <section class="days" aria-label="By day">
-      <Chart name="People mailed" one="person mailed" many="people mailed" hue="calm" bars={filled('mailed')} />
-      <Chart name="People who replied" one="person replied" many="people replied" hue="good" bars={filled('replied')} />
+      <Chart name="People emailed" one="person emailed" many="people emailed" hue="blue" bars={filled('mailed')} />
+      <Chart name="People who replied" one="person replied" many="people replied" hue="green" bars={filled('replied')} />
     </section>
   );
 }
@@ -45,13 +45,13 @@ function Chart({ name, one, many, hue, bars }: { name: string; one: string; many
     <figure class={`chart hue-${hue}`}>
       <figcaption>
         <h2>{name}</h2>
-        <span class="faint">{chosen ? `${shortTime(new Date(chosen.at).toISOString())}: ${plural(chosen.value, one, many)}` : sum ? `at most ${count(most)} a day` : 'none'}</span>
+        <span class="faint">{chosen ? `${day(new Date(chosen.at))}: ${plural(chosen.value, one, many)}` : sum ? `peak ${count(most)}` : 'none'}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${name}: ${count(sum)} in ${bars.length} days, at most ${count(most)} a day`}
+        aria-label={`${name}: ${count(sum)} in ${bars.length} days, peak ${count(most)}`}
         onMouseMove={(event) => {
           const box = event.currentTarget.getBoundingClientRect();
           setAt(Math.max(0, Math.min(bars.length - 1, Math.floor(((event.clientX - box.left) / box.width) * bars.length))));
@@ -64,7 +64,7 @@ function Chart({ name, one, many, hue, bars }: { name: string; one: string; many
         })}
       </svg>
       <div class="ends">
-        <span>{bars[0] && shortTime(new Date(bars[0].at).toISOString())}</span>
+        <span>{bars[0] && day(new Date(bars[0].at))}</span>
         <span>today</span>
       </div>
     </figure>

@@ -1,10 +1,9 @@
 /** Contacts by status over time: a column of parts for each day or week. */
 import { useState } from 'preact/hooks';
-import { get } from '../api';
-import { useLoad } from '../load';
-import { client } from '../route';
-import { hueOf, ProblemNote } from '../ui/basic';
-import { count, shortTime } from '../words';
+import { useGet } from '../data';
+import { ProblemNote } from '../ui/basic';
+import { hueOf } from '../ui/status';
+import { count, day, words } from '../words';
 
 interface Row {
   begins_at: string;
@@ -63,21 +62,21 @@ function shadesOf(parts: readonly Part[]): Map<string, number> {
 
 export function OverTime({ since }: { since: string }) {
   const query = { since, interval: since === '90d' ? 'week' : 'day', time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
-  const loaded = useLoad(`statuses over time ${client.value} ${since}`, (signal) => get<{ data: Row[] }>('/public/v2/reports/contacts/statuses', query, signal));
+  const loaded = useGet<{ data: Row[] }>('/public/v2/reports/contacts/statuses', query);
   const [at, setAt] = useState<number | null>(null);
-  const columns = columnsOf(loaded.value?.data ?? []);
+  const columns = columnsOf(loaded.data?.data ?? []);
   const most = Math.max(1, ...columns.map((each) => each.all));
   const step = WIDTH / Math.max(1, columns.length);
   const column = columns[at ?? columns.length - 1];
   const shades = shadesOf(columns[0]?.parts ?? []);
-  const said = column ? column.parts.filter((each) => each.records).map((each) => `${each.status.replace(/_/g, ' ')} ${count(each.records)}`).join(' · ') : '\u00a0';
+  const said = column ? column.parts.filter((each) => each.records).map((each) => `${words(each.status)} ${count(each.records)}`).join(' · ') : '\u00a0';
   return (
     <figure class="chart over-time">
       <figcaption>
         <h2>Contacts by status over time</h2>
-        <span class="faint">{column ? `${at === null ? 'now' : shortTime(column.at)}: ${count(column.all)} contacts` : '\u00a0'}</span>
+        <span class="faint">{column ? `${at === null ? 'now' : day(new Date(column.at))}: ${count(column.all)} contacts` : '\u00a0'}</span>
       </figcaption>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
@@ -99,7 +98,7 @@ export function OverTime({ since }: { since: string }) {
         })}
       </svg>
       <div class="ends">
-        <span>{columns[0] ? shortTime(columns[0].at) : '\u00a0'}</span>
+        <span>{columns[0] ? day(new Date(columns[0].at)) : '\u00a0'}</span>
         <span>today</span>
       </div>
       <p class="faint said">{said}</p>

@@ -1,17 +1,19 @@
 /** The overview: what needs attention, what came of the mails, where the contacts stand. */
 import { useEffect } from 'preact/hooks';
 import { get } from '../api';
-import { useLoad } from '../load';
+import { useGet, useRead } from '../data';
 import { client, go, href, place } from '../route';
-import { choosesClient, clients, session } from '../session';
+import { choosesClient, clients, isAdmin, session } from '../session';
 import type { Page, Status } from '../types';
-import { Empty, ProblemNote, Skeleton, StatusMark, hueOf } from '../ui/basic';
+import { Empty, ProblemNote, Skeleton } from '../ui/basic';
+import { hueOf, StatusMark } from '../ui/status';
 import { count, percent, toolName } from '../words';
 import { AllClients } from './all';
 import { Attention, readAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days, type Day } from './days';
 import { OverTime } from './over-time';
+import { Start } from './start';
 
 export interface Row extends Day {
   tool: string;
@@ -46,6 +48,7 @@ async function readReports(since: string, signal: AbortSignal): Promise<Reports>
 }
 
 export function Overview() {
+  if (isAdmin.value && choosesClient.value && !clients.value.length) return <Start />;
   return place.value.query.has('all') ? <AllClients /> : <OneClient />;
 }
 
@@ -66,18 +69,13 @@ export function Periods({ since }: { since: string }) {
 /** The parts come one by one, as reports over millions of events take longer; each has its room from the beginning. */
 function OneClient() {
   const since = place.value.query.get('since') ?? '30d';
-  const attention = useLoad(`attention ${client.value}`, readAttention);
-  const reports = useLoad(`reports ${client.value} ${since}`, (signal) => readReports(since, signal));
-  const statuses = useLoad(`statuses ${client.value}`, (signal) => get<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' }, signal));
+  const attention = useRead('/admin/v1/ attention', readAttention, { refetchInterval: 60_000 });
+  const reports = useRead(`/public/v2/reports/campaigns of all kinds ${since}`, (signal) => readReports(since, signal));
+  const statuses = useGet<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' });
   const all = [attention, reports, statuses];
   useEffect(() => {
     document.title = 'Overview · Touchbase';
-    const every = (seconds: number, parts: readonly { reload: () => void }[]) =>
-      setInterval(() => document.visibilityState === 'visible' && parts.forEach((each) => each.reload()), seconds * 1000);
-    // Reports read all events of the period: with millions of them that takes seconds of the server each time.
-    const timers = [every(30, [attention]), every(300, [reports, statuses])];
-    return () => timers.forEach((each) => clearInterval(each));
-  }, [since]);
+  }, []);
   const id = client.value || session.value?.client_id || '';
   const name = clients.value.find((each) => each.client_id === id)?.name || id;
   return (
@@ -92,19 +90,19 @@ function OneClient() {
         )}
         <Periods since={since} />
       </header>
-      {all.map((each) => each.problem && <ProblemNote key={each.problem.message} problem={each.problem} retry={each.reload} />)}
-      {!attention.value && !attention.problem ? (
+      {all.map((each) => each.error && <ProblemNote key={each.error.message} problem={each.error} retry={() => void each.refetch()} />)}
+      {!attention.data && !attention.error ? (
         <Skeleton lines={12} wide={100} />
       ) : (
         <>
-          <Attention sentences={attention.value ?? []} />
-          <Figures rows={reports.problem ? [] : reports.value?.tools} />
-          <Days days={reports.value?.days ?? []} since={since} />
+          <Attention sentences={attention.data ?? []} />
+          <Figures rows={reports.error ? [] : reports.data?.tools} />
+          <Days days={reports.data?.days ?? []} since={since} />
           <CallFigures days={Number.parseInt(since, 10)} />
           <OverTime since={since} />
           <div class="pairs">
-            {reports.value ? <Campaigns rows={reports.value.campaigns} /> : reports.loading && <Skeleton lines={6} wide={100} />}
-            {statuses.value ? <Statuses statuses={statuses.value.data} /> : statuses.loading && <Skeleton lines={6} wide={100} />}
+            {reports.data ? <Campaigns rows={reports.data.campaigns} /> : reports.isFetching && <Skeleton lines={6} wide={100} />}
+            {statuses.data ? <Statuses statuses={statuses.data.data} /> : statuses.isFetching && <Skeleton lines={6} wide={100} />}
           </div>
         </>
       )}
@@ -117,10 +115,10 @@ export function Figures({ rows }: { rows: readonly Row[] | undefined }) {
   const sum = (key: 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed') => (rows ?? []).reduce((all, each) => all + each[key], 0);
   const mailed = sum('mailed');
   const figures: readonly (readonly [string, string, string])[] = [
-    ['Mailed', count(mailed), 'people'],
+    ['Emailed', count(mailed), 'people'],
     ['Replied', count(sum('replied')), 'people'],
-    ['Reply rate', percent(mailed ? sum('mailed_replied') / mailed : null), 'of the people mailed'],
-    ['Bounced', count(sum('bounced')), 'people, for good'],
+    ['Reply rate', percent(mailed ? sum('mailed_replied') / mailed : null), 'of the people emailed'],
+    ['Bounced', count(sum('bounced')), 'hard bounces'],
     ['Unsubscribed', count(sum('unsubscribed')), 'people'],
   ];
   return (
@@ -143,19 +141,19 @@ function Campaigns({ rows }: { rows: readonly Row[] }) {
     <section aria-labelledby="campaigns">
       <h2 id="campaigns">Campaigns</h2>
       {sorted.length === 0 ? (
-        <Empty icon="mail" title="No mails in this time">
-          <p>As soon as a campaign tool reports its mails, each campaign has a line here.</p>
-          <a class="button" href={href('/inbox')}>
+        <Empty icon="mail" title="No emails in this time">
+          <p>As soon as a campaign tool reports its emails, each campaign has a line here.</p>
+          <a class="button" href={href('/webhooks')}>
             Show the addresses for tools
           </a>
         </Empty>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Campaigns, by mails">
+        <div class="scroll" tabIndex={0} role="region" aria-label="Campaigns, by emails">
           <table class="table">
             <thead>
               <tr>
                 <th scope="col">Campaign</th>
-                <th scope="col" class="number">Mailed</th>
+                <th scope="col" class="number">Emailed</th>
                 <th scope="col" class="number">Replied</th>
                 <th scope="col" class="number">Rate</th>
                 <th scope="col" class="number">Bounced</th>
@@ -188,7 +186,7 @@ function Statuses({ statuses }: { statuses: readonly Status[] }) {
   return (
     <section aria-labelledby="statuses">
       <h2 id="statuses">Contacts by status</h2>
-      {used.length === 0 && <p class="faint">No contact has a status yet. It comes with the first mail or reply.</p>}
+      {used.length === 0 && <p class="faint">No contact has a status yet. It comes with the first email or reply.</p>}
       <ul class="bars">
         {used.map((each) => (
           <li key={each.name}>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { get } from '../api';
 import { MergeDialog } from '../duplicates/merge';
 import type { AnyRecord, Kind } from '../kinds/kind';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { go, href } from '../route';
 import { canWrite } from '../session';
 import type { Page } from '../types';
@@ -18,22 +18,22 @@ interface Props<R extends AnyRecord> {
 export function Doubles<R extends AnyRecord>({ kind, record, reload }: Props<R>) {
   const named = kind.twins(record);
   const [other, setOther] = useState<R | null>(null);
-  const loaded = useLoad(`doubles ${kind.many} ${record.id} ${record.updated_time}`, async (signal) => {
+  const loaded = useRead(`${kind.api}?doubles of ${record.id}`, async (signal) => {
     if (!named) return [];
     const page = await get<Page<R>>(kind.api, { ...named, limit: '6', structure: 'FLAT' }, signal);
     return page.data.filter((each) => each.id !== record.id);
   });
   const all = (
     <a class="source" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})}>
-      All {kind.many} that may be one
+      Find duplicates
     </a>
   );
-  if (!loaded.value?.length) return <p>{all}</p>;
+  if (!loaded.data?.length) return <p>{all}</p>;
   return (
     <section class="doubles" aria-labelledby="doubles">
       <h2 id="doubles">Has the same name</h2>
       <ul>
-        {loaded.value.map((each) => (
+        {loaded.data.map((each) => (
           <li key={each.id}>
             <a class="cut" href={href(`${kind.path}/${each.id}`)}>
               {kind.below(each) || kind.nameOf(each)}

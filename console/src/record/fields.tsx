@@ -13,10 +13,9 @@ import { Why, WhyButton } from './why';
 interface FieldsProps<R extends AnyRecord> {
   kind: Kind<R>;
   known: Known<R>;
-  reload: () => void;
 }
 
-export function Fields<R extends AnyRecord>({ kind, known, reload }: FieldsProps<R>) {
+export function Fields<R extends AnyRecord>({ kind, known }: FieldsProps<R>) {
   const { record, explained } = known;
   const by = new Map(explained.map((each) => [each.field, each]));
   const custom = Object.keys(kind.customOf(record)).sort((a, b) => a.localeCompare(b));
@@ -25,7 +24,7 @@ export function Fields<R extends AnyRecord>({ kind, known, reload }: FieldsProps
       <h2 id="fields">Fields</h2>
       <dl>
         {[...kind.members, ...custom.map((name) => `cf.${name}`)].map((name) => (
-          <Field key={name} kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} reload={reload} />
+          <Field key={name} kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} />
         ))}
       </dl>
       <p class="faint">
@@ -41,7 +40,6 @@ interface FieldProps<R extends AnyRecord> {
   label: string;
   record: R;
   explained: Explained | undefined;
-  reload: () => void;
 }
 
 /** The body of a change of one field; an empty text unsets it. */
@@ -50,7 +48,7 @@ function bodyOf(one: string, name: string, value: string): object {
   return { [name]: value };
 }
 
-function Field<R extends AnyRecord>({ kind, name, label, record, explained, reload }: FieldProps<R>) {
+function Field<R extends AnyRecord>({ kind, name, label, record, explained }: FieldProps<R>) {
   const [editing, setEditing] = useState(false);
   const [why, setWhy] = useState(false);
   const button = useRef<HTMLSpanElement>(null);
@@ -66,11 +64,11 @@ function Field<R extends AnyRecord>({ kind, name, label, record, explained, relo
       <dt>{label}</dt>
       <dd>
         {editing ? (
-          <Editor kind={kind} name={name} label={label} value={value} record={record} reload={reload} done={done} />
+          <Editor kind={kind} name={name} label={label} value={value} record={record} done={done} />
         ) : (
           <span class="value" ref={button}>
             <span class="text" dir="auto">
-              {value ? kind.show(record, name, value) : <span class="absent">–</span>}
+              {value && kind.show(record, name, value)}
             </span>
             {can && <Button kind="quiet" icon="edit" label={`Change ${label}`} onClick={() => setEditing(true)} />}
           </span>
@@ -92,7 +90,7 @@ interface EditorProps<R extends AnyRecord> extends Omit<FieldProps<R>, 'explaine
   done: () => void;
 }
 
-function Editor<R extends AnyRecord>({ kind, name, label, value, record, reload, done }: EditorProps<R>) {
+function Editor<R extends AnyRecord>({ kind, name, label, value, record, done }: EditorProps<R>) {
   const [text, setText] = useState(value);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -107,7 +105,7 @@ function Editor<R extends AnyRecord>({ kind, name, label, value, record, reload,
     }
     setBusy(true);
     try {
-      await change(kind, record.id, bodyOf(kind.one, name, text.trim()), bodyOf(kind.one, name, value), `${label} ${text.trim() ? 'changed' : 'removed'}.`, reload);
+      await change(kind, record, bodyOf(kind.one, name, text.trim()), bodyOf(kind.one, name, value), `${label} ${text.trim() ? 'changed' : 'removed'}.`);
       done();
     } catch (error) {
       setProblem(asProblem(error));

@@ -8,12 +8,13 @@ import { companies, companyName } from '../kinds/companies';
 import { COMPANIES } from '../kinds/company';
 import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
-import { useLoad } from '../load';
+import { useGet, useRead } from '../data';
 import { href } from '../route';
 import { canWrite, isAdmin } from '../session';
 import type { Company, Contact, Explained, Page, Status, Suppression } from '../types';
-import { Button, Empty, Icon, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
+import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy, Entry, Popover } from '../ui/overlay';
+import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { words } from '../words';
 import { change } from './change';
@@ -56,36 +57,36 @@ interface PageProps<R extends AnyRecord> {
 }
 
 function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
-  const loaded = useLoad(`${kind.one} ${id}`, (signal) => read(kind, id, signal));
-  const known = loaded.value;
+  const loaded = useRead(`${kind.api}/${id} page`, (signal) => read(kind, id, signal));
+  const known = loaded.data;
   useEffect(() => {
     document.title = `${known ? kind.nameOf(known.record) : words(kind.one)} · Touchbase`;
   }, [known]);
-  if (loaded.problem && !known) return <Missing kind={kind} problem={loaded.problem} reload={loaded.reload} />;
+  if (loaded.error && !known) return <Missing kind={kind} problem={loaded.error} reload={() => void loaded.refetch()} />;
   return (
     <main id="main" class="screen record">
       <a class="back" href={href(kind.path)}>
         <Icon name="left" /> {kind.title}
       </a>
-      {known ? <Head kind={kind} known={known} facts={facts} reload={loaded.reload} /> : <div class="record-head"><Skeleton lines={2} wide={40} /></div>}
+      {known ? <Head kind={kind} known={known} facts={facts} reload={() => void loaded.refetch()} /> : <div class="record-head"><Skeleton lines={2} wide={40} /></div>}
       <div class="record-body">
         <div class="record-main">
           {known ? <StatusBar kind={kind} record={known.record} explained={known.explained.find((each) => each.field === kind.status)} /> : <div class="status-bar" />}
           {kind.one === 'company' && <People id={id} />}
           <section aria-labelledby="story">
             <h2 id="story">What happened</h2>
-            <Story api={kind.api} id={id} round={known?.record.updated_time ?? ''} />
+            <Story api={kind.api} id={id} />
           </section>
         </div>
         <aside class="record-side" aria-label="Fields">
           {known ? (
             <>
-              <Fields kind={kind} known={known} reload={loaded.reload} />
-              <Doubles kind={kind} record={known.record} reload={loaded.reload} />
+              <Fields kind={kind} known={known} />
+              <Doubles kind={kind} record={known.record} reload={() => void loaded.refetch()} />
               {kind.one === 'contact' && isAdmin.value && (
                 <p>
                   <a class="source" href={href('/erasure', { person: id })}>
-                    Hand out or erase this person’s data
+                    Export or erase this person’s data
                   </a>
                 </p>
               )}
@@ -158,10 +159,10 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
         <p class="facts">{facts(record)}</p>
       </div>
       {canWrite.value && !suppression.suppressed && kind.listed(record) && (
-        <Popover text="" label="Do not contact" icon="ban" kind="quiet">
+        <Popover text="" label="Block" icon="ban" kind="quiet">
           {(close) => (
             <div class="entries">
-              <p class="faint">Put the {kind.listedAs[0]} on the do-not-contact list, because:</p>
+              <p class="faint">Block the {kind.listedAs[0]}, because:</p>
               <Reasons
                 pick={(reason) => {
                   close();
@@ -172,7 +173,7 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
           )}
         </Popover>
       )}
-      <StatusPick kind={kind} record={record} reload={reload} />
+      <StatusPick kind={kind} record={record} />
       {suppression.suppressed && (
         <p class="stop">
           <Icon name="ban" />
@@ -196,23 +197,23 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
   );
 }
 
-function StatusPick<R extends AnyRecord>({ kind, record, reload }: { kind: Kind<R>; record: R; reload: () => void }) {
-  const statuses = useLoad(`statuses of a ${kind.one}`, (signal) => get<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' }, signal));
+function StatusPick<R extends AnyRecord>({ kind, record }: { kind: Kind<R>; record: R }) {
+  const statuses = useGet<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' });
   const now = kind.statusOf(record);
   if (!canWrite.value) return <StatusMark status={now} />;
   return (
-    <Popover text={<StatusMark status={now} />} label={`Status: ${now?.replace(/_/g, ' ') ?? 'No status'}`}>
+    <Popover text={<StatusMark status={now} />} label={`Status: ${now ? words(now) : 'No status'}`}>
       {(close) => (
         <div class="entries">
-          {statuses.value?.data.map((each) => (
+          {statuses.data?.data.map((each) => (
             <Entry
               key={each.name}
               chosen={each.name === now}
               onPick={() => {
                 close();
                 if (each.name === now) return;
-                const said = `Status set to “${each.name.replace(/_/g, ' ')}”.`;
-                change(kind, record.id, { [kind.status]: each.name }, { [kind.status]: now ?? null }, said, reload).catch(toastProblem);
+                const said = `Status set to “${words(each.name)}”.`;
+                change(kind, record, { [kind.status]: each.name }, { [kind.status]: now ?? null }, said).catch(toastProblem);
               }}
             >
               <StatusMark status={each.name} />

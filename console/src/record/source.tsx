@@ -19,7 +19,7 @@ export function Source({ by, timed = true }: { by: Setter; timed?: boolean }) {
   );
   if (by.delivery_id === null || !isAdmin.value) return <span class="source">{text}</span>;
   return (
-    <a class="source" href={href(`/inbox/${by.delivery_id}`)}>
+    <a class="source" href={href(`/webhooks/${by.delivery_id}`)}>
       {text}
     </a>
   );

@@ -1,49 +1,31 @@
 /** The timeline as a story: one sentence for each event, days between them. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { asProblem, get, type Problem } from '../api';
-import { useLoad } from '../load';
+import { useState } from 'preact/hooks';
+import { useGet, usePages } from '../data';
 import { Letter } from '../replies/letter';
-import type { Change, Message, Moment, Page } from '../types';
-import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import type { Change, Message, Moment } from '../types';
+import { Button, ProblemNote, Skeleton } from '../ui/basic';
+import { StatusMark } from '../ui/status';
 import { fullTime, shortTime, words } from '../words';
 import { sentence } from './sentences';
 import { Source } from './source';
 
 const HUES: readonly (readonly [RegExp, string])[] = [
-  [/replied/, 'good'],
-  [/bounce|complaint|unsubscribe|deleted|failed/, 'bad'],
-  [/sent|delivered/, 'calm'],
-  [/opened|clicked/, 'sea'],
+  [/replied/, 'green'],
+  [/bounce|complaint|unsubscribe|deleted|failed/, 'red'],
+  [/sent|delivered/, 'blue'],
+  [/opened|clicked/, 'teal'],
 ];
 
 function hue(event: string): string {
-  return HUES.find(([pattern]) => pattern.test(event))?.[1] ?? 'none';
+  return HUES.find(([pattern]) => pattern.test(event))?.[1] ?? 'grey';
 }
 
-export function Story({ api, id, round }: { api: string; id: string; round: string }) {
-  const [moments, setMoments] = useState<Moment[] | null>(null);
-  const [next, setNext] = useState<string | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  async function load(cursor: string | null, signal?: AbortSignal) {
-    try {
-      const query = cursor ? { limit: '50', cursor } : { limit: '50' };
-      const page = await get<Page<Moment>>(`${api}/${encodeURIComponent(id)}/timeline`, query, signal);
-      setMoments((old) => (cursor && old ? [...old, ...page.data] : page.data));
-      setNext(page.next_cursor);
-      setProblem(null);
-    } catch (error) {
-      if (!signal?.aborted) setProblem(asProblem(error));
-    }
-  }
-  useEffect(() => {
-    const abort = new AbortController();
-    void load(null, abort.signal);
-    return () => abort.abort();
-  }, [id, round]);
-  if (problem && !moments) return <ProblemNote problem={problem} retry={() => void load(null)} />;
+export function Story({ api, id }: { api: string; id: string }) {
+  const { data: moments, error, hasMore, more, refetch } = usePages<Moment>(`${api}/${encodeURIComponent(id)}/timeline`, { limit: '50' });
+  if (error && !moments) return <ProblemNote problem={error} retry={refetch} />;
   if (!moments) return <Skeleton lines={6} wide={80} />;
-  if (!moments.length) return <p class="faint">Nothing has been reported yet. Mails, replies and changes appear here as tools report them.</p>;
+  if (!moments.length) return <p class="faint">Nothing has been reported yet. Emails, replies and changes appear here as tools report them.</p>;
   return (
     <>
       <ol class="story">
@@ -51,8 +33,8 @@ export function Story({ api, id, round }: { api: string; id: string; round: stri
           <Chapter key={`${each.occurred_at} ${each.event} ${n}`} moment={each} />
         ))}
       </ol>
-      {next && <Button onClick={() => void load(next)}>Show what came before</Button>}
-      {problem && <ProblemNote problem={problem} />}
+      {hasMore && <Button onClick={more}>Show what came before</Button>}
+      {error && <ProblemNote problem={error} retry={refetch} />}
     </>
   );
 }
@@ -102,7 +84,7 @@ function Said({ id }: { id: number }) {
 }
 
 function MessageText({ id }: { id: number }) {
-  const { value, problem, reload } = useLoad(`message ${id}`, (signal) => get<Message>(`/public/v2/messages/${id}`, {}, signal));
+  const { data: value, error: problem, refetch: reload } = useGet<Message>(`/public/v2/messages/${id}`);
   if (problem) return problem.status === 404 ? <p class="faint">{problem.message}</p> : <ProblemNote problem={problem} retry={reload} />;
   if (!value) return <Skeleton lines={2} />;
   return (

@@ -4,7 +4,7 @@ import { memberName } from '../kinds/kind';
 import type { Explained, Setter } from '../types';
 import { Button } from '../ui/basic';
 import { Dialog } from '../ui/overlay';
-import { count, longTime } from '../words';
+import { count, longTime, plural } from '../words';
 import { sentence } from './sentences';
 import { Source } from './source';
 
@@ -19,8 +19,8 @@ interface Props {
 export function WhyButton({ of, label, onClick }: { of: Explained; label: string; onClick: () => void }) {
   return (
     <button type="button" class="why-button" onClick={onClick}>
-      Why?<span class="hidden"> {label}</span>
-      {of.others_total > 0 && ` ${count(of.others_total)} without effect`}
+      {of.others_total > 0 ? plural(of.others_total, 'ignored value') : 'Source'}
+      <span class="hidden"> of {label}</span>
     </button>
   );
 }
@@ -36,7 +36,7 @@ export function Why({ of, shown, onClose }: Props) {
         {of.set_by ? <Event of={of.set_by} /> : <p class="faint">No event has set it: it follows from other values of the record, or from its creation.</p>}
       </section>
       <section class="why">
-        <h3>{of.others_total ? 'Came, and did not win' : 'Nothing else named a value for it'}</h3>
+        <h3>{of.others_total ? 'Ignored values' : 'No other value'}</h3>
         <ol>
           {of.others.map((each, n) => (
             <li key={`${each.event.occurred_at} ${n}`}>

@@ -6,9 +6,10 @@ import { change } from '../record/change';
 import { href } from '../route';
 import { canWrite } from '../session';
 import type { Contact, Message, Status } from '../types';
-import { Button, StatusMark, Time } from '../ui/basic';
+import { Button, Time } from '../ui/basic';
+import { StatusMark } from '../ui/status';
 import { toastProblem } from '../ui/toast';
-import { personName, toolName } from '../words';
+import { personName, toolName, words } from '../words';
 import { Letter } from './letter';
 
 interface ReplyProps {
@@ -20,18 +21,17 @@ interface ReplyProps {
   statuses: readonly Status[];
   choose: () => void;
   next: () => void;
-  refresh: (id: number) => void;
 }
 
 /** Set the status of a contact; the message offers the way back. */
-export function setStatus(contact: Contact, status: string, refresh: (id: number) => void): void {
+export function setStatus(contact: Contact, status: string): void {
   const now = contact.contact_status;
   if (status === now) return;
-  const said = `${personName(contact)}: status set to “${status.replace(/_/g, ' ')}”.`;
-  change(CONTACTS, contact.id, { contact_status: status }, { contact_status: now ?? null }, said, () => refresh(contact.id)).catch(toastProblem);
+  const said = `${personName(contact)}: status set to “${words(status)}”.`;
+  change(CONTACTS, contact, { contact_status: status }, { contact_status: now ?? null }, said).catch(toastProblem);
 }
 
-export function Reply({ reply, contact, chosen, byKey, statuses, choose, next, refresh }: ReplyProps) {
+export function Reply({ reply, contact, chosen, byKey, statuses, choose, next }: ReplyProps) {
   const item = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (!chosen || !byKey) return;
@@ -67,7 +67,7 @@ export function Reply({ reply, contact, chosen, byKey, statuses, choose, next, r
           {canWrite.value &&
             contact &&
             statuses.map((each, n) => (
-              <button key={each.name} type="button" class="button" aria-pressed={each.name === contact.contact_status} onClick={() => setStatus(contact, each.name, refresh)}>
+              <button key={each.name} type="button" class="button" aria-pressed={each.name === contact.contact_status} onClick={() => setStatus(contact, each.name)}>
                 <kbd>{n + 1}</kbd>
                 <StatusMark status={each.name} />
               </button>

@@ -1,14 +1,16 @@
 /** The newest replies with their text: read, set a status by one key, go on. */
 import { useEffect, useState } from 'preact/hooks';
-import { get } from '../api';
 import { useShortcuts } from '../keys';
-import { useLoad } from '../load';
+import { useGet } from '../data';
+import { keep, kept } from '../kept';
 import { client, go, href, place, root } from '../route';
 import { canWrite, isAdmin } from '../session';
+import { arrived } from '../stream';
 import type { Message, Page, Status } from '../types';
 import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { copy } from '../ui/overlay';
 import { toast } from '../ui/toast';
+import { plural } from '../words';
 import { useReplies, type Filter, type Replies as Found } from './list';
 import { Reply, setStatus } from './reply';
 
@@ -20,10 +22,11 @@ interface Latest {
   statuses: readonly Status[];
   at: number;
   move: (step: number) => void;
+  load: () => void;
 }
 
 /** What the shortcuts act on. */
-const latest: Latest = { found: null, statuses: [], at: 0, move: () => undefined };
+const latest: Latest = { found: null, statuses: [], at: 0, move: () => undefined, load: () => undefined };
 
 function filterOf(query: URLSearchParams): Filter {
   return Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value));
@@ -31,31 +34,46 @@ function filterOf(query: URLSearchParams): Filter {
 
 export function Replies() {
   const filter = filterOf(place.value.query);
-  const key = JSON.stringify([client.value, filter]);
-  const list = useReplies(key, filter);
-  const statuses = useLoad('statuses of replies', (signal) => get<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' }, signal));
-  const [chosen, setChosen] = useState({ key, at: 0, byKey: false });
-  const at = chosen.key === key ? chosen.at : 0;
-  const replies = list.found?.replies ?? [];
-  const keyed = (statuses.value?.data ?? []).slice(0, MOST_KEYS);
+  const list = useReplies(filter);
+  const statuses = useGet<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' });
+  const replies = list.replies ?? [];
+  const [chosen, setChosen] = useState({ id: kept<number>('reply') ?? 0, byKey: false });
+  const at = Math.max(0, replies.findIndex((each) => each.id === chosen.id));
+  const keyed = (statuses.data?.data ?? []).slice(0, MOST_KEYS);
+  function choose(to: number, byKey: boolean) {
+    const id = replies[to]?.id ?? 0;
+    keep('reply', id);
+    setChosen({ id, byKey });
+  }
   function move(step: number) {
     const to = Math.max(0, Math.min(replies.length - 1, at + step));
-    setChosen({ key, at: to, byKey: true });
+    choose(to, true);
     if (to >= replies.length - 2) list.more();
   }
   Object.assign(latest, { found: list, statuses: keyed, at, move });
+  const load = () => {
+    arrived.value = 0;
+    list.reload();
+  };
+  Object.assign(latest, { load });
   useReplyKeys();
   useEffect(() => {
+    arrived.value = 0;
     document.title = 'Replies · Touchbase';
   }, []);
-  const ready = list.found !== null && !statuses.loading;
+  const ready = list.replies !== undefined && !statuses.isPending;
   return (
     <main id="main" class="screen fixed">
       <h1 class="hidden">Replies</h1>
       <Filters filter={filter} replies={replies} />
-      <div class="replies">
+      {arrived.value > 0 && (
+        <Button kind="quiet" class="arrived" icon="undo" onClick={load}>
+          {`${plural(arrived.value, 'new message')}: load (.)`}
+        </Button>
+      )}
+      <div class="replies" id="replies" data-scrolls>
         {list.problem && <ProblemNote problem={list.problem} retry={list.reload} />}
-        {statuses.problem && <ProblemNote problem={statuses.problem} retry={statuses.reload} />}
+        {statuses.error && <ProblemNote problem={statuses.error} retry={() => void statuses.refetch()} />}
         {!ready && !list.problem && <div class="pad"><Skeleton lines={12} wide={90} /></div>}
         {ready && !replies.length && (Object.keys(filter).length ? <NoneLikeIt /> : <NoReply />)}
         {ready && replies.length > 0 && (
@@ -68,14 +86,13 @@ export function Replies() {
                 chosen={n === at}
                 byKey={chosen.byKey}
                 statuses={keyed}
-                choose={() => n !== at && setChosen({ key, at: n, byKey: false })}
+                choose={() => n !== at && choose(n, false)}
                 next={() => move(1)}
-                refresh={list.refresh}
               />
             ))}
           </ol>
         )}
-        {list.found?.next && (
+        {list.hasMore && (
           <div class="pad">
             <Button onClick={() => list.more()}>Show older replies</Button>
           </div>
@@ -93,10 +110,10 @@ function useReplyKeys(): void {
     const open = () => document.querySelector<HTMLElement>('.reply[aria-current] .strong')?.click();
     const unfold = () => document.querySelector<HTMLElement>('.reply[aria-current] .fold')?.click();
     const set = (n: number) => () => {
-      const reply = latest.found?.found?.replies[latest.at];
+      const reply = latest.found?.replies?.[latest.at];
       const contact = reply && latest.found?.contacts.get(reply.contact_id);
       const status = latest.statuses[n];
-      if (contact && status && latest.found) setStatus(contact, status.name, latest.found.refresh);
+      if (contact && status) setStatus(contact, status.name);
     };
     const keys = [
       { keys: 'j', does: 'Next reply', group, run: by(1) },
@@ -104,6 +121,7 @@ function useReplyKeys(): void {
       { keys: 'k', does: 'Previous reply', group, run: by(-1) },
       { keys: 'ArrowUp', does: 'Previous reply', group, run: by(-1) },
       { keys: 'o', does: 'Open the contact', group, run: open },
+      { keys: '.', does: 'Load new replies', group, run: () => latest.load() },
       { keys: 'f', does: 'Unfold or fold a long text', group, run: unfold },
     ];
     if (!canWrite.value) return keys;
@@ -148,7 +166,7 @@ function Filters({ filter, replies }: { filter: Filter; replies: readonly Messag
           show({ contact_email: text.trim() });
         }}
       >
-        <input type="search" aria-label="Replies from an e-mail address" placeholder="From an e-mail address" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <input type="search" aria-label="Replies from an email address" placeholder="From an email address" value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </form>
     </div>
   );
@@ -174,7 +192,7 @@ function NoReply() {
         <Button icon="copy" label="Copy the address" onClick={() => void copy(address).then(() => toast('The address is copied.'))} />
       </p>
       {isAdmin.value && (
-        <a class="button" href={href('/inbox')}>
+        <a class="button" href={href('/webhooks')}>
           See what tools send
         </a>
       )}

@@ -1,7 +1,7 @@
 /** One change of a custom field, with what it would do. */
 import { useState } from 'preact/hooks';
 import { sendOf } from '../clients/requests';
-import { useLoad, useRested } from '../load';
+import { useRead, useRested } from '../data';
 import { ProblemNote } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { toast } from '../ui/toast';
@@ -49,7 +49,7 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
 
   const isReady = what === 'remove' || (what === 'type' ? type !== 'select' || options.trim() !== '' : name.trim() !== '' && name.trim() !== of?.name);
   const rested = useRested(`${name} ${type} ${options}`, 250);
-  const preview = useLoad(`${what} ${at} ${isReady} ${rested}`, async () => (isReady && what !== 'define' ? ((await request({ dry_run: 'true' })) ?? null) : null));
+  const preview = useRead(`${what} ${at} ${isReady} ${rested}`, async () => (isReady && what !== 'define' ? ((await request({ dry_run: 'true' })) ?? null) : null), { gcTime: 0 });
 
   async function run() {
     const made = await request();
@@ -64,7 +64,7 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
   return (
     <Confirm title={titles[what]} action={actions[what]} danger={what === 'remove' || what === 'merge'} disabled={!isReady} onClose={onClose} run={run}>
       {(what === 'define' || what === 'rename') && (
-        <Field label={what === 'rename' ? 'New name' : 'Name'} help={what === 'rename' ? 'Requests, imports, filters and calls that use the old name reach the field from then on.' : undefined}>
+        <Field label={what === 'rename' ? 'New name' : 'Name'} help={what === 'rename' ? 'Requests, imports, filters and webhooks that use the old name reach the field from then on.' : undefined}>
           <input type="text" autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} />
         </Field>
       )}
@@ -82,7 +82,7 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
       )}
       {(what === 'define' || what === 'type') && (
         <>
-          <Field label="Type" help="Values of requests and imports must be of it. A call’s value is stored as it came, with a problem.">
+          <Field label="Type" help="Values of requests and imports must be of it. A webhook’s value is stored as it came, with a problem.">
             <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
               {TYPES.map((each) => (
                 <option key={each} value={each}>
@@ -99,13 +99,13 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
         </>
       )}
       <div class="preview" role="status">
-        {preview.problem && <ProblemNote problem={preview.problem} />}
-        {preview.value?.records !== undefined && <p>{what === 'remove' ? `The values of ${plural(preview.value.records, 'record')} are removed too. They stay in the histories.` : `${plural(preview.value.records, 'record')} will change.`}</p>}
-        {preview.value?.misfits === 0 && <p>All values are of this type.</p>}
-        {(preview.value?.misfits ?? 0) > 0 && (
+        {preview.error && <ProblemNote problem={preview.error} />}
+        {preview.data?.records !== undefined && <p>{what === 'remove' ? `The values of ${plural(preview.data.records, 'record')} are removed too. They stay in the histories.` : `${plural(preview.data.records, 'record')} will change.`}</p>}
+        {preview.data?.misfits === 0 && <p>All values are of this type.</p>}
+        {(preview.data?.misfits ?? 0) > 0 && (
           <>
             <p>
-              {plural(preview.value?.misfits ?? 0, 'value')} {preview.value?.misfits === 1 ? 'is' : 'are'} not of this type, such as {preview.value?.samples?.slice(0, 3).map((each) => `“${each.value}”`).join(', ')}.
+              {plural(preview.data?.misfits ?? 0, 'value')} {preview.data?.misfits === 1 ? 'is' : 'are'} not of this type, such as {preview.data?.samples?.slice(0, 3).map((each) => `“${each.value}”`).join(', ')}.
             </p>
             <label class="check">
               <input type="checkbox" checked={keeps} onChange={(event) => setKeeps(event.currentTarget.checked)} />

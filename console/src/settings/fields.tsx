@@ -1,7 +1,7 @@
 /** The custom fields of a client with their use: define, rename, merge, type and remove them. */
 import { useState } from 'preact/hooks';
 import { getOf } from '../clients/requests';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { canWrite } from '../session';
 import type { Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
@@ -36,8 +36,8 @@ export function Fields({ client }: { client: string }) {
   const [text, setText] = useState('');
   const [most, setMost] = useState(SHOWN);
   const [opened, setOpened] = useState<{ what: Change | 'define'; of: FieldRow | null } | null>(null);
-  const loaded = useLoad(`fields ${client} ${kind}`, (signal) => readAll(client, kind, signal));
-  const all = loaded.value ?? [];
+  const loaded = useRead(`/public/v2/custom-fields/${kind} of ${client}`, (signal) => readAll(client, kind, signal));
+  const all = loaded.data ?? [];
   const found = all.filter((each) => `${each.name} ${each.former_names.join(' ')}`.toLowerCase().includes(text.trim().toLowerCase()));
   return (
     <section class="panel" aria-labelledby="fields">
@@ -52,11 +52,11 @@ export function Fields({ client }: { client: string }) {
           </Button>
         )}
       </header>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!loaded.value && !loaded.problem && <Skeleton lines={6} wide={100} />}
-      {loaded.value && all.length === 0 && (
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {!loaded.data && !loaded.error && <Skeleton lines={6} wide={100} />}
+      {loaded.data && all.length === 0 && (
         <Empty icon="columns" title="No custom field yet">
-          <p>A field comes into being with the first request, import or call that names it. Define one to give it a type.</p>
+          <p>A field comes into being with the first request, import or webhook that names it. Define one to give it a type.</p>
         </Empty>
       )}
       {all.length > 0 && found.length === 0 && <p class="faint">No field has this in its name.</p>}
@@ -105,7 +105,7 @@ export function Fields({ client }: { client: string }) {
         ))}
       </ul>
       {found.length > most && <Button onClick={() => setMost(most + SHOWN)}>Show more</Button>}
-      {opened && <FieldDialog client={client} kind={kind} all={all} {...opened} onClose={() => setOpened(null)} onDone={loaded.reload} />}
+      {opened && <FieldDialog client={client} kind={kind} all={all} {...opened} onClose={() => setOpened(null)} onDone={loaded.refetch} />}
     </section>
   );
 }

@@ -25,26 +25,26 @@ export const GROUPS: readonly Group[] = [
     name: 'Records',
     settings: [
       {
-        path: 'on_duplicate', name: 'Creating what exists', usual: 'error', about: 'What a request that creates a contact or company does when it exists, unless the request says it.',
+        path: 'on_duplicate', name: 'If the record exists', usual: 'error', about: 'What a request that creates a contact or company does when it exists, unless the request says it.',
         options: [['error', 'Refuse it (409)'], ['return', 'Return the record'], ['update', 'Merge what was sent']],
       },
       {
-        path: 'link_companies_by_email', name: 'Company by e-mail address', usual: 'off',
-        about: 'Whether a contact without a company gets the one with the domain of its business e-mail address.',
+        path: 'link_companies_by_email', name: 'Company by email address', usual: 'off',
+        about: 'Whether a contact without a company gets the one with the domain of its business email address.',
         options: [['off', 'Off'], ['existing', 'If the company exists'], ['create', 'And create the company']],
       },
-      { path: 'keep_deleted_days', name: 'Days in the bin', usual: 30, least: 1, about: 'For so long a deleted record can be restored, and a merge undone.' },
+      { path: 'keep_deleted_days', name: 'Keep deleted records', usual: 30, least: 1, about: 'Days that a deleted record can be restored, and a merge undone.' },
     ],
   },
   {
-    name: 'Calls of tools',
+    name: 'Webhooks',
     settings: [
-      { path: 'create_unknown', name: 'Create unknown people', usual: true, about: 'Whether an e-mail event about an unknown person creates the contact.' },
+      { path: 'create_unknown', name: 'Create unknown people', usual: true, about: 'Whether an email event about an unknown person creates the contact.' },
       { path: 'linkedin_reply_counts', name: 'LinkedIn replies count', usual: true, about: 'Whether a LinkedIn reply moves “last reply received”.' },
-      { path: 'require_verification.email_campaign', name: 'Campaign tools prove their sender', usual: false, about: 'Refuses every campaign tool’s call without a valid secret or signature.' },
-      { path: 'require_verification.crm', name: 'CRMs prove their sender', usual: false, about: 'Refuses every CRM’s call without a valid secret or signature.' },
-      { path: 'keep_bodies_days', name: 'Days that bodies stay', usual: 90, none: 'for ever', about: 'For so long the body of an applied call is stored; empty: for ever.' },
-      { path: 'store_message_bodies', name: 'Store texts of messages', usual: true, about: 'Whether subject, text and HTML of mails and LinkedIn messages are stored.' },
+      { path: 'require_verification.email_campaign', name: 'Require signatures: campaign tools', usual: false, about: 'Refuses every campaign tool’s webhook without a valid secret or signature.' },
+      { path: 'require_verification.crm', name: 'Require signatures: CRMs', usual: false, about: 'Refuses every CRM’s webhook without a valid secret or signature.' },
+      { path: 'keep_bodies_days', name: 'Keep bodies', usual: 90, none: 'Permanent', about: 'Days that the body of a processed webhook is stored; empty: permanently.' },
+      { path: 'store_message_bodies', name: 'Store texts of messages', usual: true, about: 'Whether subject, text and HTML of emails and LinkedIn messages are stored.' },
     ],
   },
   {
@@ -67,8 +67,8 @@ export const LIMITS: Group = {
     limit('requests', 'Requests', 'Requests'),
     limit('rows', 'Rows', 'Rows that requests ask to store'),
     limit('bytes', 'Bytes', 'Bytes of requests'),
-    limit('webhooks', 'Calls', 'Calls of tools'),
-    limit('webhook_bytes', 'Bytes of calls', 'Bytes of tools’ calls'),
+    limit('webhooks', 'Webhooks', 'Webhooks'),
+    limit('webhook_bytes', 'Bytes of webhooks', 'Bytes of tools’ webhooks'),
     { path: 'max_stored_bytes', name: 'Stored bytes', usual: null, none: 'the server’s', about: 'The most bytes that the client may store; empty: the server’s limit, 0: none.' },
   ],
 };

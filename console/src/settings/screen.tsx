@@ -1,9 +1,9 @@
-/** The settings of one client: what it decides, its statuses, its custom fields. */
+/** The settings of one client: general, its statuses, its custom fields. */
 import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { clientPath } from '../clients/requests';
 import type { ClientDetail } from '../clients/types';
-import { useLoad } from '../load';
+import { useRead } from '../data';
 import { client as chosen, href, place } from '../route';
 import { clients, isAdmin, session } from '../session';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
@@ -13,7 +13,7 @@ import { Statuses } from './statuses';
 import type { Kind } from './types';
 
 const TABS = [
-  { key: '', name: 'What it decides' },
+  { key: '', name: 'General' },
   { key: 'statuses', name: 'Statuses' },
   { key: 'fields', name: 'Custom fields' },
 ] as const;
@@ -22,9 +22,9 @@ export function Settings() {
   const asked = place.value.query.get('tab') ?? '';
   const tab = asked === '' && !isAdmin.value ? 'statuses' : asked;
   const id = place.value.query.get('of') ?? (chosen.value || session.value?.client_id || '');
-  const loaded = useLoad(`settings ${id}`, (signal) => (isAdmin.value && id ? get<ClientDetail>(clientPath(id), {}, signal) : Promise.resolve(null)));
-  const client = loaded.value ?? null;
-  const isMissing = loaded.problem?.status === 404;
+  const loaded = useRead(`${clientPath(id)} settings`, (signal) => (isAdmin.value && id ? get<ClientDetail>(clientPath(id), {}, signal) : Promise.resolve(null)));
+  const client = loaded.data ?? null;
+  const isMissing = loaded.error?.status === 404;
   const name = client?.name || clients.value.find((each) => each.client_id === id)?.name || id;
   useEffect(() => {
     document.title = 'Settings · Touchbase';
@@ -33,7 +33,7 @@ export function Settings() {
     return (
       <main id="main" class="screen">
         <Empty icon="settings" whole title={id ? 'There is no such client yet' : 'Choose a client'}>
-          <p>Settings belong to a client. Without keys, a client comes into being with its first call or request.</p>
+          <p>Settings belong to a client. Without keys, a client comes into being with its first webhook or request.</p>
           <a class="button" href={href('/clients')}>
             Show the clients
           </a>
@@ -53,8 +53,8 @@ export function Settings() {
           </p>
         </div>
       </header>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {loaded.loading && !loaded.value && isAdmin.value && <Skeleton lines={14} wide={100} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {loaded.isFetching && !loaded.data && isAdmin.value && <Skeleton lines={14} wide={100} />}
       <nav class="tabs" aria-label="Parts of the settings">
         {TABS.filter((each) => each.key !== '' || isAdmin.value).map((each) => (
           <a key={each.key} href={href('/settings', { of: place.value.query.get('of') ?? '', tab: each.key })} aria-current={tab === each.key ? 'page' : undefined}>
@@ -62,8 +62,8 @@ export function Settings() {
           </a>
         ))}
       </nav>
-      {tab === '' && client && <SettingsForm key={client.client_id} client={client} onSaved={loaded.reload} />}
-      {tab === 'statuses' && (client || !isAdmin.value) && <Statuses client={id} declares={declares} onChange={loaded.reload} />}
+      {tab === '' && client && <SettingsForm key={client.client_id} client={client} onSaved={loaded.refetch} />}
+      {tab === 'statuses' && (client || !isAdmin.value) && <Statuses client={id} declares={declares} onChange={loaded.refetch} />}
       {tab === 'fields' && (client || !isAdmin.value) && <Fields client={id} />}
     </main>
   );

@@ -1,11 +1,12 @@
 /** The statuses of a client: add, rename, merge and remove them, each after a preview. */
 import { useState } from 'preact/hooks';
 import { getOf, sendOf } from '../clients/requests';
-import { useLoad, useRested } from '../load';
+import { useRead, useRested } from '../data';
 import { isAdmin } from '../session';
 import type { Page } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { count, plural } from '../words';
 import { follow } from './job';
@@ -25,12 +26,12 @@ type Opened = { what: 'add' } | { what: 'rename' | 'merge' | 'remove'; of: Statu
 export function Statuses({ client, declares, onChange }: Props) {
   const [kind, setKind] = useState<Kind>('contacts');
   const [opened, setOpened] = useState<Opened>(null);
-  const loaded = useLoad(`statuses ${client} ${kind}`, (signal) => getOf<Page<StatusRow>>(client, `/public/v2/statuses/${kind}`, { limit: '200' }, signal));
-  const all = loaded.value?.data ?? [];
+  const loaded = useRead(`/public/v2/statuses/${kind} of ${client}`, (signal) => getOf<Page<StatusRow>>(client, `/public/v2/statuses/${kind}`, { limit: '200' }, signal));
+  const all = loaded.data?.data ?? [];
   const path = `/public/v2/statuses/${kind}`;
   const close = () => setOpened(null);
   const reload = () => {
-    loaded.reload();
+    loaded.refetch();
     onChange();
   };
   return (
@@ -46,15 +47,15 @@ export function Statuses({ client, declares, onChange }: Props) {
         )}
       </header>
       <p class="faint">{declares(kind) ? 'Only these statuses are allowed; an event that asks for another sets none.' : 'Every text is allowed as a status. Declare a set to refuse others.'}</p>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!loaded.value && !loaded.problem && <Skeleton lines={6} wide={100} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {!loaded.data && !loaded.error && <Skeleton lines={6} wide={100} />}
       <ul class="lines" aria-label="Statuses">
         {all.map((each) => (
           <li key={each.name} class="line-of short">
             <div class="what">
               <StatusMark status={each.name} />
               <span class="faint">
-                {[each.stands_for.length && each.stands_for[0] !== each.name ? `Touchbase’s “${each.stands_for.join('”, “')}”` : '', each.former_names.length ? `was ${each.former_names.map((one) => one.name).join(', ')}` : '', !each.declared ? 'not in the set' : '', each.refused ? `asked for in vain by ${plural(each.refused, 'call')}` : '']
+                {[each.stands_for.length && each.stands_for[0] !== each.name ? `Touchbase’s “${each.stands_for.join('”, “')}”` : '', each.former_names.length ? `was ${each.former_names.map((one) => one.name).join(', ')}` : '', !each.declared ? 'not in the set' : '', each.refused ? `asked for in vain by ${plural(each.refused, 'webhook')}` : '']
                   .filter(Boolean)
                   .join('; ')}
               </span>
@@ -78,7 +79,7 @@ export function Statuses({ client, declares, onChange }: Props) {
           </li>
         ))}
       </ul>
-      {loaded.value && all.length === 0 && <Empty icon="dot" title="No status yet" />}
+      {loaded.data && all.length === 0 && <Empty icon="dot" title="No status yet" />}
       {declares(kind) && <Transitions key={`${client} ${kind}`} client={client} kind={kind} statuses={all.filter((each) => each.declared)} onSaved={reload} />}
       {opened?.what === 'add' && <Add client={client} path={path} declares={declares(kind)} onClose={close} onDone={reload} />}
       {(opened?.what === 'rename' || opened?.what === 'merge') && (
@@ -99,7 +100,7 @@ export function Statuses({ client, declares, onChange }: Props) {
           <p>
             {opened.of.records
               ? `${count(opened.of.records)} ${kind} have it, so it cannot be removed: merge it into another status.`
-              : 'Events that ask for it later set no status, which their calls show as a problem. Adding it again applies them.'}
+              : 'Events that ask for it later set no status, which their webhooks show as a problem. Adding it again applies them.'}
           </p>
         </Confirm>
       )}
@@ -154,7 +155,7 @@ function Rename({ client, path, of, merge, all, onClose, onDone }: RenameProps) 
   const at = `${path}/${encodeURIComponent(of.name)}`;
   const request = (text: string, query: Record<string, string> = {}) =>
     merge ? sendOf<Job & RenamePreview>(client, 'POST', `${at}/merge`, { into: text }, query) : sendOf<Job & RenamePreview>(client, 'PATCH', at, { name: text }, query);
-  const preview = useLoad(`preview ${at} ${merge} ${rested}`, () => (rested && rested !== of.name ? request(rested, { dry_run: 'true' }) : Promise.resolve(null)));
+  const preview = useRead(`preview ${at} ${merge} ${rested}`, () => (rested && rested !== of.name ? request(rested, { dry_run: 'true' }) : Promise.resolve(null)), { gcTime: 0 });
 
   async function run() {
     const job = await request(name.trim());
@@ -181,13 +182,13 @@ function Rename({ client, path, of, merge, all, onClose, onDone }: RenameProps) 
         </Field>
       )}
       <div class="preview" role="status">
-        {preview.problem && <ProblemNote problem={preview.problem} />}
-        {preview.value && (
+        {preview.error && <ProblemNote problem={preview.error} />}
+        {preview.data && (
           <>
             <p>
-              <b>{plural(preview.value.records, 'record')}</b> {preview.value.records === 1 ? 'has' : 'have'} it now and will change.
+              <b>{plural(preview.data.records, 'record')}</b> {preview.data.records === 1 ? 'has' : 'have'} it now and will change.
             </p>
-            {preview.value.notes.map((each) => (
+            {preview.data.notes.map((each) => (
               <p key={each}>{each}.</p>
             ))}
           </>

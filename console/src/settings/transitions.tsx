@@ -4,9 +4,10 @@ import { asProblem, call as send, get, type Problem } from '../api';
 import { clientPath } from '../clients/requests';
 import type { ClientDetail, StatusSet } from '../clients/types';
 import { isAdmin } from '../session';
-import { Button, ProblemNote, StatusMark } from '../ui/basic';
+import { Button, ProblemNote } from '../ui/basic';
+import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
-import { plural } from '../words';
+import { plural, words } from '../words';
 import type { Kind, StatusRow } from './types';
 
 /** A status -> those that may follow it; null: all of them. */
@@ -72,7 +73,7 @@ export function Transitions({ client, kind, statuses, onSaved }: Props) {
               {names.map((each) => (
                 <th key={each} scope="col" class="to" title={each}>
                   <span class="cut" dir="auto">
-                    {each.replace(/_/g, ' ')}
+                    {words(each)}
                   </span>
                 </th>
               ))}

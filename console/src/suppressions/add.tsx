@@ -60,7 +60,7 @@ export function Add({ list, onClose, reload }: { list: List; onClose: () => void
   }
 
   return (
-    <Dialog title={list === 'client' ? 'Put addresses on the list' : 'Put addresses on the list of all clients'} onClose={onClose}>
+    <Dialog title={list === 'client' ? 'Block addresses' : 'Block addresses for all clients'} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void save(event)}>
         <label>
           Addresses, one a line
@@ -76,7 +76,7 @@ export function Add({ list, onClose, reload }: { list: List; onClose: () => void
           />
         </label>
         <p id="add-help" class="faint">
-          E-mail addresses, domains and LinkedIn addresses. A domain covers its subdomains and every address at them.
+          Email addresses, domains and LinkedIn addresses. A domain covers its subdomains and every address at them.
         </p>
         <div class="pair">
           <label class="grow">
@@ -90,7 +90,7 @@ export function Add({ list, onClose, reload }: { list: List; onClose: () => void
             </select>
           </label>
           <label class="grow">
-            Until, or for ever
+            Until, or permanent
             <input type="date" value={until} onInput={(event) => setUntil(event.currentTarget.value)} />
           </label>
         </div>
@@ -116,7 +116,7 @@ export function Add({ list, onClose, reload }: { list: List; onClose: () => void
         <footer>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="main" busy={busy > 0} disabled={!addresses.length}>
-            {busy ? `Putting ${count(busy)} of ${count(addresses.length)}…` : addresses.length > 1 ? `Put ${count(addresses.length)} on the list` : 'Put on the list'}
+            {busy ? `Blocking ${count(busy)} of ${count(addresses.length)}…` : addresses.length > 1 ? `Block ${count(addresses.length)}` : 'Block'}
           </Button>
         </footer>
       </form>

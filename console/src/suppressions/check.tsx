@@ -47,7 +47,7 @@ export function Check({ list, onClose }: { list: List; onClose: () => void }) {
   }
 
   return (
-    <Dialog title="May they be contacted?" wide onClose={onClose}>
+    <Dialog title="Check addresses" wide onClose={onClose}>
       <form class="stack" onSubmit={(event) => void check(event)}>
         <label>
           Addresses, one a line

@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, post, send } from '../api';
 import { save } from '../csv';
 import { useShortcuts } from '../keys';
-import { usePages } from '../load-pages';
-import { client, go, href, place } from '../route';
+import { usePages } from '../data';
+import { go, href, place } from '../route';
 import { canWrite, isAdmin, session } from '../session';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
@@ -19,7 +19,7 @@ const CHOICES: readonly (readonly [string, string, Record<string, string>])[] = 
   ['kind', 'All kinds', KINDS],
   ['reason', 'All reasons', REASONS],
   ['source', 'All sources', SOURCES],
-  ['active', 'Also ended ones', { true: 'In force now', false: 'Ended' }],
+  ['active', 'Include expired', { true: 'In force now', false: 'Expired' }],
 ];
 
 /** The list that is shown, and whether the person may change it. */
@@ -33,7 +33,7 @@ export function Suppressions() {
   const { query } = place.value;
   const { list, mayAll, may } = shown();
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value)) as Record<string, string>;
-  const entries = usePages<Entry>(JSON.stringify([client.value, list, filter]), PATHS[list], { ...filter, limit: '100' });
+  const entries = usePages<Entry>(PATHS[list], { ...filter, limit: '100' });
   const [asks, setAsks] = useState<'add' | 'check' | Entry | null>(null);
   useShortcuts(() => {
     const group = 'Do not contact';
@@ -41,7 +41,7 @@ export function Suppressions() {
       { keys: '/', does: 'Search', group, run: () => document.querySelector<HTMLInputElement>('.listed-filter input')?.focus() },
       { keys: 'c', does: 'Check addresses', group, run: () => setAsks('check') },
     ];
-    return canWrite.value ? [...keys, { keys: 'a', does: 'Put addresses on the list', group, run: () => shown().may && setAsks('add') }] : keys;
+    return canWrite.value ? [...keys, { keys: 'a', does: 'Block addresses', group, run: () => shown().may && setAsks('add') }] : keys;
   });
   useEffect(() => {
     document.title = 'Do not contact · Touchbase';
@@ -82,8 +82,8 @@ export function Suppressions() {
         )}
       </header>
       <Filters filter={filter} list={list} />
-      {entries.problem && <ProblemNote problem={entries.problem} retry={entries.reload} />}
-      {!entries.data && !entries.problem && <Skeleton lines={8} wide={90} />}
+      {entries.error && <ProblemNote problem={entries.error} retry={entries.refetch} />}
+      {!entries.data && !entries.error && <Skeleton lines={8} wide={90} />}
       {entries.data && !entries.data.length && (filtered ? <NoneLikeIt list={list} /> : <NoEntry list={list} />)}
       <ul class="listed" aria-label="Entries">
         {entries.data?.map((each) => (
@@ -91,9 +91,9 @@ export function Suppressions() {
         ))}
       </ul>
       {entries.hasMore && <Button onClick={entries.more}>Show more</Button>}
-      {asks === 'add' && <Add list={list} onClose={() => setAsks(null)} reload={entries.reload} />}
+      {asks === 'add' && <Add list={list} onClose={() => setAsks(null)} reload={entries.refetch} />}
       {asks === 'check' && <Check list={list} onClose={() => setAsks(null)} />}
-      {typeof asks === 'object' && asks !== null && <Remove entry={asks} list={list} onClose={() => setAsks(null)} reload={entries.reload} />}
+      {typeof asks === 'object' && asks !== null && <Remove entry={asks} list={list} onClose={() => setAsks(null)} reload={entries.refetch} />}
     </main>
   );
 }
@@ -151,7 +151,7 @@ function Line({ entry, remove }: { entry: Entry; remove: (() => void) | null }) 
       </div>
       <div>
         <p class="cut">{REASONS[entry.reason] ?? entry.reason}</p>
-        <p class="faint cut">{entry.delivery_id !== null && isAdmin.value ? <a class="source" href={href(`/inbox/${entry.delivery_id}`)}>{source}</a> : source}</p>
+        <p class="faint cut">{entry.delivery_id !== null && isAdmin.value ? <a class="source" href={href(`/webhooks/${entry.delivery_id}`)}>{source}</a> : source}</p>
       </div>
       <div class="when">
         <p>
@@ -164,7 +164,7 @@ function Line({ entry, remove }: { entry: Entry; remove: (() => void) | null }) 
               <Time at={entry.until} />
             </>
           ) : (
-            'for ever'
+            'Permanent'
           )}
         </p>
       </div>
@@ -190,7 +190,7 @@ function Remove({ entry, list, onClose, reload }: { entry: Entry; list: List; on
     <Confirm title={`Remove ${name}?`} action="Remove from the list" danger run={run} onClose={onClose}>
       <p>
         {list === 'installation' ? 'It may be contacted again by every client, unless the client’s own list has it.' : 'It may be contacted again, unless the list of all clients or its domain has it.'}
-        {' '}All that was known about it up to now is over: a replay or a late call from before does not bring it back. A new unsubscription, complaint or bounce does.
+        {' '}All that was known about it up to now is over: a replay or a late webhook from before does not bring it back. A new unsubscription, complaint or bounce does.
       </p>
       {['unsubscribed', 'complained', 'legal'].includes(entry.reason) && <p class="wrong">The reason is “{REASONS[entry.reason]}”. Remove it only if the person has agreed to be contacted.</p>}
     </Confirm>

@@ -40,9 +40,9 @@ export interface Checked {
   errors: Fault[];
 }
 
-export const KINDS: Record<string, string> = { email: 'E-mail address', domain: 'Domain', linkedin_url: 'LinkedIn address' };
+export const KINDS: Record<string, string> = { email: 'Email address', domain: 'Domain', linkedin_url: 'LinkedIn address' };
 export const REASONS: Record<string, string> = {
-  requested: 'They asked for it', unsubscribed: 'Unsubscribed', complained: 'Complained', hard_bounced: 'Mail bounced for good', legal: 'Legal', competitor: 'Competitor',
+  requested: 'They asked for it', unsubscribed: 'Unsubscribed', complained: 'Complained', hard_bounced: 'Hard bounce', legal: 'Legal', competitor: 'Competitor',
   customer: 'Customer', other: 'Other',
 };
 export const SOURCES: Record<string, string> = { event: 'A tool reported it', person: 'A person put it on', import: 'An import', api: 'A program' };

@@ -7,7 +7,7 @@ export type IconName =
   | 'asc' | 'ban' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
   | 'edit' | 'filter' | 'inbox' | 'key' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'merge' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
   | 'replay' | 'reply' | 'right' | 'search' | 'settings' | 'sun' | 'system' | 'undo' | 'views' | 'warning'
-  | 'erase' | 'outgoing' | 'upload';
+  | 'erase' | 'outgoing' | 'upload' | 'new' | 'active' | 'lost';
 
 export function Icon({ name }: { name: IconName }) {
   return (
@@ -35,36 +35,8 @@ export function Button({ icon, kind, label, busy, children, ...rest }: ButtonPro
   );
 }
 
-const KNOWN: Record<string, string> = {
-  replied: 'good', interested: 'good', customer: 'good', won: 'good', meeting_booked: 'good',
-  active: 'good', suspended: 'warn', deleting: 'bad', silent: 'warn', expired: 'none', revoked: 'bad',
-  contacted: 'calm', opened: 'calm', target: 'calm',
-  bounced: 'bad', do_not_contact: 'bad', unsubscribed: 'bad', lost: 'bad', failed: 'bad', unrecognised: 'warn', parked: 'warn', received: 'calm', applied: 'good',
-};
-const HUES = ['calm', 'plum', 'sea', 'warn'];
-
-/** The quiet colour of a status: the same word has the same colour everywhere. */
-export function hueOf(status: string): string {
-  const known = KNOWN[status];
-  if (known) return known;
-  if (status === 'new' || status === '' || status === 'ignored') return 'none';
-  let sum = 0;
-  for (const letter of status) sum = (sum * 31 + letter.charCodeAt(0)) % 9973;
-  return HUES[sum % HUES.length] ?? 'none';
-}
-
-export function StatusMark({ status }: { status: string | null | undefined }) {
-  if (!status) return <span class="absent">No status</span>;
-  return (
-    <span class={`status hue-${hueOf(status)}`}>
-      <span class="dot" aria-hidden="true" />
-      <span class="cut">{status.replace(/_/g, ' ')}</span>
-    </span>
-  );
-}
-
 export function Time({ at, as = 'short' }: { at: string | null | undefined; as?: 'short' | 'ago' }) {
-  if (!at) return <span class="absent">–</span>;
+  if (!at) return null;
   return (
     <time dateTime={at} title={fullTime(at)}>
       {as === 'ago' ? ago(at) : shortTime(at)}

@@ -9,9 +9,11 @@ interface DialogProps {
   children: ComponentChildren;
   wide?: boolean;
   bare?: boolean;
+  /** Whether it cannot be closed: what it asks must be answered. */
+  stays?: boolean;
 }
 
-export function Dialog({ title, onClose, children, wide, bare }: DialogProps) {
+export function Dialog({ title, onClose, children, wide, bare, stays }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   // Before the page is painted, so that what is typed at once is typed here.
@@ -25,13 +27,14 @@ export function Dialog({ title, onClose, children, wide, bare }: DialogProps) {
       aria-labelledby={bare ? undefined : id}
       aria-label={bare ? title : undefined}
       onClose={onClose}
-      onMouseDown={(event) => event.target === ref.current && ref.current?.close()}
+      onCancel={(event) => stays && event.preventDefault()}
+      onMouseDown={(event) => !stays && event.target === ref.current && ref.current?.close()}
     >
       <div class="dialog-inner">
         {!bare && (
           <header>
             <h2 id={id}>{title}</h2>
-            <Button kind="quiet" icon="close" label="Close" onClick={() => ref.current?.close()} />
+            {!stays && <Button kind="quiet" icon="close" label="Close" onClick={() => ref.current?.close()} />}
           </header>
         )}
         {children}

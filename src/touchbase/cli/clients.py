@@ -152,7 +152,7 @@ def rotate_id(tb: Touchbase, client_id: str, new_id: str | None, keep_old: Micro
 @clients.command()
 @through_api()
 @click.argument("client_id")
-@click.option("--yes", is_flag=True, help="Delete it: contacts, companies, events, deliveries, connections and keys, for ever.")
+@click.option("--yes", is_flag=True, help="Delete it: contacts, companies, events, deliveries, connections and keys, permanently.")
 @json_option()
 def delete(tb: Touchbase, client_id: str, yes: bool, as_json: bool) -> None:
     """Delete a client with all its data.
@@ -187,7 +187,7 @@ def _delete(tb: Touchbase, client_id: str, yes: bool) -> int | None:
     if not yes:
         data = "all" if application is None else f"{application.on_store(lambda store: _count(store, client_id))} rows of"
         raise click.UsageError(
-            f"this deletes client {client_id} ({client['name'] or 'without a name'}) and {data} its data for ever: add --yes to do it"
+            f"this deletes client {client_id} ({client['name'] or 'without a name'}) and {data} its data permanently: add --yes to do it"
         )
     tb.admin.clients.delete(client_id, confirm=client_id)
     return None if application is None else application.on_store(lambda store: _remove(store, client_id))

@@ -148,7 +148,7 @@ def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: b
         print_json([{"client_id": name, "bodies": bodies, "keep_bodies_days": days} for name, bodies, days in pruned])
         return
     for name, bodies, days in pruned:
-        stored = "for ever" if days is None else f"{days} days"
+        stored = "permanently" if days is None else f"{days} days"
         click.echo(f"{name}: {bodies} bodies {'would be ' if dry_run else ''}removed (stored {stored})")
 
 

@@ -29,7 +29,7 @@ from touchbase.http.schemas import encode
 
 PATH = "/console"
 POLICY = (
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; "
     b"form-action 'self'; frame-ancestors 'none'"
 )
 SAFE = (b"content-security-policy", POLICY)
@@ -93,7 +93,7 @@ async def file(call: Call) -> Response:
 
 def _response(call: Call, found: File, caching: bytes) -> Response:
     headers = [SAFE, (ETAG, found.etag), (b"cache-control", caching), (b"vary", b"accept-encoding")]
-    compressed = _GZIP.search(call.headers.get(b"accept-encoding", b"")) is not None
+    compressed = bool(found.compressed) and _GZIP.search(call.headers.get(b"accept-encoding", b"")) is not None
     if compressed:
         headers.append((b"content-encoding", b"gzip"))
     response = unless_known(call, Response(200, found.compressed if compressed else found.content, found.content_type, headers))

@@ -21,6 +21,7 @@ TYPES = {
     "js": b"text/javascript; charset=utf-8",
     "css": b"text/css; charset=utf-8",
     "svg": b"image/svg+xml",
+    "woff2": b"font/woff2",
     "txt": b"text/plain; charset=utf-8",
 }
 
@@ -31,6 +32,7 @@ class File:
 
     content: bytes
     compressed: bytes
+    """Empty if the content is compressed by its own format, as fonts are."""
     content_type: bytes
     etag: bytes
 
@@ -56,4 +58,5 @@ def _assets() -> Mapping[str, File]:
 
 def _file(content: bytes, content_type: bytes) -> File:
     etag = b'"%s"' % blake2b(content, digest_size=12).hexdigest().encode()
-    return File(content, gzip.compress(content, 9, mtime=0), content_type, etag)
+    compressed = b"" if content_type == TYPES["woff2"] else gzip.compress(content, 9, mtime=0)
+    return File(content, compressed, content_type, etag)

@@ -75,7 +75,7 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",
     EventType.DELIVERY_FAILED: "A received webhook could not be applied: `object` has its id, tool and error.",
-    EventType.DELIVERY_UNRECOGNISED: "A received webhook was not understood: `object` has its id, tool and error.",
+    EventType.DELIVERY_UNRECOGNISED: "A received webhook was not recognised: `object` has its id, tool and error.",
     EventType.CONNECTION_SILENT: "A connection that usually sends webhooks has sent none for unusually long.",
     EventType.CONNECTION_RESUMED: "A silent connection sends webhooks again, or is not watched any more.",
     EventType.CLIENT_STORAGE_WARNING: "The client came above 80 % of the bytes that it may store; the next one is logged only after it "

@@ -1,50 +1,25 @@
 /** Attempts of one endpoint, newest first, page by page. */
-import { useEffect, useState } from 'preact/hooks';
-import { asProblem, get, post, type Problem } from '../api';
-import { client, go, place } from '../route';
-import type { Page } from '../types';
+import { post } from '../api';
+import { usePages } from '../data';
+import { go, place } from '../route';
 import { Button, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Mark, type Group, type Hue } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
+import { words } from '../words';
 import { OUTCOMES, type Attempt } from './types';
 
-const HUES: Record<string, string> = { delivered: 'good', skipped: 'none', refused: 'bad', timeout: 'bad', unreachable: 'bad' };
+const LOOKS: Record<string, readonly [Hue, Group]> = { delivered: ['green', 'won'], skipped: ['grey', 'lost'] };
 const LIMIT = '25';
-
-interface Found {
-  key: string;
-  data: Attempt[];
-  next: string | null;
-}
 
 interface AttemptsProps {
   id: number;
   path: string;
-  /** Another number loads them again. */
-  round: number;
   changed: () => void;
 }
 
-export function Attempts({ id, path, round, changed }: AttemptsProps) {
+export function Attempts({ id, path, changed }: AttemptsProps) {
   const outcome = place.value.query.get('outcome') ?? '';
-  const key = `${client.value} ${id} ${outcome}`;
-  const [found, setFound] = useState<Found | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  async function load(cursor: string | null, signal?: AbortSignal) {
-    try {
-      const query = { endpoint: String(id), limit: LIMIT, ...(outcome && { outcome }), ...(cursor && { cursor }) };
-      const page = await get<Page<Attempt>>('/public/v2/webhook-attempts', query, signal);
-      setFound((old) => ({ key, data: cursor && old ? [...old.data, ...page.data] : page.data, next: page.next_cursor }));
-      setProblem(null);
-    } catch (error) {
-      if (!signal?.aborted) setProblem(asProblem(error));
-    }
-  }
-  useEffect(() => {
-    const abort = new AbortController();
-    void load(null, abort.signal);
-    return () => abort.abort();
-  }, [key, round]);
-  const known = found?.key === key ? found : null;
+  const { data, error, hasMore, more, refetch } = usePages<Attempt>('/public/v2/webhook-attempts', { endpoint: String(id), limit: LIMIT, ...(outcome && { outcome }) });
   return (
     <section aria-labelledby="attempts">
       <header class="part-head">
@@ -61,15 +36,15 @@ export function Attempts({ id, path, round, changed }: AttemptsProps) {
           </select>
         </label>
       </header>
-      {problem && <ProblemNote problem={problem} retry={() => void load(null)} />}
-      {!known && !problem && <Skeleton lines={6} wide={90} />}
-      {known && !known.data.length && <p class="faint">{outcome ? 'No attempt ended like this.' : 'No attempt yet. Send a test to see the first one.'}</p>}
+      {error && <ProblemNote problem={error} retry={refetch} />}
+      {!data && !error && <Skeleton lines={6} wide={90} />}
+      {data?.length === 0 && <p class="faint">{outcome ? 'No attempt ended like this.' : 'No attempt yet. Send a test to see the first one.'}</p>}
       <ol class="attempts">
-        {known?.data.map((each) => (
+        {data?.map((each) => (
           <AttemptRow key={each.id} one={each} changed={changed} />
         ))}
       </ol>
-      {known?.next && <Button onClick={() => void load(known.next)}>Show older attempts</Button>}
+      {hasMore && <Button onClick={more}>Show older attempts</Button>}
     </section>
   );
 }
@@ -86,16 +61,16 @@ function AttemptRow({ one, changed }: { one: Attempt; changed: () => void }) {
       toastProblem(error);
     }
   }
+  const [hue, group] = LOOKS[one.outcome] ?? (['red', 'lost'] as const);
   return (
     <li class="attempt">
       <details>
         <summary>
-          <span class={`status hue-${HUES[one.outcome] ?? 'none'}`}>
-            <span class="dot" aria-hidden="true" />
-            <span class="cut">{one.outcome}</span>
-          </span>
+          <Mark hue={hue} group={group}>
+            {words(one.outcome)}
+          </Mark>
           <span class="cut type">{one.type}</span>
-          <span class="figure">{one.status ?? '–'}</span>
+          <span class="figure">{one.status}</span>
           <span class="figure">{one.latency_ms < 1000 ? `${Math.round(one.latency_ms)} ms` : `${(one.latency_ms / 1000).toFixed(1)} s`}</span>
           <Time at={one.time} as="ago" />
         </summary>

@@ -1,9 +1,9 @@
 /** One endpoint: how it goes, its attempts, and its settings. */
 import { useEffect, useState } from 'preact/hooks';
-import { call, get, post, type Problem } from '../api';
+import { call, post, type Problem } from '../api';
 import { useShortcuts } from '../keys';
-import { useLoad } from '../load';
-import { client, go, href } from '../route';
+import { readAgain, useGet } from '../data';
+import { go, href } from '../route';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy, Dialog } from '../ui/overlay';
 import { toast, toastProblem } from '../ui/toast';
@@ -19,44 +19,40 @@ import { KIND_NAMES, type Attempt, type Endpoint } from './types';
 
 export function OneEndpoint({ id }: { id: string }) {
   const path = `/public/v2/webhook-endpoints/${encodeURIComponent(id)}`;
-  const loaded = useLoad(`endpoint ${client.value} ${id}`, (signal) => get<Endpoint>(path, {}, signal));
-  const [round, setRound] = useState(0);
-  const one = loaded.value;
+  const loaded = useGet<Endpoint>(path);
+  const one = loaded.data;
   useEffect(() => {
     document.title = `${one ? nameOf(one) : 'Endpoint'} · Touchbase`;
   }, [one]);
   // The secret is gone when the page is left.
   useEffect(() => () => void (freshSecret.value = null), []);
-  function again() {
-    loaded.reload();
-    setRound((n) => n + 1);
-  }
-  if (loaded.problem && !one) {
+  const again = () => readAgain('/public/v2/webhook-endpoints', '/public/v2/webhook-attempts');
+  if (loaded.error && !one) {
     return (
       <main id="main" class="screen fixed">
-        {loaded.problem.status === 404 || loaded.problem.status === 422 ? (
+        {loaded.error.status === 404 || loaded.error.status === 422 ? (
           <Empty icon="outgoing" whole title="There is no such endpoint">
-            <p>{loaded.problem.message}</p>
-            <a class="button" href={href('/outgoing')}>
+            <p>{loaded.error.message}</p>
+            <a class="button" href={href('/endpoints')}>
               All endpoints
             </a>
           </Empty>
         ) : (
-          <ProblemNote problem={loaded.problem} retry={loaded.reload} />
+          <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />
         )}
       </main>
     );
   }
   return (
     <main id="main" class="screen outgoing">
-      <a class="back" href={href('/outgoing')}>
-        <Icon name="left" /> Outgoing
+      <a class="back" href={href('/endpoints')}>
+        <Icon name="left" /> Endpoints
       </a>
       {one ? <Head one={one} path={path} changed={again} /> : <div class="endpoint-head"><Skeleton lines={3} wide={50} /></div>}
       <div class="endpoint-body">
         <div>
           {one && <FreshSecret one={one} />}
-          {one && <Attempts id={one.id} path={`/outgoing/${id}`} round={round} changed={again} />}
+          {one && <Attempts id={one.id} path={`/endpoints/${id}`} changed={again} />}
         </div>
         <aside aria-label="Settings">{one ? <Settings key={one.updated_time} one={one} path={path} changed={again} /> : <Skeleton lines={10} wide={90} />}</aside>
       </div>
@@ -94,7 +90,7 @@ function Head({ one, path, changed }: PartProps) {
     }
   }
   const isActive = one.state === 'active';
-  useShortcuts(() => [{ keys: 's', does: 'Send a test', group: 'Outgoing', run: () => document.querySelector<HTMLElement>('.send-test')?.click() }]);
+  useShortcuts(() => [{ keys: 's', does: 'Send a test', group: 'Endpoints', run: () => document.querySelector<HTMLElement>('.send-test')?.click() }]);
   return (
     <header class="endpoint-head">
       <div class="who">
@@ -220,7 +216,7 @@ function Remove({ one, path, close }: { one: Endpoint; path: string; close: () =
     try {
       await call('DELETE', path);
       toast('The endpoint is removed.');
-      go('/outgoing', {}, true);
+      go('/endpoints', {}, true);
     } catch (error) {
       close();
       toastProblem(error);

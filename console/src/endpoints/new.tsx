@@ -31,7 +31,7 @@ export function NewEndpoint() {
       const made = await post<Endpoint>('/public/v2/webhook-endpoints', bodyOf(draft, true));
       if (made.secret) freshSecret.value = { id: made.id, secret: made.secret, until: undefined };
       toast('The endpoint is added. It gets the events from now on.');
-      go(`/outgoing/${made.id}`, {}, true);
+      go(`/endpoints/${made.id}`, {}, true);
     } catch (error) {
       setProblem(mistake(error));
       setBusy(false);
@@ -39,8 +39,8 @@ export function NewEndpoint() {
   }
   return (
     <main id="main" class="screen outgoing">
-      <a class="back" href={href('/outgoing')}>
-        <Icon name="left" /> Outgoing
+      <a class="back" href={href('/endpoints')}>
+        <Icon name="left" /> Endpoints
       </a>
       <form class="endpoint-form" onSubmit={(event) => void add(event)}>
         <h1>Add an endpoint</h1>
@@ -64,7 +64,7 @@ export function NewEndpoint() {
           <Button type="submit" kind="main" busy={busy}>
             Add the endpoint
           </Button>
-          <a class="button" href={href('/outgoing')}>
+          <a class="button" href={href('/endpoints')}>
             Cancel
           </a>
         </footer>

@@ -1,23 +1,24 @@
 /** Calls without effect, grouped by what they look like, so that ten thousand of one kind are one line. */
 import { useState } from 'preact/hooks';
 import { post } from '../api';
-import { useLoad } from '../load';
-import { client, href } from '../route';
+import { useRead } from '../data';
+import { href } from '../route';
 import type { Group, Replay } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { StatusMark } from '../ui/status';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { count, plural, toolName, words } from '../words';
 import { listed } from './screen';
 
 export function Problems({ chosen }: { chosen: string }) {
-  const loaded = useLoad(`groups ${client.value}`, (signal) => listed<{ data: Group[] }>('/admin/v1/deliveries/groups', { limit: '100' }, { data: [] }, signal));
-  const groups = loaded.value?.data.filter((each) => each.state !== 'ignored') ?? [];
-  if (loaded.problem) return <ProblemNote problem={loaded.problem} retry={loaded.reload} />;
-  if (!loaded.value) return <div class="pad"><Skeleton lines={8} wide={95} /></div>;
+  const loaded = useRead('/admin/v1/deliveries/groups', (signal) => listed<{ data: Group[] }>('/admin/v1/deliveries/groups', { limit: '100' }, { data: [] }, signal));
+  const groups = loaded.data?.data.filter((each) => each.state !== 'ignored') ?? [];
+  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (!loaded.data) return <div class="pad"><Skeleton lines={8} wide={95} /></div>;
   if (!groups.length) {
     return (
-      <Empty icon="check" title="Every call was understood">
-        <p>Calls that no adapter understands, that fail, or that wait for another call are grouped here.</p>
+      <Empty icon="check" title="Every webhook was recognised">
+        <p>Webhooks that no adapter recognises, that fail, or that wait for another webhook are grouped here.</p>
       </Empty>
     );
   }
@@ -25,7 +26,7 @@ export function Problems({ chosen }: { chosen: string }) {
     <ul class="calls" aria-label="Problems">
       {groups.map((each) => (
         <li key={each.example_id}>
-          <OneGroup group={each} chosen={String(each.example_id) === chosen} reload={loaded.reload} />
+          <OneGroup group={each} chosen={String(each.example_id) === chosen} reload={() => void loaded.refetch()} />
         </li>
       ))}
     </ul>
@@ -42,7 +43,7 @@ function OneGroup({ group, chosen, reload }: { group: Group; chosen: boolean; re
   }
   return (
     <div class={`group ${chosen ? 'chosen' : ''}`}>
-      <a class="call" href={href(`/inbox/${group.example_id}`, { tab: 'problems' })} aria-current={chosen ? 'true' : undefined}>
+      <a class="call" href={href(`/webhooks/${group.example_id}`, { tab: 'problems' })} aria-current={chosen ? 'true' : undefined}>
         <span class="line">
           <span class="strong cut">
             {group.event ? words(group.event) : 'No event name'}, {toolName(group.tool)}
@@ -57,7 +58,7 @@ function OneGroup({ group, chosen, reload }: { group: Group; chosen: boolean; re
           First <Time at={group.first_received_at} as="ago" />, last <Time at={group.last_received_at} as="ago" />
         </span>
       </a>
-      <Button icon="replay" busy={busy} disabled={busy} onClick={() => void again()} label={`Replay all ${group.state} calls of ${toolName(group.tool)}`} />
+      <Button icon="replay" busy={busy} disabled={busy} onClick={() => void again()} label={`Replay all ${group.state} webhooks of ${toolName(group.tool)}`} />
     </div>
   );
 }
@@ -73,10 +74,10 @@ export async function replay(group: Pick<Group, 'client_id' | 'channel' | 'state
       const made: Replay = await post<Replay>('/admin/v1/deliveries/replay', cursor ? { ...filters, cursor } : filters);
       done += made.count;
       cursor = made.next_cursor;
-      changeToast(id, `Replaying: ${plural(done, 'call')}, ${count(made.left)} left…`);
+      changeToast(id, `Replaying: ${plural(done, 'webhook')}, ${count(made.left)} left…`);
     } while (cursor);
     dismiss(id);
-    toast(`${plural(done, 'call')} read again. Those that are understood now leave this list.`);
+    toast(`${plural(done, 'webhook')} read again. Those that are recognised now leave this list.`);
     return true;
   } catch (error) {
     dismiss(id);

@@ -1,73 +1,66 @@
-/** One call: its body as it came, next to what it was understood to say. */
-import { useEffect, useState } from 'preact/hooks';
-import { call as send, get } from '../api';
+/** One call: its body as it came, next to what was read from it. */
+import { useState } from 'preact/hooks';
+import { call as send } from '../api';
 import { useShortcuts } from '../keys';
-import { useLoad } from '../load';
+import { readAgain, useGet } from '../data';
 import { canPoint, Pointing } from '../mapping/panel';
 import { href, place } from '../route';
 import type { WholeDelivery } from '../types';
-import { Button, Icon, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
+import { Button, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
+import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { bytes, longTime, toolName, words } from '../words';
 
 const MEANINGS: Record<string, string> = {
   received: 'It is stored and waits to be read.',
-  applied: 'It was understood, and changed a record or its history.',
-  ignored: 'It was understood, and says nothing new.',
-  parked: 'It is about an object whose address no call has named yet. It is applied as soon as one does.',
-  unrecognised: 'No adapter understands it. It is stored, and can be replayed after an upgrade or with a mapping.',
+  applied: 'It was processed, and changed a record or its history.',
+  ignored: 'It was processed, and says nothing new.',
+  parked: 'It is about an object whose address no webhook has named yet. It is applied as soon as one does.',
+  unrecognised: 'No adapter recognises it. It is stored, and can be replayed after an upgrade or with a mapping.',
   failed: 'Reading it raised an error. It is stored, and can be replayed.',
 };
 
-const REMOVED: Record<string, string> = {
+const REMOVED: Record<NonNullable<WholeDelivery['body_removed']>['why'], string> = {
   erased: 'it was about a person who was erased',
   retention: 'it was older than bodies are stored',
   unsearchable: 'an erasure could not search it for the person, so it was removed to be safe',
 };
 
 export function Detail({ id }: { id: string }) {
-  const loaded = useLoad(`delivery ${id}`, (signal) => get<WholeDelivery>(`/admin/v1/deliveries/${encodeURIComponent(id)}`, {}, signal));
-  const call = loaded.value;
-  const [replayed, setReplayed] = useState(0);
+  const loaded = useGet<WholeDelivery>(`/admin/v1/deliveries/${encodeURIComponent(id)}`, {}, { refetchInterval: (of) => (of.state.data?.state === 'received' ? 700 : false) });
+  const call = loaded.data;
   const [points, setPoints] = useState(false);
-  // A call that waits is looked at again until it is read.
-  useEffect(() => {
-    if (call?.state !== 'received') return undefined;
-    const timer = setTimeout(loaded.reload, 700);
-    return () => clearTimeout(timer);
-  }, [call, replayed]);
 
   async function replay() {
     try {
       await send('POST', `/admin/v1/deliveries/${encodeURIComponent(id)}/replay`);
-      toast('The call is read again. What is known already changes nothing.');
-      setReplayed((n) => n + 1);
-      loaded.reload();
+      toast('The webhook is read again. What is known already changes nothing.');
+      readAgain('/admin/v1/deliveries');
     } catch (error) {
       toastProblem(error);
     }
   }
-  useShortcuts(() => [{ keys: 'r', does: 'Replay the call', group: 'Inbox', run: () => void replay() }]);
+  useShortcuts(() => [{ keys: 'r', does: 'Replay the webhook', group: 'Webhooks', run: () => void replay() }]);
 
-  const back = href('/inbox', [...place.value.query]);
+  const back = href('/webhooks', [...place.value.query]);
   return (
-    <section class="inbox-detail" aria-label={`Call ${id}`}>
+    <section class="inbox-detail" aria-label={`Webhook ${id}`}>
       <a class="back" href={back}>
-        <Icon name="left" /> All calls
+        <Icon name="left" /> All webhooks
       </a>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!call && !loaded.problem && <Skeleton lines={10} wide={90} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {!call && !loaded.error && <Skeleton lines={10} wide={90} />}
       {call && (
         <>
           <header class="detail-head">
             <div>
               <h2>
-                {toolName(call.tool)} <span class="faint">call {call.id}</span>
+                {toolName(call.tool)} <span class="faint">webhook {call.id}</span>
               </h2>
               <p class="faint">
                 {longTime(call.received_at)}, {bytes(call.size)}, {call.channel === 'crm' ? 'CRM' : 'campaign tool'}
-                {call.verified && ', sender proved'}
+                {call.verified && ', signature valid'}
                 {call.repeats > 0 && `, repeated ${call.repeats} times`}
                 {call.attempts > 1 && `, ${call.attempts} attempts`}
               </p>
@@ -75,7 +68,7 @@ export function Detail({ id }: { id: string }) {
             <StatusMark status={call.state} />
             {!points && call.state === 'unrecognised' && canPoint(call) && (
               <Button kind="main" icon="edit" onClick={() => setPoints(true)}>
-                Point at its fields
+                Map fields
               </Button>
             )}
             <Button icon="replay" onClick={() => void replay()}>
@@ -96,7 +89,7 @@ export function Detail({ id }: { id: string }) {
               onClose={() => setPoints(false)}
               onDone={() => {
                 setPoints(false);
-                loaded.reload();
+                readAgain('/admin/v1/deliveries');
               }}
             />
           ) : (
@@ -121,7 +114,7 @@ function Body({ call }: { call: WholeDelivery }) {
         {call.body && <Button kind="quiet" icon="copy" label="Copy the body" onClick={() => void copy(text).then(() => toast('The body is copied.'))} />}
       </header>
       {call.body === null ? (
-        <p class="faint">The body was removed{call.body_removed ? `: ${REMOVED[call.body_removed] ?? words(call.body_removed).toLowerCase()}` : ''}. It cannot be replayed.</p>
+        <p class="faint">The body was removed{call.body_removed ? `: ${REMOVED[call.body_removed.why]}` : ''}. It cannot be replayed.</p>
       ) : (
         <pre class="code body" tabIndex={0} aria-label="Body">
           {call.body.encoding === 'utf-8' ? text : `(${call.body.encoding})\n${text}`}

@@ -56,13 +56,13 @@ export interface Preview {
   not_sent?: string;
 }
 
-export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'E-mail', hubspot: 'HubSpot' };
+export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'Email', hubspot: 'HubSpot' };
 
 /** What each kind is for, for the form. */
 export const KIND_LESSONS: Record<Kind, string> = {
   webhook: 'Signed requests to a program of yours: a CRM, a flow, a warehouse.',
   slack: 'A message in a channel when somebody replies.',
-  email: 'A mail to colleagues when somebody replies.',
+  email: 'An email to colleagues when somebody replies.',
   hubspot: 'The status of a contact, written to its HubSpot contact.',
 };
 

@@ -1,8 +1,8 @@
-/** The inbox: what tools sent, what was understood of it, and what was not. */
+/** Received webhooks: what tools sent, what was recognised of it, and what was not. */
 import { useEffect } from 'preact/hooks';
 import { get, Problem } from '../api';
 import { useShortcuts } from '../keys';
-import { client, go, href, place } from '../route';
+import { client, go, href, place, type Query } from '../route';
 import { isAdmin } from '../session';
 import { Empty } from '../ui/basic';
 import { Calls } from './calls';
@@ -11,49 +11,49 @@ import { Problems } from './problems';
 import { Refused } from './refused';
 
 const TABS = [
-  { key: '', name: 'Calls' },
+  { key: '', name: 'Received' },
   { key: 'problems', name: 'Problems' },
   { key: 'refused', name: 'Refused' },
 ] as const;
 
-/** The filter of the inbox for the chosen client. */
+/** The filter of webhooks for the chosen client. */
 export function ofClient(): Record<string, string> {
   return client.value ? { client: client.value } : {};
 }
 
-/** A list of the inbox; empty for a client that does not exist yet, as in open mode before its first call. */
-export async function listed<T extends { data: unknown[] }>(path: string, query: Record<string, string>, none: T, signal?: AbortSignal): Promise<T> {
+/** A list of webhooks; empty for a client that does not exist yet, as in open mode before its first call. */
+export async function listed<T extends { data: unknown[] }>(path: string, query: Query, none: T, signal?: AbortSignal): Promise<T> {
   try {
-    return await get<T>(path, { ...ofClient(), ...query }, signal);
+    return await get<T>(path, [...Object.entries(ofClient()), ...(Symbol.iterator in query ? query : Object.entries(query))], signal);
   } catch (error) {
     if (error instanceof Problem && error.body.errors?.some((each) => each.code === 'client_not_found')) return none;
     throw error;
   }
 }
 
-export function Inbox({ delivery }: { delivery: string }) {
+export function Webhooks({ delivery }: { delivery: string }) {
   const tab = place.value.query.get('tab') ?? '';
   useEffect(() => {
-    document.title = 'Inbox · Touchbase';
+    document.title = 'Webhooks · Touchbase';
   }, []);
-  useShortcuts(() => TABS.map((each, n) => ({ keys: String(n + 1), does: `Show ${each.name.toLowerCase()}`, group: 'Inbox', run: () => go('/inbox', { tab: each.key }) })));
+  useShortcuts(() => TABS.map((each, n) => ({ keys: String(n + 1), does: `Show ${each.name.toLowerCase()}`, group: 'Webhooks', run: () => go('/webhooks', { tab: each.key }) })));
   if (!isAdmin.value) {
     return (
       <main id="main" class="screen fixed">
-        <Empty icon="inbox" whole title="The inbox needs an administrator’s key">
-          <p>It shows the bodies that tools sent. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
+        <Empty icon="inbox" whole title="Webhooks need an administrator’s key">
+          <p>They show the bodies that tools sent. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
         </Empty>
       </main>
     );
   }
   return (
     <main id="main" class="screen fixed">
-      <h1 class="hidden">Inbox</h1>
+      <h1 class="hidden">Webhooks</h1>
       <div class={`inbox ${delivery ? 'open' : ''}`}>
         <div class="inbox-list">
-          <nav class="tabs" aria-label="Parts of the inbox">
+          <nav class="tabs" aria-label="Lists of webhooks">
             {TABS.map((each) => (
-              <a key={each.key} href={href('/inbox', { tab: each.key })} aria-current={tab === each.key ? 'page' : undefined}>
+              <a key={each.key} href={href('/webhooks', { tab: each.key })} aria-current={tab === each.key ? 'page' : undefined}>
                 {each.name}
               </a>
             ))}
@@ -65,8 +65,8 @@ export function Inbox({ delivery }: { delivery: string }) {
         ) : (
           tab !== 'refused' && (
             <div class="inbox-detail none">
-              <Empty icon="inbox" title="Choose a call">
-                <p>You see the body as the tool sent it, and what it was understood to say.</p>
+              <Empty icon="inbox" title="Choose a webhook">
+                <p>You see the body as the tool sent it, and what was read from it.</p>
               </Empty>
             </div>
           )

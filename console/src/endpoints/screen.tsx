@@ -1,14 +1,14 @@
-/** Outgoing: where the client's events are sent, and how that goes. */
+/** Endpoints: where the client's events are sent, and how that goes. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { get } from '../api';
 import { useShortcuts } from '../keys';
-import { useLoad } from '../load';
+import { useGet } from '../data';
 import { client, go, href, place } from '../route';
 import { isAdmin } from '../session';
 import type { Page } from '../types';
 import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
-import { count } from '../words';
+import { Mark } from '../ui/status';
+import { count, words } from '../words';
 import { NewEndpoint } from './new';
 import { OneEndpoint } from './one';
 import { KIND_NAMES, type Endpoint, type Kind } from './types';
@@ -16,19 +16,19 @@ import { KIND_NAMES, type Endpoint, type Kind } from './types';
 /** The secret of an endpoint that was just made or changed: it is shown once, and nowhere stored. */
 export const freshSecret = signal<{ id: number; secret: string; until: string | undefined } | null>(null);
 
-export function Outgoing({ endpoint }: { endpoint: string }) {
+export function Endpoints({ endpoint }: { endpoint: string }) {
   if (!isAdmin.value) {
     return (
       <main id="main" class="screen fixed">
-        <Empty icon="outgoing" whole title="Outgoing needs an administrator’s key">
-          <p>It decides where the client’s data is sent. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
+        <Empty icon="outgoing" whole title="Endpoints need an administrator’s key">
+          <p>They decide where the client’s data is sent. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
         </Empty>
       </main>
     );
   }
   if (endpoint === 'new') return <NewEndpoint />;
   if (endpoint) return <OneEndpoint key={`${client.value} ${endpoint}`} id={endpoint} />;
-  return <Endpoints />;
+  return <EndpointList />;
 }
 
 const FILTERS = ['kind', 'state', 'q'] as const;
@@ -39,31 +39,31 @@ function matches(one: Endpoint, query: URLSearchParams): boolean {
   return (!kind || one.kind === kind) && (!state || one.state === state) && known.includes((text ?? '').toLowerCase());
 }
 
-function Endpoints() {
-  const loaded = useLoad(`endpoints ${client.value}`, (signal) => get<Page<Endpoint>>('/public/v2/webhook-endpoints', { limit: '100' }, signal));
+function EndpointList() {
+  const loaded = useGet<Page<Endpoint>>('/public/v2/webhook-endpoints', { limit: '100' });
   useEffect(() => {
-    document.title = 'Outgoing · Touchbase';
+    document.title = 'Endpoints · Touchbase';
   }, []);
-  useShortcuts(() => [{ keys: 'n', does: 'Add an endpoint', group: 'Outgoing', run: () => go('/outgoing/new') }]);
-  const all = loaded.value?.data;
+  useShortcuts(() => [{ keys: 'n', does: 'Add an endpoint', group: 'Endpoints', run: () => go('/endpoints/new') }]);
+  const all = loaded.data?.data;
   const query = place.value.query;
   const shown = all?.filter((each) => matches(each, query)) ?? [];
   return (
     <main id="main" class="screen outgoing">
       <header class="screen-head">
-        <h1>Outgoing</h1>
+        <h1>Endpoints</h1>
         <span class="push" />
-        <a class="button main" href={href('/outgoing/new')}>
+        <a class="button main" href={href('/endpoints/new')}>
           <Icon name="plus" /> Add an endpoint
         </a>
       </header>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!all && !loaded.problem && <Skeleton lines={8} wide={90} />}
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      {!all && !loaded.error && <Skeleton lines={8} wide={90} />}
       {all && all.length > 0 && <Filters query={query} />}
       {all?.length === 0 && <NoEndpoint />}
       {all && all.length > 0 && shown.length === 0 && (
         <Empty icon="search" title="No endpoint like this">
-          <a class="button" href={href('/outgoing')}>
+          <a class="button" href={href('/endpoints')}>
             Show all endpoints
           </a>
         </Empty>
@@ -79,7 +79,7 @@ function Endpoints() {
 
 function Filters({ query }: { query: URLSearchParams }) {
   const show = (name: string, value: string) =>
-    go('/outgoing', Object.fromEntries([...FILTERS.map((each) => [each, query.get(each) ?? ''] as const), [name, value] as const]), true);
+    go('/endpoints', Object.fromEntries([...FILTERS.map((each) => [each, query.get(each) ?? ''] as const), [name, value] as const]), true);
   return (
     <div class="outgoing-filter">
       <label>
@@ -121,7 +121,7 @@ function Row({ one }: { one: Endpoint }) {
   const { waiting = 0, failed = 0, failing_since_time: failing = null, last_delivered_time: last = null } = one.progress ?? {};
   return (
     <li>
-      <a class="endpoint" href={href(`/outgoing/${one.id}`)}>
+      <a class="endpoint" href={href(`/endpoints/${one.id}`)}>
         <EndpointIcon kind={one.kind} />
         <span class="what">
           <span class="strong cut" dir="auto">{nameOf(one)}</span>
@@ -142,16 +142,16 @@ function Row({ one }: { one: Endpoint }) {
   );
 }
 
-const HUES = { active: 'good', paused: 'warn', disabled: 'none' } as const;
+const LOOKS = { active: ['green', 'won'], paused: ['amber', 'active'], disabled: ['grey', 'lost'] } as const;
 
 /** The state, and whether it fails at the moment. */
 export function EndpointState({ one }: { one: Endpoint }) {
   const fails = one.state === 'active' && one.progress?.failing_since_time != null;
+  const [hue, group] = fails ? (['red', 'lost'] as const) : LOOKS[one.state];
   return (
-    <span class={`status hue-${fails ? 'bad' : HUES[one.state]}`}>
-      <span class="dot" aria-hidden="true" />
-      <span class="cut">{fails ? 'failing' : one.state}</span>
-    </span>
+    <Mark hue={hue} group={group}>
+      {fails ? 'Failing' : words(one.state)}
+    </Mark>
   );
 }
 
@@ -159,7 +159,7 @@ function NoEndpoint() {
   return (
     <Empty icon="outgoing" title="Nothing is sent anywhere yet">
       <p>An endpoint gets the client’s events as they happen: replies in a Slack channel, statuses in your CRM, everything in a program of yours. Nothing is lost while a receiver is down.</p>
-      <a class="button main" href={href('/outgoing/new')}>
+      <a class="button main" href={href('/endpoints/new')}>
         Add the first endpoint
       </a>
     </Empty>

@@ -62,7 +62,7 @@ export function EndpointFields({ draft, set, problem, isNew }: FieldsProps) {
         </Field>
       )}
       {kind === 'email' && (
-        <Field label="Recipients" fault={fault('to') || fault('kind')} hint="E-mail addresses, separated by commas. The mail goes to all of them or to none.">
+        <Field label="Recipients" fault={fault('to') || fault('kind')} hint="Email addresses, separated by commas. The email goes to all of them or to none.">
           {(ids) => <input {...ids} type="text" spellcheck={false} autocomplete="off" value={draft.to} placeholder="sales@example.com, sam@example.com" onInput={(event) => set({ to: event.currentTarget.value })} />}
         </Field>
       )}

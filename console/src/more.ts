@@ -1,0 +1,12 @@
+/** The screens that are not loaded with the first page, in one file. */
+export { Keys } from './api-keys/screen';
+export { Clients } from './clients/list';
+export { ClientScreen } from './clients/screen';
+export { Words } from './clients/words-screen';
+export { Duplicates } from './duplicates/screen';
+export { Endpoints } from './endpoints/screen';
+export { Erasure } from './erasure/screen';
+export { Imports } from './imports/screen';
+export { Settings } from './settings/screen';
+export { Suppressions } from './suppressions/screen';
+export { Webhooks } from './webhooks/screen';

@@ -1,0 +1,148 @@
+"""Place, live changes and first impressions in a real Chromium: nothing that a person has set, reached or typed is lost."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.console.conftest import CLIENT, Console, axe_faults, first_key
+from tests.console.seed import sender
+
+pytestmark = pytest.mark.slow
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+OF = f"?client={CLIENT}"
+TOP = "document.querySelector('.grid').scrollTop"
+
+
+@pytest.fixture
+def many(start: Callable[..., Console]) -> Console:
+    """A client with 900 contacts without webhooks."""
+    console = start()
+    commands = [{"op": "create", "body": {"email": f"p{n:03}@many.example", "first_name": f"P{n:03}"}} for n in range(900)]
+    sender(console.origin, CLIENT)("POST", "/public/v2/contacts/batch", {"commands": commands})
+    return console
+
+
+def row(page: Any, name: str) -> Any:
+    return page.locator(".grid-rows a", has_text=name)
+
+
+@on_sqlite
+def test_back_and_reload__show_the_same_rows_scrolled_as_before(many: Console) -> None:
+    page = many.open(f"/contacts{OF}&sort=email")
+    while not row(page, "P700").count():
+        page.evaluate("document.querySelector('.grid').scrollBy(0, 2000)")
+        page.wait_for_timeout(30)
+    row(page, "P700").click()
+    page.locator("h1", has_text="P700").wait_for()
+    page.go_back()
+
+    row(page, "P700").wait_for()
+    top = page.evaluate(TOP)
+    assert top > 20_000
+    assert page.evaluate("document.activeElement.getAttribute('href')") == row(page, "P700").get_attribute("href")
+
+    page.reload()
+    row(page, "P700").wait_for(timeout=60_000)  # seven pages come again, one after the other
+    assert abs(page.evaluate(TOP) - top) < 2
+
+
+@on_sqlite
+def test_status_set_by_another__appears_in_its_row_by_itself(many: Console) -> None:
+    page = many.open(f"/contacts{OF}&sort=email")
+    row(page, "P003").wait_for()
+    many.send("PATCH", "/public/v2/contacts/4", {"contact_status": "interested"})
+
+    page.locator(".grid-rows .row", has_text="P003").get_by_text("Interested").wait_for()
+    assert page.locator(".grid-rows a.strong").first.inner_text() == "P000"
+
+
+def test_two_who_edit_a_name__the_second_is_told_and_may_save_again(many: Console) -> None:
+    page = many.open(f"/contacts/3{OF}")
+    page.get_by_label("Change First name").click()
+    page.get_by_label("First name", exact=True).fill("Mine")
+    page.route("**/public/v2/events**", lambda route: route.abort())
+    page.route("**/public/v2/contacts/3?**", lambda route: route.continue_() if route.request.method == "PATCH" else route.abort())
+    many.send("PATCH", "/public/v2/contacts/3", {"first_name": "Theirs"})
+    page.keyboard.press("Enter")
+
+    assert "Somebody changed it meanwhile" in page.locator(".wrong").inner_text()
+    assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Theirs"
+
+    page.unroute_all()
+    page.reload()
+    page.get_by_label("Change First name").click()
+    page.get_by_label("First name", exact=True).fill("Mine")
+    page.keyboard.press("Enter")
+    page.get_by_text("First name changed.").wait_for()
+    assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Mine"
+
+
+@on_sqlite
+def test_session_that_ends__is_begun_again_over_the_page_and_typed_text_stays(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    key = first_key(console.server)
+    for path, body in (
+        ("/admin/v1/clients", {"client_id": CLIENT}),
+        ("/public/v2/contacts", {"email": "a@b.example", "first_name": "Ada"}),
+    ):
+        headers = {"content-type": "application/json", "x-client-id": CLIENT, "authorization": f"Bearer {key}"}
+        urllib.request.urlopen(urllib.request.Request(console.origin + path, json.dumps(body).encode(), headers)).close()
+    page = console.open(f"/contacts/1{OF}")
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Change First name").click()
+    page.get_by_label("First name", exact=True).fill("Typed")
+    page.context.clear_cookies()
+    page.keyboard.press("Enter")
+
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("API key").wait_for()
+    page.keyboard.press("Escape")
+    assert dialog.is_visible()
+    assert axe_faults(page) == []
+    dialog.get_by_label("API key").fill(key)
+    dialog.get_by_role("button", name="Sign in").click()
+    dialog.wait_for(state="detached")
+
+    assert page.get_by_label("First name", exact=True).input_value() == "Typed"
+    page.get_by_role("button", name="Save").click()
+    page.locator("h1", has_text="Typed").wait_for()
+
+
+def test_empty_store__is_greeted_with_what_to_do_and_no_error(start: Callable[..., Console]) -> None:
+    console = start()
+    page = console.open()
+
+    assert page.locator(".start h2").all_inner_texts() == ["Create a client", "Paste an address", "Send a sample", "Import a list"]
+    assert page.get_by_role("alert").count() == 0
+    assert axe_faults(page) == []
+
+
+@on_sqlite
+def test_former_addresses__lead_to_the_screens_that_have_new_ones(console: Console) -> None:
+    for former, present in (("inbox", "webhooks"), ("outgoing", "endpoints")):
+        page = console.open(f"/{former}{OF}")
+        assert f"/console/{present}?client=" in page.url
+
+
+@on_sqlite
+def test_webhooks_of_one_tool__are_listed_alone(console: Console) -> None:
+    other = {"what": "answered", "by": {"who": "bob@other.example"}}
+    console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", other)
+    page = console.open(f"/webhooks{OF}&tool=instantly")
+
+    assert set(page.locator(".calls .strong").all_inner_texts()) == {"Instantly"}
+
+
+@on_sqlite
+def test_type__is_inter_at_the_browsers_size(console: Console) -> None:
+    page = console.open(OF)
+
+    assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "16px"
+    assert page.evaluate("getComputedStyle(document.body).fontSize") == "14px"
+    assert page.evaluate("[...document.fonts].filter((each) => each.status === 'loaded').map((each) => each.family)[0]") == "Inter Variable"
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontWeight") == "600"
