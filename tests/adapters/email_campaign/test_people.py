@@ -46,7 +46,7 @@ def test_person__is_below_any_of_the_roles(body: dict[str, Any]) -> None:
     [
         {"client_payload": {"lead_email": NORA}},
         {"eventPayload": {}, "endUserData": [{"email": NORA}]},
-        {"events_by_user": [{"user_id": 1, "events": [{"event_data": {"email": NORA}}]}]},
+        {"batches": [{"number": 1, "entries": [{"event_data": {"email": NORA}}]}]},
         {"payload": {"organizer": {"email": SAM}, "attendees": [{"email": SAM, "is_organizer": True}, {"email": NORA}]}},
         {"fields": {"core": {"email": {"label": "Email", "value": NORA}}, "social": []}},
         {"payload": {"subscriber": {"email": {"value": NORA}}}},
