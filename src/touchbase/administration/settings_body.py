@@ -40,7 +40,7 @@ class StatusSetBody(Struct, forbid_unknown_fields=True):
 
     statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
     transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
-    opt_outs: StatusNames = []
+    opt_outs: Annotated[StatusNames, Meta(description="Statuses of contacts that must not be contacted.")] = []
 
 
 FieldTypes = Annotated[dict[FieldName, FieldTypeBody], Meta(max_length=limits.CUSTOM_FIELDS)]

@@ -50,7 +50,8 @@ KINDS: dict[str, tuple[RecordName, str]] = {
 }
 named_enum("ImportMode", "What an import does with a row: only create, only update, or both.", MODES)
 named_enum("OtherColumns", "What becomes of a column without a field: a custom field, or nothing.", ("custom", "ignore"))
-named_enum("DayOrder", "The order in dates such as 11/12/2026; blank: they are refused.", ("", "day_first", "month_first"))
+named_enum("DayOrder", "The order in dates such as 11/12/2026; blank: that of most dates of the column.", ("", "day_first", "month_first"))
+named_enum("RepeatedRows", "Which value counts where rows are about one record.", ("first", "last"))
 
 
 class MappingBody(Struct, forbid_unknown_fields=True):
@@ -67,7 +68,7 @@ class MappingBody(Struct, forbid_unknown_fields=True):
         Literal["custom", "ignore"], Meta(description="What becomes of a column that `columns` leaves out: a custom field, or nothing.")
     ] = "custom"
     day_order: Annotated[
-        Literal["", "day_first", "month_first"], Meta(description="The order in dates such as 11/12/2026, which are refused without it.")
+        Literal["", "day_first", "month_first"], Meta(description="The order in dates such as 11/12/2026; blank: that of most dates of the column.")
     ] = ""
     time_zone: Annotated[str, Meta(description="IANA zone of times without one.")] = "UTC"
     without_key: Annotated[
