@@ -68,7 +68,8 @@ class MappingBody(Struct, forbid_unknown_fields=True):
         Literal["custom", "ignore"], Meta(description="What becomes of a column that `columns` leaves out: a custom field, or nothing.")
     ] = "custom"
     day_order: Annotated[
-        Literal["", "day_first", "month_first"], Meta(description="The order in dates such as 11/12/2026; blank: that of most dates of the column.")
+        Literal["", "day_first", "month_first"],
+        Meta(description="The order in dates such as 11/12/2026; blank: that of most dates of the column."),
     ] = ""
     time_zone: Annotated[str, Meta(description="IANA zone of times without one.")] = "UTC"
     without_key: Annotated[
