@@ -40,6 +40,8 @@ CAMPAIGN = 10_000
 CUSTOM = 2
 USED = {"contact": 1, "company": 1, "custom_field": CUSTOM, "delivery": EVENTS}
 NEXT_ID = 10_000
+_RECEIPT = re.compile(r"[0-9a-f]{13}\.[0-9a-f]{4}:")
+"""Of the delivery, in a stamp."""
 """Ids that are left free behind ours."""
 
 
@@ -107,7 +109,10 @@ def _ids(count: int) -> Iterator[str]:
 def _without_deliveries(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
     """As events are that no webhook call told."""
     kept = {table: made for table, made in rows.items() if not table.startswith("delivery")}
-    return {table: [row | dict.fromkeys({"delivery_id"} & row.keys()) for row in made] for table, made in kept.items()}
+    return {
+        table: [{column: _RECEIPT.sub("", value) if isinstance(value, str) else value for column, value in row.items()} for row in made]
+        for table, made in ((table, [row | dict.fromkeys({"delivery_id"} & row.keys()) for row in made]) for table, made in kept.items())
+    }
 
 
 def statements(made: list[Sample], dialect: Dialect) -> Iterator[str]:
@@ -152,6 +157,7 @@ class _Values:
         }
         for at in _times(sample):
             self._texts[str(at)] = f"CAST({at} + {self._shift} AS text)"
+            self._texts[f"{at:013x}."] = f"{dialect.hex(f'({at} + {self._shift})')} || '.'"  # the receipt in a stamp
         self._known = re.compile("|".join(re.escape(text) for text in self._texts))
 
     def of(self, table: str, column: str, value: object) -> str:

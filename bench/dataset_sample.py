@@ -25,7 +25,7 @@ EVENTS = 10
 HISTORIES = (
     ("new", ("email_sent", "email_opened", "email_link_clicked", "reply_received", "email_sent") * 2),
     ("new", ("email_sent", "email_opened") * 5),
-    ("new", ("email_sent", "email_opened", "email_opened", "email_sent", "lead_unsubscribed") * 2),
+    ("new", ("email_sent", "email_opened", "email_opened", "email_sent", "lead_not_interested") * 2),
     ("lead", ("email_sent", "email_sent", "email_opened", "email_link_clicked", "email_opened") * 2),
     ("won", ("email_opened", "email_link_clicked") * 5),
 )

@@ -14,6 +14,8 @@ class Dialect:
     blob: Callable[[str], str]
     digest: Callable[[str], str]
     mark: Callable[[int], str]
+    hex: Callable[[str], str]
+    """Thirteen hexadecimal digits of a number."""
 
 
 SQLITE = Dialect(
@@ -21,10 +23,12 @@ SQLITE = Dialect(
     lambda text: f"CAST({text} AS BLOB)",
     lambda number: "randomblob(16)",
     lambda n: f"?{n}",
+    lambda number: f"printf('%013x', {number})",
 )
 POSTGRES = Dialect(
     "WITH n(i) AS (SELECT generate_series($1::bigint, $2::bigint))",
     lambda text: f"convert_to({text}, 'UTF8')",
     lambda number: f"decode(md5(CAST({number} AS text)), 'hex')",
     lambda n: f"${n}::bigint",
+    lambda number: f"lpad(to_hex({number}), 13, '0')",
 )
