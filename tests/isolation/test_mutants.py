@@ -28,7 +28,7 @@ OF_ALL: dict[str, str] = {
     "clients.sql.stored_bytes.due_counts": "whose bytes of all are to be counted",
     "clients.sql.stored_bytes.count_stored": "sums over all, for the metrics",
     "clients.sql.stored_bytes.list_near_limit": "clients near their limit, for the operator",
-    "clients.sql.clients.ensure_client": "whether anybody has made a client by hand",
+    "clients.sql.clients._ensure_clients": "whether anybody has made a client by hand",
     "erasure.sql.persons.open_erasures": "erasures of all clients that go on",
     "erasure.sql.erasures.add_erasures": "whether this store has erased anybody; an operator's",
     "connections.sql.fetching.due_fetches": "whom of all one may ask for something now",

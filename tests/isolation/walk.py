@@ -97,6 +97,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
         "endpoint": [str(each) for each in known.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
+        "header_row": ["1"],
     }  # fmt: skip
 
 
@@ -172,7 +173,7 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "CustomFieldUpdate": [{"name": "zq of B"}, {"type": "number"}],
         "CustomFieldMerge": [{"into": w.OWN_FIELD}],
         "ValueMerge": [{"values": [w.OPTION], "into": "zq of B"}],
-        "StartImport": [{}, {"mapping_name": w.MAPPING}],
+        "StartImport": [{}, {"mapping_name": w.MAPPING}], "ReadAgain": [{}, {"delimiter": ","}],
         "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],

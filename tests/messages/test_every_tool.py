@@ -23,6 +23,7 @@ from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 OWN = {
+    "aimfox": {"id", "data.event_id", "event.message_urn"},
     "amplemarket": {"id", "email_message.id"},
     "emailbison": {"data.reply.id", "data.reply.raw_message_id", "reply_id", "reply_raw_message_id", "data.campaign_event.id"},
     "heyreach": {"message.id"},
@@ -32,6 +33,7 @@ OWN = {
     "replyify": {"data.message_id"},
     "sendpilot": {"eventId", "data.messageId"},
     "smartlead": {"reply_message.message_id"},
+    "unipile": {"message_id"},
 }
 """By tool, the keys that name one reply or one event about it. All other ids are those of the mail that was answered, of the
 conversation, of the campaign or of the lead, and the next reply in the conversation has them too."""
@@ -91,6 +93,8 @@ ANSWERED = (
 
 async def check(store: Store, call: ApiClient, subtests: pytest.Subtests, replies: list[Recorded]) -> None:
     for number, recorded in enumerate(replies):
+        if recorded.id.endswith("unipile-mail_received"):  # a mailbox creates nobody
+            await call.post("/public/v2/contacts", {"email": "lena@example.com"}, x_client_id=f"c{number}")
         for body in (recorded.body, recorded.body, next_reply(recorded)):
             await receive(call, f"c{number}", recorded, body)
     await InboxWorker(store, ADAPTERS.translate, call.clock).drain()
@@ -99,7 +103,8 @@ async def check(store: Store, call: ApiClient, subtests: pytest.Subtests, replie
             client = await store.read(find_client(f"c{number}"))
             assert client is not None
             found = list(received(await store.read(list_messages(client.number, 50))))
-            assert len(found) == 2 * len(replies_of(recorded))
+            is_same = "body" in recorded.content["request"] and json.loads(next_reply(recorded)) == recorded.content["request"]["body"]
+            assert len(found) == (1 if is_same else 2) * len(replies_of(recorded))
 
 
 async def test_two_replies_in_one_conversation__are_two_messages(store: Store, make_client: MakeClient, subtests: pytest.Subtests) -> None:

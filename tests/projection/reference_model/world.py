@@ -25,6 +25,7 @@ from touchbase.inbox.worker import InboxWorker
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.create import create_record, creation_of
 from touchbase.records.models import Company, Contact
+from touchbase.records.operations import update_company, update_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, find_united, list_records
 from touchbase.records.timelines import TimelineChange, timeline
@@ -144,9 +145,9 @@ class World:
         change = RecordChange(fields, None if custom is None else [Named(*pair) for pair in custom.items()])  # type: ignore[arg-type]
         number = await self.store.read(find_united(self.number, COMPANY if company else CONTACT, number)) or number
         if company:
-            await self.store.write(update_of(COMPANY_TYPE, await self.client(), number, change, us(at)))
+            await self.store.write(update_company(update_of(COMPANY_TYPE, await self.client(), number, change, us(at))))
         else:
-            await self.store.write(update_of(CONTACT_TYPE, await self.client(), number, change, us(at)))
+            await self.store.write(update_contact(update_of(CONTACT_TYPE, await self.client(), number, change, us(at))))
 
     async def keep(self, received: int, tool: str, *events: dict[str, Any], attempt: int = 1) -> int:
         """Receive a call; it waits in the inbox."""
