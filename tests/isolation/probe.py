@@ -51,6 +51,7 @@ KEYS = {
 }  # fmt: skip
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
 BESIDE = {
+    "type": "email",
     "to_id": 1, "to_us": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
     "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0, "count": 1, "since": 0,
     "why": "erased", "note": "x", "place": 0,
