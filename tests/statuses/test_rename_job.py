@@ -12,6 +12,7 @@ from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import SECOND
 from touchbase.jobs.models import JobLost
 from touchbase.jobs.runner import LEASE, JobRun
+from touchbase.records.operations import update_contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.update import RecordChange, update_of
 from touchbase.statuses import job as status_job
@@ -112,7 +113,8 @@ async def test_job__catches_a_request_from_before_the_rename(house: House) -> No
     waiting = await job_of(house, job["id"])
 
     at(house, 2)
-    await store.write(update_of(CONTACT_TYPE, client, ann, RecordChange({"contact_status": "replied"}), house.call.clock()))
+    change = RecordChange({"contact_status": "replied"})
+    await store.write(update_contact(update_of(CONTACT_TYPE, client, ann, change, house.call.clock())))
     late = (await house.get(ann))["contact_status"]
     await finish(house)
 
