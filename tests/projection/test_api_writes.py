@@ -442,3 +442,11 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
     assert contact is not None
     assert (contact.status, contact.previous_status, contact.first_name, contact.origin) == ("won", "lead", "Anne", None)
     assert [str(each) async for each in verify(store, 1, Verified())] == []
+
+
+async def test_address_removed_twice__is_not_opened_by_a_late_webhook(store: Store) -> None:
+    sent = {"event": "email_sent", "occurred_us": at(0), "email": ANN, "kind": "hard"}
+    early, late = (Call([sent | {"status": status}], at(1) + n) for n, status in enumerate(["interested", "custom:Hot"]))
+    removed = [Patch(6, ANN, {"email": None}), Patch(7, ANN, {"status": "new", "email": None})]
+
+    await the_same(store, [Post(2, {"email": ANN}), *removed, early, late], [late, early, Post(2, {"email": ANN}), *removed])

@@ -127,8 +127,8 @@ class _Named:
             keys = by_key([*filter(None, [values.get("email")]), *(emails or ())])
             if source is not None:
                 before = lists.get(source, {})
-                if emails is None:  # it replaces the first address, or makes a further one the first, and leaves the others
-                    keys |= dict(islice(before.items(), 0 if keys.keys() <= before.keys() else 1, None))
+                if emails is None:  # it replaces or removes the first address, or makes a further one the first, and leaves the others
+                    keys |= dict(islice(before.items(), 0 if keys and keys.keys() <= before.keys() else 1, None))
                 lists[source] = keys
             named.add(event.effective_time, source, keys)
         return named
