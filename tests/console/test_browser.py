@@ -184,7 +184,7 @@ def test_contacts__are_found_filtered_sorted_and_the_view_is_in_the_address(cons
     statuses = set(page.locator(".grid-rows .status").all_inner_texts())
 
     other = console.open(page.url.partition("/console")[2])
-    assert statuses == {"replied"}
+    assert statuses == {"Replied"}
     assert other.locator(".grid-rows .strong").all_inner_texts() == page.locator(".grid-rows .strong").all_inner_texts()
     assert other.locator("[aria-sort=descending]").inner_text() == "Last reply"
 
