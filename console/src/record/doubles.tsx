@@ -18,7 +18,7 @@ interface Props<R extends AnyRecord> {
 export function Doubles<R extends AnyRecord>({ kind, record, reload }: Props<R>) {
   const named = kind.twins(record);
   const [other, setOther] = useState<R | null>(null);
-  const loaded = useRead(`${kind.api}?doubles of ${record.id}`, async (signal) => {
+  const loaded = useRead(`${kind.api}?doubles of ${record.id} as of ${record.updated_time}`, async (signal) => {
     if (!named) return [];
     const page = await get<Page<R>>(kind.api, { ...named, limit: '6', structure: 'FLAT' }, signal);
     return page.data.filter((each) => each.id !== record.id);
