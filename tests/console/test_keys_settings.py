@@ -78,7 +78,7 @@ def test_settings__are_saved_one_by_one_keep_the_others_and_are_undone(ours: Con
     page = ours.open(HERE)
     page.get_by_label("If the record exists").select_option("update")
     page.get_by_label("After a hard bounce").uncheck()
-    page.get_by_label("Webhooks", exact=True).fill("25")
+    page.get_by_role("spinbutton", name="Webhooks", exact=True).fill("25")
     # What another person has changed in between stays.
     ours.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": before | {"keep_deleted_days": 5}})
     page.get_by_role("button", name="Save").click()
