@@ -65,7 +65,7 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     page.get_by_text("Undone.").nth(1).wait_for()
     assert [company(firms, number).get("company_status") for number in (1, 2)] == ["target", None]
 
-    page.get_by_role("button", name="Do not contact").click()
+    page.get_by_role("button", name="Block").click()
     page.get_by_role("button", name="they are a competitor").click()
     page.get_by_text("2 domains must not be contacted from now on.").wait_for()
     listed = firms.send("GET", "/public/v2/suppressions")["data"]
@@ -122,7 +122,7 @@ def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) 
     page.keyboard.press("u")
     page.locator("h1", has_text="Alder Freight").wait_for()
 
-    page.get_by_label("Do not contact").click()
+    page.get_by_label("Block").click()
     page.get_by_role("button", name="they are a customer").click()
     page.get_by_text("1 domain must not be contacted from now on.").wait_for()
     assert "customer" in page.locator(".stop").inner_text()

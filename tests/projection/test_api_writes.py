@@ -287,6 +287,16 @@ async def test_timeline_of_two_crm_objects__adds_up_to_their_shared_record(store
     assert (ann(shown)["last_name"], ann(shown)["contact_custom_fields"]) == ("Lee", {"plan": "pro"})
 
 
+async def test_email_removed_twice__stays_removed_after_a_webhook_of_between(store: Store) -> None:
+    """The late webhook made the address the first one again, and the second request removed it."""
+    webhook = Call([crm("contact.updated", 8, BOB)], at(7) + 1)
+    writes = [Post(2, {"email": BOB}), Patch(7, BOB, {"email": None}), Patch(8, BOB, {"email": None, "status": "new"})]
+
+    shown = await the_same(store, [webhook, *writes], [*writes, webhook], [*writes[:2], webhook, *writes[2:]])
+
+    assert [(values.get("email"), values.get("emails")) for values, _ in shown if "contact_status" in values] == [(None, None)]
+
+
 async def test_post_of_an_existing_record__has_the_result_of_a_post_that_came_first(store: Store) -> None:
     sent, replied = Call([event("email_sent", 1, first_name="A.")], at(1)), Call([event("email_replied", 7)], at(7))
     post = Post(4, {"email": ANN, "contact_status": "Prospect", "first_name": "Ann", "contact_custom_fields_input": [PLAN]})

@@ -108,11 +108,13 @@ class _Named:
     """The last written form of each address."""
     requests: set[Micros] = field(default_factory=set)
     """Times of the requests."""
+    replaced: dict[str, EffectiveTime] = field(default_factory=dict)
+    """The last request that replaced or removed each address as the first one."""
 
     @classmethod
     def in_history(cls, number: int, history: Sequence[StoredEvent]) -> _Named:
         """Read the history of a contact."""
-        named, lists = cls(), dict[Source, dict[str, str]]()
+        named, lists, first = cls(), dict[Source, dict[str, str]](), dict[int, str | None]()
         for event in sorted(history, key=lambda event: event.effective_time):
             if event.via == VIA_API:
                 named.requests.add(event.occurred_us)
@@ -130,6 +132,11 @@ class _Named:
                 if emails is None:  # it replaces or removes the first address, or makes a further one the first, and leaves the others
                     keys |= dict(islice(before.items(), 0 if keys and keys.keys() <= before.keys() else 1, None))
                 lists[source] = keys
+                record = merged_from[0] if merged_from else number
+                previous, first[record] = first.get(record), next(iter(keys), None)
+                # A first address that was named before makes the previous one a further one.
+                if by_api and previous is not None and previous not in keys and first[record] not in named.texts:
+                    named.replaced[previous] = event.effective_time
             named.add(event.effective_time, source, keys)
         return named
 
@@ -146,6 +153,8 @@ class _Named:
         """Whether the row of an address is open; None if the history does not say."""
         key = link.ref[2]
         having = [self.latest[source][0] for source in self.sources.get(key, ()) if key in self.latest[source][1]]
+        if (replaced := self.replaced.get(key)) is not None and not any(at > replaced for at in having):
+            return False
         if link.until_us is not None and link.until_us in self.requests:  # a request closed it
             return any(at[0] > link.until_us for at in having)
         return bool(having) if key in self.sources else None
