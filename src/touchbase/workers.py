@@ -22,6 +22,7 @@ from touchbase.imports.preview import new_file_sandbox
 from touchbase.inbox.worker import InboxWorker, add_report
 from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
+from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
@@ -119,4 +120,4 @@ def outgoing_parts(settings: Settings, store: Store) -> tuple[SenderByScheme, In
     domains = settings.recipient_domains
     place = Installation(settings.public_url.rstrip("/"), settings.smtp_from, mail_domains=domains)
     mail = MailClient(settings.smtp_url, settings.smtp_from, domains)
-    return SenderByScheme(http, mail, HubSpotClient(store, tools.send, tools.close)), place
+    return SenderByScheme(http, mail, HubSpotClient(store, tools.send, tools.close), BlocklistClient(store, tools.send, tools.close)), place

@@ -12,6 +12,7 @@ import pytest
 from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults
 
 from touchbase.event_log.models import EventType
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS
 
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
@@ -140,3 +141,4 @@ def test_types_of_the_form__are_those_of_the_api() -> None:
     listed = re.findall(r"'(\w+\.\w+)'", text.partition("EVENT_TYPES")[2].partition("];")[0])
 
     assert listed == [each.value for each in EventType]
+    assert re.findall(r"'(\w+)'", text.partition("BLOCKLISTS")[2].partition("];")[0]) == [*BLOCKLISTS]

@@ -21,6 +21,7 @@ from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker
 from touchbase.inbox.worker import InboxWorker
 from touchbase.outgoing.api.event_objects import AS_IN_API
+from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
@@ -188,7 +189,8 @@ async def hub_of(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIt
     hubspot = FakeHubSpot(clock)
     async with fake_api(hubspot.respond) as hubspot.api:
         http = HttpClient("touchbase/test", [hubspot.api.base])
-        sender = SenderByScheme(WebhookClient("touchbase/test"), MailClient("", "", ()), HubSpotClient(store, http.send, http.close))
+        clients = (HubSpotClient(store, http.send, http.close), BlocklistClient(store, http.send, http.close))
+        sender = SenderByScheme(WebhookClient("touchbase/test"), MailClient("", "", ()), *clients)
         dispatcher = Dispatcher(store, sender, clock, AS_IN_API, place=PLACE)
         call: ApiClient = make_client(
             store, senders=ADAPTERS, send_webhook=sender.post, on_endpoint=dispatcher.wake, fetch_allowed=(hubspot.api.base,)

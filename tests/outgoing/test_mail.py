@@ -22,6 +22,7 @@ from tests.outgoing.conftest import PATH, PLACE, Webhooks, dispatcher_of
 from touchbase.config import BadSettings, Settings
 from touchbase.config_values import mail_server
 from touchbase.enrichment.http_client import HttpClient
+from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.content import mail_source
 from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
@@ -87,8 +88,8 @@ async def server() -> AsyncIterator[MailServer]:
 def sender_to(url: str, *domains: str) -> SenderByScheme:
     """The sender of a process whose e-mails may go to some domains."""
     tools = HttpClient("touchbase/test")
-    hubspot = HubSpotClient(cast(Store, None), tools.send, tools.close)
-    return SenderByScheme(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from, domains), hubspot)
+    clients = [client(cast(Store, None), tools.send, tools.close) for client in (HubSpotClient, BlocklistClient)]
+    return SenderByScheme(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from, domains), *clients)
 
 
 async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n", to: list[str] = TO) -> Answer:

@@ -8,7 +8,7 @@ import { ago, plural } from '../words';
 import { ToolSelect } from './addresses';
 import { SettingFields } from './connection-settings';
 import { clientPath, connectionPath, webhookAddress } from './requests';
-import { changes, FETCHED, NO_SETTINGS } from './setting-table';
+import { changes, hasApi, NO_SETTINGS } from './setting-table';
 import { nameOf, secretOf } from './tools';
 import type { Channel, Connection, ConnectionSettings } from './types';
 
@@ -91,11 +91,11 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
               <textarea rows={3} spellcheck={false} autocomplete="off" value={secret} onInput={(event) => setSecret(event.currentTarget.value)} />
             </Field>
           )}
-          {channel === 'crm' && FETCHED.includes(tool) && (
+          {hasApi(channel, tool) && (
             <>
-              <Field label="Access token" help={tokenHelp(tool)}>
+              <Field label="Access token" help={tokenHelp(channel, tool)}>
                 <select value={tokenChoice} onChange={(event) => setTokenChoice(event.currentTarget.value as TokenChoice)}>
-                  <option value="keep">{of?.access_token === 'set' ? 'As it is: a token is set' : 'None: records are not fetched'}</option>
+                  <option value="keep">{of?.access_token === 'set' ? 'As it is: a token is set' : 'None: nothing is fetched or written'}</option>
                   <option value="paste">{of?.access_token === 'set' ? 'Replace it by one that I paste' : 'Paste a token'}</option>
                   {of?.access_token === 'set' && <option value="remove">Remove it</option>}
                 </select>
@@ -114,7 +114,8 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
   );
 }
 
-function tokenHelp(tool: string): string {
+function tokenHelp(channel: Channel, tool: string): string {
+  if (channel === 'email_campaign') return 'With one, an endpoint of the kind Blocklist fills the tool’s blocklist with the do-not-contact list.';
   const way = tool === 'zoho' ? ' Zoho’s expire within the hour: give refresh:CLIENT_ID:CLIENT_SECRET:REFRESH_TOKEN.' : '';
   return `With one, records that the webhooks leave out are fetched from the tool’s API.${way}`;
 }

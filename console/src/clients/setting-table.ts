@@ -1,4 +1,5 @@
 /** The settings of a connection: which tools have them, how they are edited, and what they mean. Keys, tests hold it, are all of the API's. */
+import { BLOCKLISTS } from '../endpoints/types';
 import type { Channel, ConnectionSettings } from './types';
 
 export type SettingName = keyof ConnectionSettings;
@@ -30,6 +31,9 @@ export const TIMED: Record<Channel, readonly string[]> = { email_campaign: ['ama
 const always = () => true;
 const isCrm = (channel: Channel) => channel === 'crm';
 const of = (...tools: string[]) => (channel: Channel, tool: string) => channel === 'crm' && tools.includes(tool);
+
+/** Whether the tool's API is asked or written to. */
+export const hasApi = (channel: Channel, tool: string) => (channel === 'crm' ? FETCHED : BLOCKLISTS).includes(tool);
 
 export const GROUPS: readonly SettingGroup[] = [
   {
@@ -66,7 +70,7 @@ export const GROUPS: readonly SettingGroup[] = [
     name: 'Fetching and writing',
     usual: false,
     rows: [
-      { name: 'api_base', as: 'text', text: 'Address of its API', example: 'the address, with https', help: 'Empty: the tool’s usual one; Zoho has one for each data centre, such as that of www.zohoapis.eu. With another address give the access token again.', shown: of(...FETCHED) },
+      { name: 'api_base', as: 'text', text: 'Address of its API', example: 'the address, with https', help: 'Empty: the tool’s usual one; Zoho has one for each data centre, such as that of www.zohoapis.eu. EmailBison has one for each instance. With another address give the access token again.', shown: hasApi },
       { name: 'api_user', as: 'text', text: 'User of the access token', example: 'ops@example.com', help: 'Copper: the email address of the token’s owner; Acuity and Bitrix24: the user’s id.', shown: of('acuity', 'bitrix24', 'copper') },
       { name: 'written_property', as: 'text', text: 'Property that statuses are written to', example: 'touchbase_status', help: 'Its internal name, of contacts. An endpoint of the kind HubSpot writes it.', shown: of('hubspot') },
     ],

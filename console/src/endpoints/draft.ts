@@ -12,13 +12,14 @@ export interface Draft {
   template: string;
   template_subject: string;
   values: string;
+  tool: string;
   ordering: string;
   format: string;
   rate_limit: string;
 }
 
 export const EMPTY: Draft = {
-  kind: 'webhook', url: '', to: '', description: '', types: [], fields: '', filter: '', template: '', template_subject: '', values: '',
+  kind: 'webhook', url: '', to: '', description: '', types: [], fields: '', filter: '', template: '', template_subject: '', values: '', tool: '',
   ordering: 'per_record', format: 'standard', rate_limit: '',
 };
 
@@ -35,6 +36,7 @@ export function draftOf(one: Endpoint): Draft {
     template: one.template,
     template_subject: one.template_subject,
     values: Object.entries(one.values).map(([status, value]) => `${status} = ${value}`).join('\n'),
+    tool: one.tool,
     ordering: one.ordering,
     format: one.format,
     rate_limit: String(one.rate_limit),
@@ -71,6 +73,7 @@ function membersOf(draft: Draft): Record<string, unknown> {
   if (draft.kind === 'webhook') return { ...common, fields: listed(draft.fields), format: draft.format };
   if (draft.kind === 'slack') return { ...common, template: draft.template };
   if (draft.kind === 'email') return { ...common, to: listed(draft.to), template: draft.template, template_subject: draft.template_subject };
+  if (draft.kind === 'blocklist') return { ...common, tool: draft.tool };
   return { ...common, values: valuesOf(draft.values) };
 }
 
@@ -94,6 +97,7 @@ export function previewOf(draft: Draft): Record<string, unknown> {
   if (type) body.type = type;
   if (draft.kind === 'slack' || draft.kind === 'email') body.template = draft.template;
   if (draft.kind === 'email') Object.assign(body, { template_subject: draft.template_subject, to: listed(draft.to) });
+  if (draft.kind === 'blocklist') body.tool = draft.tool;
   if (draft.kind === 'hubspot') body.values = valuesOf(draft.values);
   return body;
 }

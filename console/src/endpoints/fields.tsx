@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Problem } from '../api';
 import type { Draft } from './draft';
-import { EVENT_TYPES, HUBSPOT_TYPES } from './types';
+import { toolName } from '../words';
+import { BLOCKLIST_TYPES, BLOCKLISTS, EVENT_TYPES, HUBSPOT_TYPES } from './types';
 
 interface FieldsProps {
   draft: Draft;
@@ -71,6 +72,18 @@ export function EndpointFields({ draft, set, problem, isNew }: FieldsProps) {
           {(ids) => <textarea {...ids} rows={4} spellcheck={false} value={draft.values} placeholder={'won = CUSTOMER\ninterested = IN_PROGRESS'} onInput={(event) => set({ values: event.currentTarget.value })} />}
         </Field>
       )}
+      {kind === 'blocklist' && (
+        <Field label="Tool" fault={fault('tool') || fault('kind')} hint="Its connection has the access token of its API. Nothing is taken off its list again.">
+          {(ids) => (
+            <select {...ids} value={draft.tool} onChange={(event) => set({ tool: event.currentTarget.value })}>
+              <option value="">Choose a tool</option>
+              {BLOCKLISTS.map((tool) => (
+                <option key={tool} value={tool}>{toolName(tool)}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
       <Field label="Description" fault={fault('description')} hint="For people: what it is for.">
         {(ids) => <input {...ids} type="text" value={draft.description} placeholder="Replies to the CRM" onInput={(event) => set({ description: event.currentTarget.value })} />}
       </Field>
@@ -93,8 +106,8 @@ export function EndpointFields({ draft, set, problem, isNew }: FieldsProps) {
 }
 
 function Types({ draft, set, fault }: Pick<FieldsProps, 'draft' | 'set'> & { fault: string }) {
-  const all = draft.kind === 'hubspot' ? HUBSPOT_TYPES : EVENT_TYPES;
-  const none = draft.kind === 'webhook' ? 'all events' : draft.kind === 'hubspot' ? 'changes of status, and merges' : 'replies';
+  const all = draft.kind === 'hubspot' ? HUBSPOT_TYPES : draft.kind === 'blocklist' ? BLOCKLIST_TYPES : EVENT_TYPES;
+  const none = { webhook: 'all events', slack: 'replies', email: 'replies', hubspot: 'changes of status, and merges', blocklist: 'entries of the list' }[draft.kind];
   return (
     <fieldset class="types">
       <legend>Events</legend>
@@ -143,7 +156,7 @@ function More({ draft, set, problem, isNew }: FieldsProps) {
           )}
         </Field>
         <Field label="Requests a second" fault={fault('rate_limit')} hint="0: no limit.">
-          {(ids) => <input {...ids} type="text" inputMode="numeric" value={draft.rate_limit} placeholder={draft.kind === 'webhook' ? '0' : draft.kind === 'slack' ? '1' : '5'} onInput={(event) => set({ rate_limit: event.currentTarget.value })} />}
+          {(ids) => <input {...ids} type="text" inputMode="numeric" value={draft.rate_limit} placeholder={{ webhook: '0', slack: '1', email: '5', hubspot: '5', blocklist: '1' }[draft.kind]} onInput={(event) => set({ rate_limit: event.currentTarget.value })} />}
         </Field>
         {draft.kind === 'webhook' && (
           <Field label="Form of the body" fault={fault('format')}>

@@ -8,7 +8,7 @@ import { isAdmin } from '../session';
 import type { Page } from '../types';
 import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark } from '../ui/status';
-import { count, words } from '../words';
+import { count, toolName, words } from '../words';
 import { NewEndpoint } from './new';
 import { OneEndpoint } from './one';
 import { KIND_NAMES, type Endpoint, type Kind } from './types';
@@ -110,11 +110,11 @@ function Filters({ query }: { query: URLSearchParams }) {
 }
 
 export function nameOf(one: Endpoint): string {
-  return one.description || (one.kind === 'email' ? one.to.join(', ') : one.kind === 'hubspot' ? 'Statuses to HubSpot' : one.url);
+  return one.description || (one.kind === 'email' ? one.to.join(', ') : one.kind === 'hubspot' ? 'Statuses to HubSpot' : one.kind === 'blocklist' ? `Blocklist of ${toolName(one.tool)}` : one.url);
 }
 
 export function EndpointIcon({ kind }: { kind: Kind }) {
-  return <Icon name={kind === 'email' ? 'mail' : kind === 'slack' ? 'reply' : kind === 'hubspot' ? 'company' : 'code'} />;
+  return <Icon name={kind === 'email' ? 'mail' : kind === 'slack' ? 'reply' : kind === 'hubspot' ? 'company' : kind === 'blocklist' ? 'ban' : 'code'} />;
 }
 
 function Row({ one }: { one: Endpoint }) {

@@ -1,6 +1,6 @@
 /** Endpoints and attempts, as the API answers them. */
 
-export type Kind = 'webhook' | 'slack' | 'email' | 'hubspot';
+export type Kind = 'webhook' | 'slack' | 'email' | 'hubspot' | 'blocklist';
 
 export interface Progress {
   waiting: number;
@@ -17,6 +17,7 @@ export interface Endpoint {
   template: string;
   template_subject: string;
   values: Record<string, string>;
+  tool: string;
   types: string[];
   fields: string[];
   filter: Record<string, unknown>;
@@ -56,7 +57,7 @@ export interface Preview {
   not_sent?: string;
 }
 
-export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'Email', hubspot: 'HubSpot' };
+export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'Email', hubspot: 'HubSpot', blocklist: 'Blocklist' };
 
 /** What each kind is for, for the form. */
 export const KIND_LESSONS: Record<Kind, string> = {
@@ -64,6 +65,7 @@ export const KIND_LESSONS: Record<Kind, string> = {
   slack: 'A message in a channel when somebody replies.',
   email: 'An email to colleagues when somebody replies.',
   hubspot: 'The status of a contact, written to its HubSpot contact.',
+  blocklist: 'Each entry of the do-not-contact list, put on the blocklist of a campaign tool.',
 };
 
 export const OUTCOMES: readonly string[] = ['delivered', 'refused', 'timeout', 'unreachable', 'skipped'];
@@ -77,3 +79,7 @@ export const EVENT_TYPES: readonly string[] = [
 ];
 /** The only ones that write to HubSpot. */
 export const HUBSPOT_TYPES: readonly string[] = ['contact.status_changed', 'contact.merged'];
+/** The only ones that go to a blocklist. */
+export const BLOCKLIST_TYPES: readonly string[] = ['suppression.added', 'suppression.removed'];
+/** The tools whose blocklists an endpoint can fill; a test compares them with the API's. */
+export const BLOCKLISTS: readonly string[] = ['instantly', 'smartlead', 'lemlist', 'heyreach', 'reply_io', 'emailbison', 'woodpecker', 'reachinbox'];

@@ -32,12 +32,13 @@ from touchbase.connections.service import new_secret
 from touchbase.connections.sql.silence import list_silences
 from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
 from touchbase.errors import Fault, NotFound, WrongState
-from touchbase.history.events import CHANNELS
+from touchbase.history.events import CHANNELS, EMAIL_CAMPAIGN
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode
 from touchbase.inbox.refused import LOOKBACK, AffectedSender, find_affected_senders
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS
 from touchbase.records.validation import raise_if_any
 
 
@@ -180,7 +181,8 @@ def _check(
         *more,
     ]
     faults += secret_faults(tools, channel, tool, secrets, settings, more=int(one_more))
-    faults += fetch_faults(tool, token, settings, tools.fetcher(channel, tool), call.api[FETCH_ALLOWED])
+    has_blocklist = tool in BLOCKLISTS if channel == EMAIL_CAMPAIGN else None
+    faults += fetch_faults(tool, token, settings, tools.fetcher(channel, tool), call.api[FETCH_ALLOWED], has_blocklist=has_blocklist)
     raise_if_any(faults)
 
 

@@ -99,18 +99,21 @@ def test(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     metavar="STATUS=NAME",
     help="For hubspot: the internal name that its property has for a status; several times for several. Others are written as they are.",
 )
+@click.option("--tool", default="", help="For blocklist: the campaign tool whose blocklist gets the entries, such as instantly.")
 @click.option(
     "--type",
     "types",
     multiple=True,
-    help="A type of events, such as contact.replied; several times for several. Default: all; slack, email: replies; hubspot: statuses.",
+    help="A type of events, such as contact.replied; several times for several. Default: all that the kind sends; slack, email: replies.",
 )
 @click.option("--ordering", type=click.Choice(("per_record", "none")), default="per_record", show_default=True, help="Order of sending.")
 @click.option(
     "--format", "format_", type=click.Choice(("standard", "cloudevents")), default="standard", show_default=True, help="Of bodies."
 )
 @click.option(
-    "--rate-limit", type=click.IntRange(0, 10_000), help="Most requests a second; 0: no limit. Default: 0, slack 1, email and hubspot 5."
+    "--rate-limit",
+    type=click.IntRange(0, 10_000),
+    help="Most requests a second; 0: no limit. Default: 0; slack, blocklist 1; email, hubspot 5.",
 )
 @click.option("--description", default="", help="A note.")
 @json_option()
@@ -120,7 +123,8 @@ def add(
 ) -> None:
     """Add an endpoint, which gets the client's events from now on; prints its secret once.
 
-    The kinds slack and email send messages to people, hubspot writes statuses. The URL of a Slack channel is a secret: give - to read
+    The kinds slack and email send messages to people, hubspot writes statuses, blocklist fills the blocklist of a campaign
+    tool with the do-not-contact list. The URL of a Slack channel is a secret: give - to read
     it from standard input.
     """
     if url == "-":
@@ -209,7 +213,7 @@ async def _preview(store: CellRouter, client_id: str, endpoint_id: int, event: s
 def _shown_at_server(tb: Touchbase, endpoint_id: int, event: str | None) -> dict[str, Any]:
     """Return what an endpoint would be sent about an event."""
     endpoint: dict[str, Any] = {**tb.webhook_endpoints.get(endpoint_id)}
-    names = ("kind", "to", "template", "template_subject", "values")
+    names = ("kind", "to", "template", "template_subject", "values", "tool")
     body: Any = {name: endpoint[name] for name in names if endpoint.get(name)} | ({} if event is None else {"event": event})
     return {**tb.webhook_endpoints.preview(body)}
 

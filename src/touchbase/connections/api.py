@@ -17,7 +17,7 @@ from touchbase.connections.oauth import FORMAT
 from touchbase.connections.rhythm import CallStatistics, per_day
 from touchbase.connections.service import Connections
 from touchbase.connections.tools import Tools
-from touchbase.history.events import CHANNELS
+from touchbase.history.events import CHANNELS, CRM
 from touchbase.http.dependencies import AppKey
 from touchbase.http.schemas import Time, example, named_enum
 
@@ -34,7 +34,10 @@ Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGES
 ABOUT_SECRETS = "Any of them is accepted: two during a rotation, and up to 50 for a tool with one secret for each webhook (EspoCRM)."
 Secrets = Annotated[list[Secret], Meta(max_length=cn.MAX_SECRETS, description=ABOUT_SECRETS)]
 Age = Annotated[int, Meta(ge=60, le=30 * 86_400)]
-ABOUT_TOKEN = f"Access token of a CRM's API, to fetch records; never shown. Where tokens expire within the hour (Zoho): `{FORMAT}`."
+ABOUT_TOKEN = (
+    "Access token of the tool's API, to fetch a CRM's records or to fill a campaign tool's blocklist; never shown. Where tokens expire "
+    f"within the hour (Zoho): `{FORMAT}`."
+)
 Token = Annotated[str, Meta(min_length=1, max_length=cn.LONGEST_TOKEN)]
 Address = Annotated[str, Meta(min_length=1, max_length=limits.URL)]
 Person = Annotated[str, Meta(min_length=1, max_length=limits.EMAIL)]
@@ -91,7 +94,7 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     fields: Annotated[Names, Meta(description="Tool `generic`: field -> its path in the body.")] = {}
     events: Annotated[Names, Meta(description="Campaign tool `generic`: the tool's name of an event -> Touchbase's event.")] = {}
     api_base: Annotated[
-        Address | None, Meta(description="CRM: base URL of its API; null: the tool's default. A change needs the access token again.")
+        Address | None, Meta(description="Base URL of the tool's API; null: the tool's default. A change needs the access token again.")
     ] = None
     api_user: Annotated[Person | None, Meta(description="CRM: user of the access token, where the API needs it.")] = None
     location_id: Annotated[
@@ -265,7 +268,7 @@ def connection_out(
     times = to_text(found.created_us), to_text(found.updated_us)
     secret: Literal["set", "not set"] = "set" if found.secrets else "not set"
     token: Literal["set", "not set"] = "set" if found.access_token else "not set"
-    state = fetching_out(known.fetching or FetchState(found.tool)) if found.access_token else None
+    state = fetching_out(known.fetching or FetchState(found.tool)) if found.access_token and found.channel == CRM else None
     shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, state, calls_out(known.calls))
     return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
 

@@ -156,6 +156,11 @@ class Arrival:
         return made
 
 
+def connection_of(connections: Iterable[Connection], channel: str, tool: str) -> Connection | None:
+    """Return the connection of a tool, or None."""
+    return next((connection for connection in connections if (connection.channel, connection.tool) == (channel, tool)), None)
+
+
 ACCEPTED, DROPPED, REFUSED = "accepted", "dropped", "refused"
 
 

@@ -24,7 +24,7 @@ from touchbase.history.events import CRM, EMAIL_CAMPAIGN
 
 _EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
 _ONLY_CRM = (
-    "status_property", "objects", "deals_set_status", "deal_labels", "api_base", "api_user", "location_id", "allow_v1_signatures",
+    "status_property", "objects", "deals_set_status", "deal_labels", "api_user", "location_id", "allow_v1_signatures",
     "written_property",
 )  # fmt: skip
 _ONLY_OF = {"location_id": "gohighlevel", "allow_v1_signatures": "hubspot", "written_property": "hubspot"}
@@ -195,17 +195,28 @@ _NEEDED = {"api_user": "the user of the access token, such as an e-mail address 
 
 
 def fetch_faults(
-    tool: str, token: str | None, settings: ConnectionSettings, fetcher: Fetcher | None, allowed: Collection[str] = ()
+    tool: str,
+    token: str | None,
+    settings: ConnectionSettings,
+    fetcher: Fetcher | None,
+    allowed: Collection[str] = (),
+    *,
+    has_blocklist: bool | None = None,
 ) -> list[Fault]:
-    """Return the faults of the settings for enrichment; `token` is the access token that the connection has or gets."""
+    """Return the faults of the settings for the tool's API; `token` is the access token that the connection has or gets.
+
+    `has_blocklist`: whether entries of the do-not-contact list can be written to a campaign tool; None: a CRM.
+    """
     faults: list[Fault] = []
-    if token and fetcher is None:
-        faults.append(Fault("/access_token", "tool", f"no records are fetched from {tool}; leave the access token out"))
+    if token and fetcher is None and not has_blocklist:
+        faults.append(Fault("/access_token", "tool", f"nothing is fetched from {tool} or written there; leave the access token out"))
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         faults.append(Fault("/access_token", "text", "must be printable ASCII without spaces; paste only the token"))
     if token and token.startswith(PREFIX) and fetcher is not None:
         faults += _grant_faults(tool, token, fetcher)
-    if settings.api_base is not None:
+    if settings.api_base is not None and has_blocklist is False:
+        faults.append(Fault("/settings/api_base", "tool", f"nothing is fetched from {tool} or written there; leave it out"))
+    elif settings.api_base is not None:
         faults += _base_faults(settings.api_base, allowed)
     if token and fetcher is not None:
         for name in fetcher.needs:

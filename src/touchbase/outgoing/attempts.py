@@ -17,11 +17,13 @@ from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.inbox.sql.queries import find_traces
+from touchbase.outgoing.blocklists import message_to_blocklist, test_of_blocklist
 from touchbase.outgoing.content import OutgoingMessage, message_of, test_message
 from touchbase.outgoing.filters import UnreadableFilter, wants
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import LONGEST_RETRY_AFTER, WaitingEvent
 from touchbase.outgoing.models import (
+    BLOCKLIST,
     DELIVERED,
     DISABLED,
     HUBSPOT,
@@ -198,12 +200,16 @@ class Outbox:
         return await self._message(endpoint, client_id, event)
 
     async def _message(self, endpoint: Endpoint, client_id: str, event: LoggedEvent) -> OutgoingMessage:
+        if endpoint.kind == BLOCKLIST:
+            return await message_to_blocklist(self._store, endpoint, event, self._clock())
         if endpoint.kind != HUBSPOT:
             return message_of(endpoint, client_id, event, await self._event_objects(endpoint, event), await self._placed(endpoint))
         contact = None if event.record_id is None else await self._show.record(self._store, endpoint.client, (CONTACT, event.record_id))
         return await write_of(self._store, endpoint, event, contact)
 
     async def _test_message(self, endpoint: Endpoint, client_id: str, *, is_preview: bool = False) -> OutgoingMessage:
+        if endpoint.kind == BLOCKLIST:
+            return await test_of_blocklist(self._store, endpoint, is_preview=is_preview)
         if endpoint.kind != HUBSPOT:
             return test_message(endpoint, client_id, self._clock(), await self._placed(endpoint))
         return await test_write(self._store, endpoint, is_preview=is_preview)

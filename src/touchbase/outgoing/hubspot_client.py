@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from urllib.parse import quote
 
-from touchbase.connections.models import Connection
+from touchbase.connections.models import Connection, connection_of
 from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
 from touchbase.history.events import CRM
@@ -24,8 +25,7 @@ GONE = "HubSpot does not have this contact any more"
 
 async def hubspot_of(store: Store, client: int) -> Connection | None:
     """Return the client's connection of HubSpot, or None."""
-    connections: list[Connection] = await store.read(list_connections(client))
-    return next((connection for connection in connections if (connection.channel, connection.tool) == (CRM, hubspot.TOOL)), None)
+    return connection_of(await store.read(list_connections(client)), CRM, hubspot.TOOL)
 
 
 def why_not_written(connection: Connection | None) -> str | None:
@@ -70,15 +70,17 @@ class HubSpotClient:
 
 
 def _answer(request: ApiRequest, response: ApiResponse, connection: Connection, began: float) -> Answer:
-    text = response_text(response.body, connection.access_token.encode())
+    text = response_text(response.body, connection.access_token)
     return Answer(_since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
 
 
-def response_text(body: bytes, token: bytes) -> str:
+def response_text(body: bytes, token: str) -> str:
     """Return the beginning of a response without the token, of which it leaves no part; a long response is cut before it is searched."""
-    shown = body[:READ_BYTES].replace(token, b"***")
+    shown, longest = body[:READ_BYTES], 0
+    for written in {token.encode(), quote(token, safe="").encode()}:
+        shown, longest = shown.replace(written, b"***"), max(longest, len(written))
     if len(body) > READ_BYTES:
-        shown = shown[: -len(token)]  # the cut may have left the beginning of a token
+        shown = shown[:-longest]  # the cut may have left the beginning of a token
     return shown[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 

@@ -16,6 +16,8 @@ from typing import BinaryIO
 from touchbase.common.normalize import find_email_key
 from touchbase.config_values import MailServer, mail_server
 from touchbase.enrichment.http_pool import certificates
+from touchbase.outgoing.blocklists import SCHEME as BLOCKLIST_SCHEME
+from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.http_client import Answer, WebhookClient
 from touchbase.outgoing.hubspot import SCHEME
 from touchbase.outgoing.hubspot_client import HubSpotClient
@@ -173,12 +175,13 @@ def _hidden(text: str, server: MailServer) -> str:
 
 
 class SenderByScheme:
-    """Sends by the URL's scheme: `mailto:` by SMTP, `hubspot:` with the token of a connection, others by HTTP."""
+    """Sends by the URL's scheme: `mailto:` by SMTP, `hubspot:` and `blocklist:` with the token of a connection, others by HTTP."""
 
-    def __init__(self, http: WebhookClient, mail: MailClient, hubspot: HubSpotClient) -> None:
+    def __init__(self, http: WebhookClient, mail: MailClient, hubspot: HubSpotClient, blocklist: BlocklistClient) -> None:
         self._http = http
         self._mail = mail
         self._hubspot = hubspot
+        self._blocklist = blocklist
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
         """Send a request or a mail, whose source is the body; return its outcome."""
@@ -186,6 +189,8 @@ class SenderByScheme:
             return await self._mail.send(recipients(url), body)
         if url.startswith(SCHEME):
             return await self._hubspot.post(url, body)
+        if url.startswith(BLOCKLIST_SCHEME):
+            return await self._blocklist.post(url)
         return await self._http.post(url, headers, body)
 
     async def close(self) -> None:
@@ -193,6 +198,7 @@ class SenderByScheme:
         self._mail.close()
         await self._http.close()
         await self._hubspot.close()
+        await self._blocklist.close()
 
 
 def mailto(to: list[str]) -> str:

@@ -14,14 +14,15 @@ PER_RECORD, UNORDERED = "per_record", "none"
 ORDERINGS = (PER_RECORD, UNORDERED)
 STANDARD, CLOUDEVENTS = "standard", "cloudevents"
 FORMATS = (STANDARD, CLOUDEVENTS)
-WEBHOOK, SLACK, EMAIL, HUBSPOT = "webhook", "slack", "email", "hubspot"
-KINDS = (WEBHOOK, SLACK, EMAIL, HUBSPOT)
-"""Signed requests for programs; a message in a Slack channel; an e-mail; the status of a contact, written to its HubSpot contact."""
-KIND_SETTINGS = ("to", "template", "template_subject", "values")
+WEBHOOK, SLACK, EMAIL, HUBSPOT, BLOCKLIST = "webhook", "slack", "email", "hubspot", "blocklist"
+KINDS = (WEBHOOK, SLACK, EMAIL, HUBSPOT, BLOCKLIST)
+"""Signed requests for programs; a message in a Slack channel; an e-mail; the status of a contact, written to its HubSpot contact; an
+entry of the do-not-contact list, put on the blocklist of a campaign tool."""
+KIND_SETTINGS = ("to", "template", "template_subject", "values", "tool")
 """What endpoints of other kinds than `webhook` may have besides."""
 DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED = "delivered", "refused", "timeout", "unreachable", "skipped"
 OUTCOMES = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED)
-"""Outcomes of an attempt: a 2xx, another status, no response in time, no connection, nothing to send (write-back only)."""
+"""Outcomes of an attempt: a 2xx, another status, no response in time, no connection, nothing to send (hubspot, blocklist)."""
 DONE = (DELIVERED, SKIPPED)
 """Outcomes after which an event is not sent again."""
 MAX_ENDPOINTS = 100

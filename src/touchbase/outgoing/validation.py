@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.misspelt import suggest
 from touchbase.common.normalize import email_text, find_email_key
 from touchbase.common.timestamps import Micros
 from touchbase.common.url_origin import origin_of
+from touchbase.connections.models import Connection, connection_of
 from touchbase.enrichment.http_pool import is_public, url_origin
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 from touchbase.event_log.models import EventType
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS
+from touchbase.outgoing.blocklists import TYPES as BLOCKLIST_TYPES
+from touchbase.outgoing.blocklists import url_of as blocklist_url
+from touchbase.outgoing.blocklists import why_not_filled
 from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.hubspot import SHOWN
+from touchbase.outgoing.hubspot_client import why_not_written
 from touchbase.outgoing.mail_client import ANY_DOMAIN, mailto, why_not_mailed
-from touchbase.outgoing.models import EMAIL, HUBSPOT, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
+from touchbase.outgoing.models import BLOCKLIST, EMAIL, HUBSPOT, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
 from touchbase.outgoing.notices import PATHS, REPLIES
 from touchbase.outgoing.templates import template_faults
 from touchbase.outgoing.write_back import TYPES
@@ -24,17 +32,26 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.search.service import record_members
 
 SETTING = "TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS"
-USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5, HUBSPOT: 5}
-"""Requests a second of a new endpoint that gives no rate. Slack accepts one of a webhook, HubSpot 10 to 19 of all that use the token."""
+USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5, HUBSPOT: 5, BLOCKLIST: 1}
+"""Requests a second of a new endpoint that gives no rate.
+
+Slack accepts one of a webhook, HubSpot 10 to 19 of all that use the token, Smartlead one of a key.
+"""
+
+
+_TYPES = {HUBSPOT: TYPES, BLOCKLIST: BLOCKLIST_TYPES}
+"""By kind, the types of an endpoint that names none, and the only ones that it may have."""
 
 
 def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
     """Return an endpoint completed by its kind; `url`: the requested one, None for none."""
     if endpoint.kind == WEBHOOK:
         return endpoint if url is None else replace(endpoint, url=url)
-    new = replace(endpoint, types=[*(endpoint.types or (TYPES if endpoint.kind == HUBSPOT else REPLIES))])
+    new = replace(endpoint, types=[*(endpoint.types or _TYPES.get(endpoint.kind, REPLIES))])
     if endpoint.kind == HUBSPOT:
         new.url = url or SHOWN
+    elif endpoint.kind == BLOCKLIST:
+        new.url = url or blocklist_url(endpoint.settings.get("tool", ""))
     elif endpoint.kind == EMAIL:
         new.url = url or mailto(endpoint.settings.get("to", []))
     elif url is not None:
@@ -53,22 +70,22 @@ def _host_of(url: str) -> str:
 
 def endpoint_faults(
     endpoint: Endpoint, settings: ClientSettings, allowed: Collection[str], now: Micros, *, has_mail: bool = False,
-    mail_domains: Sequence[str] = ANY_DOMAIN, unwritten: str | None = None,
+    mail_domains: Sequence[str] = ANY_DOMAIN, connections: Sequence[Connection] | None = None,
 ) -> list[Fault]:  # fmt: skip
     """Return the faults of an endpoint.
 
-    `allowed`: origins that the operator permits; `has_mail`: whether e-mail can be sent; `mail_domains`: where to; `unwritten`: why
-    HubSpot cannot be written to.
+    `allowed`: origins that the operator permits; `has_mail`: whether e-mail can be sent; `mail_domains`: where to; `connections`: the
+    client's, of which one must be able to write to the tool; None: that is not checked.
     """
-    faults = [] if endpoint.kind in (EMAIL, HUBSPOT) else _url_faults(endpoint.target, allowed)
+    faults = [] if endpoint.kind in (EMAIL, HUBSPOT, BLOCKLIST) else _url_faults(endpoint.target, allowed)
     faults += _kind_faults(endpoint, has_mail, mail_domains)
-    faults += _hubspot_faults(endpoint, unwritten) if endpoint.kind == HUBSPOT else []
+    faults += _tool_faults(endpoint, connections)
     faults += _unknown(endpoint.types, "types", [event_type.value for event_type in EventType])
     faults += _unknown(endpoint.fields, "fields", sorted({name for kind in RECORD_TYPES for name in record_members(kind)}))
     return faults + filter_faults(endpoint.filter, settings, now)
 
 
-_OF_KIND = {"to": (EMAIL,), "template": (SLACK, EMAIL), "template_subject": (EMAIL,), "values": (HUBSPOT,)}
+_OF_KIND = {"to": (EMAIL,), "template": (SLACK, EMAIL), "template_subject": (EMAIL,), "values": (HUBSPOT,), "tool": (BLOCKLIST,)}
 
 
 def _kind_faults(endpoint: Endpoint, has_mail: bool, mail_domains: Sequence[str]) -> Iterator[Fault]:
@@ -79,7 +96,7 @@ def _kind_faults(endpoint: Endpoint, has_mail: bool, mail_domains: Sequence[str]
         elif settings.get(name) and name.startswith("template"):
             yield from template_faults(settings[name], f"/{name}", PATHS)
     if kind != WEBHOOK and endpoint.fields:
-        instead = "leave it out for hubspot" if kind == HUBSPOT else f"a template says what {kind} shows"
+        instead = f"leave it out for {kind}" if kind in (HUBSPOT, BLOCKLIST) else f"a template says what {kind} shows"
         yield Fault("/fields", "kind", f"is for the kind webhook; {instead}")
     if kind != WEBHOOK and endpoint.format != STANDARD:
         yield Fault("/format", "kind", f"is for the kind webhook; leave it out for {kind}")
@@ -89,14 +106,27 @@ def _kind_faults(endpoint: Endpoint, has_mail: bool, mail_domains: Sequence[str]
             yield Fault("/url", "kind", "is for the kinds webhook and slack; give `to`, the addresses of the recipients")
 
 
-def _hubspot_faults(endpoint: Endpoint, unwritten: str | None) -> Iterator[Fault]:
-    if unwritten is not None:
-        yield Fault("/kind", "connection", unwritten)
-    if endpoint.url != SHOWN:
-        yield Fault("/url", "kind", "is for the kinds webhook and slack; the connection of HubSpot says where its API is")
+def _tool_faults(endpoint: Endpoint, connections: Sequence[Connection] | None) -> Iterator[Fault]:
+    """Yield the faults of an endpoint that writes to a tool through its connection."""
+    tool = endpoint.settings.get("tool", "")
+    if endpoint.kind not in _TYPES:
+        return
+    if endpoint.kind == BLOCKLIST and tool not in BLOCKLISTS:
+        near = suggest(tool, BLOCKLISTS)
+        hint = f"did you mean {near!r}?" if near else f"give one of {', '.join(BLOCKLISTS)}"
+        yield Fault("/tool", "unknown" if tool else "required", f"is no tool whose blocklist can be filled; {hint}")
+        return
+    url, why_not, effect = SHOWN, why_not_written, "write to HubSpot"
+    if endpoint.kind == BLOCKLIST:
+        url, why_not, effect = blocklist_url(tool), partial(why_not_filled, tool), "go to a blocklist"
+    channel = CRM if endpoint.kind == HUBSPOT else EMAIL_CAMPAIGN
+    if connections is not None and (why := why_not(connection_of(connections, channel, tool or HUBSPOT))) is not None:
+        yield Fault("/kind", "connection", why)
+    if endpoint.url != url:
+        yield Fault("/url", "kind", "is for the kinds webhook and slack; the connection of the tool says where its API is")
     for index, event_type in enumerate(endpoint.types):
-        if event_type not in TYPES:
-            yield Fault(f"/types/{index}", "kind", f"only {' and '.join(TYPES)} write to HubSpot; leave it out")
+        if event_type not in _TYPES[endpoint.kind]:
+            yield Fault(f"/types/{index}", "kind", f"only {' and '.join(_TYPES[endpoint.kind])} {effect}; leave it out")
     for status, value in endpoint.settings.get("values", {}).items():
         if status != status.strip() or not status or value != value.strip() or not value:
             where = f"/values/{status.replace('~', '~0').replace('/', '~1')}"

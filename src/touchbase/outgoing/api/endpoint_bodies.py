@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 
 from msgspec import UNSET, structs
@@ -10,6 +10,7 @@ from msgspec import UNSET, structs
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.common.token_bucket import BoundedCache, TokenBucket
+from touchbase.connections.models import Connection
 from touchbase.errors import RateLimited
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
@@ -17,7 +18,6 @@ from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.http_client import Answer
-from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
 from touchbase.outgoing.mail_client import ANY_DOMAIN
 from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint, Installation
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
@@ -51,15 +51,17 @@ def endpoint_from(client: Client, body: WebhookEndpointRequest, now: Micros) -> 
     return completed(new, None if url is UNSET else url)
 
 
-def check_endpoint(call: Call, client: Client, endpoint: Endpoint, unwritten: str | None = None, *, names_recipients: bool = True) -> None:
+def check_endpoint(
+    call: Call, client: Client, endpoint: Endpoint, connections: Sequence[Connection] | None = None, *, names_recipients: bool = True
+) -> None:
     """Raise `Invalid` for the faults of an endpoint.
 
-    `unwritten`: why the client's statuses cannot be written to HubSpot; `names_recipients`: whether the request has the recipients.
+    `connections`: the client's, for a new endpoint; `names_recipients`: whether the request has the recipients.
     """
     parts = call.api.dependencies
     # One that exists can be changed, and so stopped, when the mail server, the connection or a recipient's domain is gone.
     is_new, place = endpoint.id == 0, call.api[INSTALLATION]
-    has_mail, unwritten = bool(place.mail_from) or not is_new, unwritten if is_new else None
+    has_mail = bool(place.mail_from) or not is_new
     domains = place.mail_domains if names_recipients else ANY_DOMAIN
     raise_if_any(
         endpoint_faults(
@@ -69,14 +71,9 @@ def check_endpoint(call: Call, client: Client, endpoint: Endpoint, unwritten: st
             parts.clock(),
             has_mail=has_mail,
             mail_domains=domains,
-            unwritten=unwritten,
+            connections=connections if is_new else None,
         )
     )
-
-
-async def find_unwritten(call: Call, client: Client) -> str | None:
-    """Return why the client's statuses cannot be written to HubSpot; None if they can."""
-    return why_not_written(await hubspot_of(call.api.dependencies.store, client.number))
 
 
 def changed_endpoint(endpoint: Endpoint, body: WebhookEndpointChange, now: Micros) -> Endpoint:

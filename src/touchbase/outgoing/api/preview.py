@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from email import message_from_bytes
 from email.policy import SMTP
@@ -10,24 +11,27 @@ from msgspec import UNSET, json
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Connection
+from touchbase.connections.sql.connections import list_connections
 from touchbase.errors import Invalid, NotFound
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
-from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, find_unwritten, outbox_of, sequence_of_id, take_test
+from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, outbox_of, sequence_of_id, take_test
 from touchbase.outgoing.api.schemas import WebhookEndpointRequest, WebhookPreviewOut, WebhookPreviewRequest
+from touchbase.outgoing.blocklists import path_of
 from touchbase.outgoing.content import OutgoingMessage
 from touchbase.outgoing.hubspot import paths_of
-from touchbase.outgoing.models import EMAIL, HUBSPOT, Endpoint
+from touchbase.outgoing.models import BLOCKLIST, EMAIL, HUBSPOT, Endpoint
 
 
 async def preview(call: Call) -> Response:
     """Handle `POST` of a preview."""
     client, now = await call.client(), call.api.dependencies.clock()
     call.parameters().done()
-    unwritten = await find_unwritten(call, client)
-    body = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, partly, now, unwritten))
-    _check(call, client, body, now, unwritten)
+    connections = await call.api.dependencies.store.read(list_connections(client.number))
+    body = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, partly, now, connections))
+    _check(call, client, body, now, connections)
     endpoint = _previewed(client, body, now)
     take_test(call, client)
     sequence = None if body.event is UNSET else sequence_of_id(body.event)
@@ -43,14 +47,14 @@ def _previewed(client: Client, body: WebhookPreviewRequest, now: Micros) -> Endp
     """Return the endpoint of a preview, with placeholders for the settings that its kind needs."""
     types = [] if body.type is UNSET else [body.type]
     to = body.to or (["you@example.com"] if body.kind == EMAIL else [])
-    url = UNSET if body.kind in (EMAIL, HUBSPOT) else "https://example.com"
-    request = WebhookEndpointRequest(url, body.kind, to, body.template, body.template_subject, body.values, types)
+    url = UNSET if body.kind in (EMAIL, HUBSPOT, BLOCKLIST) else "https://example.com"
+    request = WebhookEndpointRequest(url, body.kind, to, body.template, body.template_subject, body.values, body.tool, types)
     return endpoint_from(client, request, now)
 
 
-def _check(call: Call, client: Client, body: WebhookPreviewRequest, now: Micros, unwritten: str | None) -> None:
+def _check(call: Call, client: Client, body: WebhookPreviewRequest, now: Micros, connections: Sequence[Connection]) -> None:
     try:
-        check_endpoint(call, client, _previewed(client, body, now), unwritten, names_recipients=bool(body.to))
+        check_endpoint(call, client, _previewed(client, body, now), connections, names_recipients=bool(body.to))
     except Invalid as error:
         raise Invalid(
             [replace(fault, pointer="/type") if fault.pointer == "/types/0" else fault for fault in error.faults], error.more
@@ -59,8 +63,8 @@ def _check(call: Call, client: Client, body: WebhookPreviewRequest, now: Micros,
 
 def preview_out(kind: str, message: OutgoingMessage) -> WebhookPreviewOut:
     """Return a message as a preview shows it."""
-    if kind == HUBSPOT:
-        return _write_out(message)
+    if kind in (HUBSPOT, BLOCKLIST):
+        return _write_out(kind, message)
     if kind != EMAIL:
         return WebhookPreviewOut(kind, message.type, message.headers, json.decode(message.body))
     mail = message_from_bytes(message.body, policy=SMTP)
@@ -68,7 +72,8 @@ def preview_out(kind: str, message: OutgoingMessage) -> WebhookPreviewOut:
     return WebhookPreviewOut(kind, message.type, headers, mail.get_content().replace("\r\n", "\n"), message.body.decode())
 
 
-def _write_out(message: OutgoingMessage) -> WebhookPreviewOut:
+def _write_out(kind: str, message: OutgoingMessage) -> WebhookPreviewOut:
     if message.answer is not None:
-        return WebhookPreviewOut(HUBSPOT, message.type, {}, None, not_sent=message.answer.error)
-    return WebhookPreviewOut(HUBSPOT, message.type, message.headers, json.decode(message.body), requests=paths_of(message.target))
+        return WebhookPreviewOut(kind, message.type, {}, None, not_sent=message.answer.error)
+    requests = paths_of(message.target) if kind == HUBSPOT else [path_of(message.target)]
+    return WebhookPreviewOut(kind, message.type, message.headers, json.decode(message.body or b"null"), requests=requests)

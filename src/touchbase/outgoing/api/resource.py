@@ -10,6 +10,7 @@ from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import SECOND, Micros, from_text
+from touchbase.connections.sql.connections import list_connections
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -21,7 +22,6 @@ from touchbase.outgoing.api.endpoint_bodies import (
     changed_endpoint,
     check_endpoint,
     endpoint_from,
-    find_unwritten,
     outbox_of,
     sequence_of_id,
     take_test,
@@ -89,12 +89,12 @@ async def add_endpoint(call: Call) -> Response:
     """Handle `POST` of a new endpoint."""
     client, now, parts = await call.client(), call.api.dependencies.clock(), call.api.dependencies
     call.parameters().done()
-    unwritten = await find_unwritten(call, client)
+    connections = await call.api.dependencies.store.read(list_connections(client.number))
     body = await call.body(
-        WebhookEndpointRequest, lambda partly: check_endpoint(call, client, endpoint_from(client, partly, now), unwritten)
+        WebhookEndpointRequest, lambda partly: check_endpoint(call, client, endpoint_from(client, partly, now), connections)
     )
     new = endpoint_from(client, body, now)
-    check_endpoint(call, client, new, unwritten)
+    check_endpoint(call, client, new, connections)
     secret = new_secret() if new.kind == WEBHOOK else None
     new.secrets = new.secrets if secret is None else [Secret(secret)]
 

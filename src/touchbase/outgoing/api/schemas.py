@@ -10,6 +10,7 @@ from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import EventType, event_id
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS
 from touchbase.outgoing.models import (
     FORMATS,
     KINDS,
@@ -31,20 +32,24 @@ from touchbase.outgoing.models import (
 MAX_RATE = 10_000
 LONGEST_OVERLAP = 720
 _ORDERING = named_enum("WebhookOrdering", "Whether a failing event holds back later ones of the same record.", ORDERINGS)
-_KIND = named_enum("WebhookKind", "What an endpoint sends: signed requests, Slack messages, e-mails, or statuses to HubSpot.", KINDS)
+_KIND = named_enum(
+    "WebhookKind",
+    "What an endpoint sends: signed requests, Slack messages, e-mails, statuses, or blocked addresses.",
+    KINDS,
+)
 _FORMAT = named_enum("WebhookFormat", "The form of the body: Standard Webhooks, or CloudEvents 1.0.", FORMATS)
 _STATE = named_enum("WebhookEndpointState", "Whether events are sent; while they are not, they wait.", STATES)
 _OUTCOME = named_enum("WebhookOutcome", "What became of a request to an endpoint.", OUTCOMES)
 Ordering = Literal["per_record", "none"]
 Format = Literal["standard", "cloudevents"]
-Kind = Literal["webhook", "slack", "email", "hubspot"]
+Kind = Literal["webhook", "slack", "email", "hubspot", "blocklist"]
 Url = Annotated[
     str,
     Meta(
         min_length=1,
         max_length=LONGEST_URL,
         description="https, at a public address. Of the kind slack: the URL of an incoming webhook, which is a secret and not shown again. "
-        "Not for email and hubspot.",
+        "Not for email, hubspot and blocklist.",
     ),
 ]
 Types = Annotated[
@@ -52,7 +57,7 @@ Types = Annotated[
     Meta(
         max_length=100,
         description="Types of events, such as `contact.replied`; empty: all, for the kinds slack and email replies, for hubspot changes of "
-        "status and merges.",
+        "status and merges, for blocklist entries of the do-not-contact list.",
     ),
 ]
 To = Annotated[
@@ -72,6 +77,14 @@ Values = Annotated[
     Meta(
         max_length=MAX_VALUES,
         description="For the kind hubspot: a status -> the internal name that HubSpot has for it. Others are written as they are.",
+    ),
+]
+Tool = Annotated[
+    str,
+    Meta(
+        max_length=limits.NAME,
+        description=f"For the kind blocklist: the campaign tool whose blocklist gets the entries: {', '.join(BLOCKLISTS)}. The client's "
+        "connection of the tool has the access token.",
     ),
 ]
 Fields = Annotated[list[str], Meta(max_length=100, description="Members of `data.object` that are sent, and `id`; empty: all.")]
@@ -95,12 +108,13 @@ class WebhookEndpointRequest(Struct, forbid_unknown_fields=True):
     template: Template = ""
     template_subject: SubjectTemplate = ""
     values: Values = {}
+    tool: Tool = ""
     types: Types = []
     fields: Fields = []
     filter: Filter = {}
     ordering: Ordering = "per_record"
     format: Format = "standard"
-    rate_limit: Annotated[Rate, Meta(description="Left out: 0, for the kind slack 1, for email and hubspot 5.")] | UnsetType = UNSET
+    rate_limit: Annotated[Rate, Meta(description="Left out: 0; slack, blocklist: 1; email, hubspot: 5.")] | UnsetType = UNSET
     description: Description = ""
     disabled: bool = False
 
@@ -113,6 +127,7 @@ class WebhookEndpointChange(Struct, forbid_unknown_fields=True):
     template: Template | UnsetType = UNSET
     template_subject: SubjectTemplate | UnsetType = UNSET
     values: Values | UnsetType = UNSET
+    tool: Tool | UnsetType = UNSET
     types: Types | UnsetType = UNSET
     fields: Fields | UnsetType = UNSET
     filter: Filter | UnsetType = UNSET
@@ -131,6 +146,7 @@ class WebhookPreviewRequest(Struct, forbid_unknown_fields=True):
     template: Template = ""
     template_subject: SubjectTemplate = ""
     values: Values = {}
+    tool: Tool = ""
     type: Annotated[str, Meta(max_length=100, description="Of the event of a fictitious person; left out: a reply.")] | UnsetType = UNSET
     event: (
         Annotated[str, Meta(max_length=40, description="The id of a stored event, such as `evt_1207`, in place of a fictitious one.")]
@@ -146,8 +162,8 @@ class WebhookPreviewOut(Struct):
     headers: Annotated[dict[str, str], Meta(description="Of the request, or of the mail. A signature is made when an event is sent.")]
     body: Annotated[Any, Meta(description="The JSON body of the request, or the text of the mail.")]
     source: Annotated[str, Meta(description="The complete source of the mail.")] | UnsetType = UNSET
-    requests: Annotated[list[str], Meta(description="Method and path of each request to HubSpot.")] | UnsetType = UNSET
-    not_sent: Annotated[str, Meta(description="Why nothing would be written to HubSpot.")] | UnsetType = UNSET
+    requests: Annotated[list[str], Meta(description="Method and path of each request to the tool.")] | UnsetType = UNSET
+    not_sent: Annotated[str, Meta(description="Why nothing would be written to the tool.")] | UnsetType = UNSET
 
 
 class WebhookSecretRotation(Struct, forbid_unknown_fields=True):
@@ -191,12 +207,14 @@ class WebhookEndpointOut(Struct):
     id: RecordId
     kind: Annotated[str, Meta(extra_json_schema=_KIND)]
     url: Annotated[
-        str, Meta(description="Of the kind slack only its host, of email `mailto:` and the recipients, of hubspot `hubspot:contacts`.")
+        str,
+        Meta(description="Of the kind slack only its host, of email `mailto:` and the recipients, of hubspot and blocklist a name."),
     ]
     to: list[str]
     template: str
     template_subject: str
     values: dict[str, str]
+    tool: str
     types: list[str]
     fields: list[str]
     filter: dict[str, Any]
@@ -246,7 +264,7 @@ class WebhookAttemptPage(Struct):
 
 _ENDPOINT = {
     "id": 3, "kind": "webhook", "url": "https://crm.example.com/hooks/touchbase", "to": [], "template": "", "template_subject": "",
-    "values": {}, "types": ["contact.replied", "contact.status_changed"], "fields": [],
+    "values": {}, "tool": "", "types": ["contact.replied", "contact.status_changed"], "fields": [],
     "filter": {"contact": {"contact_status[in]": ["interested", "replied"]}}, "ordering": "per_record", "format": "standard",
     "rate_limit": 50, "description": "Replies to the CRM", "state": "active", "state_reason": None,
     "state_since_time": "2026-11-20T09:30:00Z", "created_time": "2026-11-20T09:30:00Z", "updated_time": "2026-11-20T09:30:00Z",
@@ -294,7 +312,7 @@ def endpoint_out(
     shown = UNSET if progress is None else _progress_out(progress)
     return WebhookEndpointOut(
         e.id, e.kind, e.url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
-        dict(e.settings.get("values", {})),
+        dict(e.settings.get("values", {})), e.settings.get("tool", ""),
         list(e.types), list(e.fields), dict(e.filter), e.ordering, e.format, e.rate, e.description, e.state, e.reason, *times,
         shown, secret or UNSET, UNSET if until is None else to_text(until),
     )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Blocklists of campaign tools: the requests that put an address on one, and the meaning of the tools' responses. Nothing is sent here.
+
+References, read 2026-11-28: Instantly API v2 (block-lists-entries), Smartlead API (domain-block-list), lemlist API (unsubscribes),
+ReachInbox API (blocklist): the vendors' pages. HeyReach, EmailBison, Woodpecker and Reply.io: clients that others published.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from touchbase.connections.models import Connection
+from touchbase.connections.tools import ApiRequest, ApiResponse
+from touchbase.do_not_contact.models import DOMAIN, EMAIL, LINKEDIN_URL
+
+_MAILS = (EMAIL, DOMAIN)
+_TAKEN = ("already", "exists", "duplicate")
+"""Words with which a tool refuses an entry that its list has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocklist:
+    """How to add an entry to one tool's blocklist."""
+
+    name: str
+    """The tool as people write it."""
+    base: str | None
+    """Base URL of the API; None: each customer has an own one."""
+    headers: Callable[[str], Mapping[str, str]]
+    """Headers of a request by the access token."""
+    add: Callable[[str, str], tuple[str, Mapping[str, Any] | None]]
+    """Path and body of the request for a kind of entry and its value, by POST."""
+    test: str
+    """Path of a request that shows that the token is right and changes nothing, by GET."""
+    kinds: tuple[str, ...] = _MAILS
+    """The kinds of entries that the tool takes."""
+    token_in_query: str = ""
+    """The parameter for the token, of an API that takes it in no header."""
+
+
+def _bearer(token: str) -> Mapping[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+def _emailbison(kind: str, value: str) -> tuple[str, Mapping[str, Any]]:
+    return ("/api/blacklisted-emails", {"email": value}) if kind == EMAIL else ("/api/blacklisted-domains", {"domain": value})
+
+
+def _woodpecker(kind: str, value: str) -> tuple[str, Mapping[str, Any]]:
+    return ("/rest/v2/blacklist/emails", {"emails": [value]}) if kind == EMAIL else ("/rest/v2/blacklist/domains", {"domains": [value]})
+
+
+def _heyreach(kind: str, value: str) -> tuple[str, Mapping[str, Any]]:
+    return "/blacklist/AddLeads", {"leads": [{"email" if kind == EMAIL else "profileUrl": value}]}
+
+
+BLOCKLISTS: Mapping[str, Blocklist] = {
+    "instantly": Blocklist(
+        "Instantly", "https://api.instantly.ai/api/v2", _bearer,
+        lambda kind, value: ("/block-lists-entries", {"bl_value": value}), "/block-lists-entries?limit=1",
+    ),
+    "smartlead": Blocklist(
+        "Smartlead", "https://server.smartlead.ai/api/v1", lambda token: {},
+        lambda kind, value: ("/leads/add-domain-block-list", {"domain_block_list": [value]}),
+        "/leads/get-domain-block-list?offset=0&limit=1", token_in_query="api_key",  # noqa: S106 (a name)
+    ),
+    "lemlist": Blocklist(
+        "lemlist", "https://api.lemlist.com/api", lambda token: {"authorization": f"Basic {b64encode(f':{token}'.encode()).decode()}"},
+        lambda kind, value: (f"/v2/unsubscribes/variables/{quote(value, safe='')}", None), "/v2/unsubscribes/variables?limit=1",
+        (EMAIL, DOMAIN, LINKEDIN_URL),
+    ),
+    "heyreach": Blocklist(
+        "HeyReach", "https://api.heyreach.io/api/public", lambda token: {"x-api-key": token}, _heyreach, "/auth/CheckApiKey",
+        (EMAIL, LINKEDIN_URL),
+    ),
+    "reply_io": Blocklist(
+        "Reply.io", "https://api.reply.io", lambda token: {"x-api-key": token},
+        lambda kind, value: (f"/v1/Blacklist?{kind}={quote(value, safe='')}", None), "/v1/Blacklist?outputType=Domains",
+    ),
+    "emailbison": Blocklist("EmailBison", None, _bearer, _emailbison, "/api/blacklisted-emails"),
+    "woodpecker": Blocklist(
+        "Woodpecker", "https://api.woodpecker.co", lambda token: {"x-api-key": token}, _woodpecker, "/rest/v2/blacklist/emails?per_page=1"
+    ),
+    "reachinbox": Blocklist(
+        "ReachInbox", "https://api.reachinbox.ai", _bearer,
+        lambda kind, value: ("/api/v1/blocklist/add", {"emails" if kind == EMAIL else "domains": [value]}),
+        "/api/v1/blocklist/emails?limit=1",
+    ),
+}  # fmt: skip
+"""By tool, the blocklists that an endpoint of the kind `blocklist` fills."""
+
+
+def request_to_add(tool: str, connection: Connection, kind: str, value: str) -> ApiRequest:
+    """Return the request that puts an address on the tool's blocklist."""
+    path, body = BLOCKLISTS[tool].add(kind, value)
+    return _request(tool, connection, "POST", path, body)
+
+
+def request_to_test(tool: str, connection: Connection) -> ApiRequest:
+    """Return a request that changes nothing."""
+    return _request(tool, connection, "GET", BLOCKLISTS[tool].test, None)
+
+
+def _request(tool: str, connection: Connection, method: str, path: str, body: Mapping[str, Any] | None) -> ApiRequest:
+    blocklist = BLOCKLISTS[tool]
+    headers = {"accept": "application/json", **blocklist.headers(connection.access_token)}
+    if blocklist.token_in_query:
+        path += f"{'&' if '?' in path else '?'}{blocklist.token_in_query}={quote(connection.access_token, safe='')}"
+    if body is None:
+        return ApiRequest(method, path, headers)
+    return ApiRequest(method, path, headers | {"content-type": "application/json"}, msgspec.json.encode(body))
+
+
+def is_taken(response: ApiResponse) -> bool:
+    """Return whether the tool refuses an entry because its list has it."""
+    text = response.body[:4_000].decode("utf-8", "replace").lower()
+    return response.status == 409 or (response.status in (400, 422) and any(word in text for word in _TAKEN))
+
+
+def refusal(response: ApiResponse) -> str:
+    """Return why a 2xx response is a refusal in the tool's words; empty: it is none.
+
+    Smartlead answers 200 with `success: false`, HeyReach 200 with `validationErrors`, some with `error`.
+    """
+    try:
+        body = msgspec.json.decode(response.body[:100_000])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    if not isinstance(body, dict):
+        return ""
+    if body.get("success") is False or body.get("ok") is False:
+        return "the response says that it did not succeed"
+    return next((f"the response has {name}" for name in ("validationErrors", "error", "errors") if body.get(name)), "")
+
+
+def advice(tool: str, response: ApiResponse) -> str:
+    """Return advice for a person about a response; empty if the tool's own words have it."""
+    name = BLOCKLISTS[tool].name
+    if response.status == 401:
+        return f"{name} refuses the access token of the connection: give it a new one"
+    if response.status == 402:
+        return f"{name} asks for a plan that has an API"
+    if response.status == 403:
+        return f"the access token of the connection may not change the blocklist: give it a {name} token that may"
+    if 300 <= response.status < 400 or response.status in (404, 405):
+        return f"this is not the API of {name}: correct the setting api_base of the connection"
+    return ""
