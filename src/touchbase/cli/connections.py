@@ -13,6 +13,7 @@ from touchbase.cli.options import Group, connection_options, find_channel, json_
 from touchbase.cli.output import SPARE, Column, print_json, print_table, print_values
 from touchbase.cli.store import read_text
 from touchbase.cli.through_api import PAGE, address, here, through_api
+from touchbase.history.events import EMAIL_CAMPAIGN
 
 if TYPE_CHECKING:
     from touchbase.connections.models import ConnectionSettings
@@ -195,7 +196,10 @@ def _print_connection(connected: Values, address: str, new: str | None, secrets:
     channel, tool = connected["channel"], connected["tool"]
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if secrets else 'not set'}")
     if connected["access_token"] == "set":  # noqa: S105 - the state of the token
-        click.echo("  records  fetched with its access token; `touchbase connections show` shows the state")
+        use = "records  fetched with its access token; `touchbase connections show` shows the state"
+        if channel == EMAIL_CAMPAIGN:
+            use = "token    set, for `touchbase endpoints add --kind blocklist`"
+        click.echo(f"  {use}")
     click.echo(f"  address  {address}")
     if new is not None:
         click.echo(f"  secret   {new}  (it is shown only once)")
