@@ -350,7 +350,7 @@ async def test_fetching_state__shows_the_last_error_until_the_connection_is_chan
     ("body", "pointers"),
     [
         ({"channel": "crm", "tool": "pipedrive", "access_token": TOKEN}, ["/access_token"]),
-        ({"channel": "email_campaign", "tool": "instantly", "access_token": TOKEN}, ["/access_token"]),
+        ({"channel": "email_campaign", "tool": "sendgrid", "access_token": TOKEN}, ["/access_token"]),
         ({**HUBSPOT, "access_token": "two words"}, ["/access_token"]),
         ({**HUBSPOT, "access_token": "refresh:client:secret:token"}, ["/access_token"]),
         ({"channel": "crm", "tool": "zoho", "access_token": "refresh:client:token"}, ["/access_token"]),
@@ -365,7 +365,7 @@ async def test_fetching_state__shows_the_last_error_until_the_connection_is_chan
         ({**HUBSPOT, "settings": {"api_base": "https://api..example.com"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_user": "a\nb"}}, ["/settings/api_user"]),
         ({"channel": "crm", "tool": "copper", "access_token": TOKEN}, ["/settings/api_user"]),
-        ({"channel": "email_campaign", "tool": "instantly", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),
+        ({"channel": "email_campaign", "tool": "sendgrid", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),
     ],
 )
 async def test_access_token__is_validated_with_its_settings(sqlite_call: ApiClient, body: dict[str, Any], pointers: list[str]) -> None:
