@@ -89,7 +89,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "admin.connections": {
         "list": "list_connections", "get": "get_connection", "connect": "connect", "change": "change_connection",
-        "disconnect": "disconnect", "list_silences": "list_silences",
+        "disconnect": "disconnect", "list_silences": "list_silences", "load": "load_connection",
     },
     "admin.keys": {"list": "list_keys", "get": "get_key", "create": "create_key", "revoke": "revoke_key", "rotate": "rotate_key"},
     "admin.contacts": {"list": "list_contacts_of_all_clients", "match": "match_contacts_of_all_clients"},

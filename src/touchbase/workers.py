@@ -22,6 +22,7 @@ from touchbase.imports.preview import new_file_sandbox
 from touchbase.inbox.worker import InboxWorker, add_report
 from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
+from touchbase.loading.job import LoadKind
 from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import WebhookClient
@@ -49,7 +50,8 @@ def attempts_us(settings: Settings) -> Micros:
 
 def job_kinds(settings: Settings) -> tuple[JobKind, ...]:
     """Return every kind of job; a capability with a new one adds it here."""
-    return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS)
+    load = LoadKind(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+    return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS, load)
 
 
 def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | None = None, sandbox: Sandbox | None = None) -> JobWorker:

@@ -38,6 +38,11 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode
 from touchbase.inbox.refused import LOOKBACK, AffectedSender, find_affected_senders
+from touchbase.jobs.api import JobOut, job_response
+from touchbase.jobs.models import DUE
+from touchbase.jobs.sql import create_job, list_jobs
+from touchbase.loading.job import KIND, new_load
+from touchbase.loading.requests import SOURCES
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
 from touchbase.records.validation import raise_if_any
 
@@ -134,6 +139,20 @@ async def silences(call: Call) -> Response:
     call.parameters().done()
     listed = await call.api.dependencies.store.read(list_silences(connected.client, connected.channel, connected.tool))
     return Response(body=encode(SilencePage([silence_out(silence) for silence in listed])))
+
+
+async def load(call: Call) -> Response:
+    """Handle `POST` of a first load."""
+    client = await _changeable_client(call)
+    connected, parts = await _connection(call), call.api.dependencies
+    call.parameters().done()
+    job = new_load(connected, parts.clock(), call.scope.get("touchbase.key_id"))
+    for other in await parts.store.read(list_jobs(client.number, 100, kind=KIND)):
+        if other.settings == job.settings and other.state in DUE:
+            raise WrongState(f"job {other.id} loads the history of {connected.tool} already: wait for it, or cancel it")
+    job = await parts.store.write(create_job(job))
+    parts.on_job()
+    return job_response(call, job, {}, 201)
 
 
 async def disconnect(call: Call) -> Response:
@@ -254,6 +273,14 @@ ROUTES = [
         description="Times in which the tool's usual calls did not come, newest first: the last 50. A silence is recognised by the tool's "
         "own rhythm of the last weeks, and ends with the next call, or when the setting `silence_alarm` is turned off.",
         success=(Success(200, "The silences.", SilencePage),), problems=(422,),
+    ),
+    Route(
+        "POST", f"{_PATH}/{{channel}}/{{tool}}/load", load, scope=ADMIN, operation_id="load_connection", tag=TAG,
+        summary="Load what a campaign tool knows from before",
+        description="Starts a job that reads the tool's leads, messages and blocklist through its API with the connection's access token, "
+        f"for {', '.join(SOURCES)}. Events have their own times; what a webhook brought already is not repeated. The entries of its "
+        "blocklist come on the do-not-contact list. A load can be cancelled, and started again. 409: one is at work already.",
+        success=(Success(201, "The job.", JobOut, headers=("Location",)),), problems=(409, 422),
     ),
     Route(
         "DELETE", f"{_PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=TAG,

@@ -12,7 +12,7 @@ import click
 from touchbase.cli.options import Group, connection_options, find_channel, json_option
 from touchbase.cli.output import SPARE, Column, print_json, print_table, print_values
 from touchbase.cli.store import read_text
-from touchbase.cli.through_api import PAGE, address, here, through_api
+from touchbase.cli.through_api import PAGE, address, end_of, here, through_api, with_client_id
 from touchbase.history.events import EMAIL_CAMPAIGN
 
 if TYPE_CHECKING:
@@ -90,6 +90,25 @@ def silences(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_j
         print_json(rows)
         return
     print_table(SILENCE_COLUMNS, (tuple(silence.values()) for silence in rows), empty="the connection has never been silent")
+
+
+@connections.command()
+@through_api(client="own", settings=("fetch_allowed_origins",))
+@connection_options
+@click.option("--no-wait", is_flag=True, help="Only start the job: a running server, or `touchbase worker`, does its work.")
+@json_option()
+def load(tb: Touchbase, client_id: str, channel: str | None, tool: str, no_wait: bool, as_json: bool) -> None:
+    """Load what a campaign tool knows from before it was connected, through its API.
+
+    Leads with their states, messages and replies with their times, and the blocklist, which comes on the do-not-contact list. It waits
+    for the job; Ctrl+C leaves it at work, and `touchbase jobs show` shows it. What a webhook brought already is not repeated.
+
+    \b
+    touchbase connections load --client acme --tool smartlead
+    """
+    on: Any = find_channel(channel, tool)
+    job = tb.admin.connections.load(client_id, on, tool)
+    print_values(with_client_id(job) if no_wait else end_of(tb, job), as_json=as_json)
 
 
 @connections.command()

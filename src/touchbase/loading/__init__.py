@@ -1,0 +1,1 @@
+"""First loads: what a campaign tool knows from before it was connected, through its API."""

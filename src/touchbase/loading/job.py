@@ -1,0 +1,195 @@
+"""The job `connections.load`: reads a campaign tool's history through its API, page by page.
+
+The rows of a page become deliveries, with the checkpoint in the same transaction, so a page is stored once. A delivery that repeats an
+event changes nothing, so a load may be started again at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from touchbase.common.field_limits import InvalidText
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.models import Connection, connection_of
+from touchbase.connections.sql.connections import list_connections
+from touchbase.connections.tools import ApiResponse, FetchFailed
+from touchbase.do_not_contact.addresses import kind_of, normal_form
+from touchbase.do_not_contact.models import IMPORT, NewEntry
+from touchbase.do_not_contact.sql.entries import save_entries
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.retry_policy import retry_after_of
+from touchbase.errors import Conflict, Fault, Invalid, TouchbaseError
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import EMAIL_CAMPAIGN
+from touchbase.inbox.sql.commands import store_delivery
+from touchbase.jobs.models import QUEUED, Checkpoint, Job
+from touchbase.jobs.runner import JobRun, Postponed
+from touchbase.loading.requests import SOURCES, Step, base_of, request_of
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS
+from touchbase.outgoing.blocklists import why_not_filled
+from touchbase.sandbox.task import Task, TaskStopped
+from touchbase.sql.operation import Command
+
+KIND = "connections.load"
+READ_PAGE: Task[[str, str, str, bytes], Any] = Task("touchbase.loading.pages:read_page", 5.0)
+MOST_FAILURES = 8
+"""Requests that fail one after another until the job fails; it can be started again."""
+LONGEST_WAIT: Micros = 900 * SECOND
+BATCH_BYTES = 1024 * 1024
+"""Bytes of the bodies that one transaction stores."""
+HEADERS = json.dumps({"content-type": "application/json", "x-touchbase-loaded": "1"}, separators=(",", ":")).encode()
+"""Stored with each delivery: a person sees where it comes from."""
+TO_STOP = (401, 402, 403, 404, 405)
+"""Answers after which a person must do something."""
+
+
+class Position(msgspec.Struct):
+    """How far a load is: the pages to read, the next one first."""
+
+    todo: list[tuple[str, str]] | None = None
+    """None: not begun."""
+    failures: int = 0
+    """Requests that failed since the last page."""
+
+
+class Progress(msgspec.Struct):
+    """The counts of a load."""
+
+    requests: int = 0
+    rows: int = 0
+    webhooks: int = 0
+    """Deliveries that were stored; repeated ones count once."""
+    blocked: int = 0
+    """Entries of the tool's blocklist that are on the do-not-contact list now."""
+    left_out: int = 0
+    """Entries of its blocklist that are no address."""
+    pages_left: int = 0
+
+
+class LoadKind:
+    """The job `connections.load`; `allowed`: origins that the operator permits."""
+
+    name = KIND
+
+    def __init__(self, agent: str, allowed: Collection[str] = ()) -> None:
+        self._agent = agent
+        self._allowed = allowed
+
+    async def run(self, run: JobRun) -> None:
+        """Read the next page, and let the others wait for the tool's limit."""
+        tool = run.job.settings["tool"]
+        connection = connection_of(await run.store.read(list_connections(run.job.client)), EMAIL_CAMPAIGN, tool)
+        if connection is None or not connection.access_token:
+            raise Conflict(f"{BLOCKLISTS[tool].name} is not connected with an access token any more; connect it, and start the load again")
+        at = msgspec.convert(run.job.position, Position)
+        todo = [*SOURCES[tool].first] if at.todo is None else at.todo
+        if not todo:
+            return
+        client = HttpClient(self._agent, self._allowed)
+        try:
+            response = await client.send(base_of(tool, connection), request_of(tool, connection, todo[0]))
+        except FetchFailed as error:
+            await _wait(run, at, todo, str(error), error.retry_after, is_final=error.stop)
+        else:
+            await _store(run, connection, at, todo, response)
+        finally:
+            await client.close()
+
+
+async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequence[Step], response: ApiResponse) -> None:
+    """Store a page, and come back for the next one."""
+    tool, (kind, start) = connection.tool, todo[0]
+    if not 200 <= response.status < 300:
+        why = f"{BLOCKLISTS[tool].name} answered {response.status} to the page {kind}"
+        retry = retry_after_of(response.headers, run.clock())
+        await _wait(run, at, todo, why, retry, is_final=response.status in TO_STOP)
+    try:
+        page = await run.sandbox.call(READ_PAGE, tool, kind, start, response.body)
+    except (TaskStopped, RuntimeError):
+        raise Conflict(
+            f"the page {kind} of {BLOCKLISTS[tool].name} cannot be read: is the setting api_base of the connection its API?"
+        ) from None
+    progress = msgspec.convert(run.job.progress, Progress)
+    entries, left_out = _entries(page.blocked, BLOCKLISTS[tool].name)
+    now = run.clock()
+    bodies = _batches(page.webhooks)
+    for number, batch in enumerate([*bodies, []]):
+        is_last = number == len(bodies)
+        commands: list[Command[Any]] = [_delivery(connection, body, now) for body in batch]
+        following = todo
+        if is_last:
+            following = [*page.following, *todo[1:]]
+            commands += [save_entries(run.job.client, entries, now)] if entries else []
+            progress.requests += 1
+            progress.rows += page.rows
+            progress.left_out += left_out
+
+        def checkpoint(results: list[Any], following: Sequence[Step] = following) -> Checkpoint:
+            progress.webhooks += sum(getattr(result, "is_repeat", None) is False for result in results)
+            progress.blocked += sum(len(result) for result in results if isinstance(result, list))
+            progress.pages_left = len(following)
+            return Checkpoint(msgspec.to_builtins(Position([*following])), msgspec.to_builtins(progress))
+
+        await run.step(commands, checkpoint)
+    if run.job.progress["pages_left"]:
+        source = SOURCES[tool]
+        raise Postponed(now + source.pauses.get(kind, source.pause))
+
+
+async def _wait(run: JobRun, at: Position, todo: Sequence[Step], why: str, seconds: float | None, *, is_final: bool) -> None:
+    """Come back later, or fail. Raises `Postponed` or an error with the reason."""
+    if is_final or at.failures + 1 >= MOST_FAILURES:
+        raise LoadFailed(f"{why}; the load stopped with {len(todo)} pages left. Mend the connection, and start the load again")
+    await run.step([], lambda _: Checkpoint(msgspec.to_builtins(Position([*todo], at.failures + 1)), run.job.progress))
+    wait = int(seconds * SECOND) if seconds else (10 * SECOND) << at.failures
+    raise Postponed(run.clock() + min(wait, LONGEST_WAIT))
+
+
+class LoadFailed(TouchbaseError):
+    """A load cannot go on."""
+
+
+def _entries(values: Sequence[str], name: str) -> tuple[list[NewEntry], int]:
+    """Return the entries of a tool's blocklist, and how many are no address."""
+    entries: dict[tuple[str, str], NewEntry] = {}
+    left_out = 0
+    for value in values:
+        kind = kind_of(value)
+        try:
+            address = normal_form(kind, value)
+        except (InvalidText, ValueError):
+            left_out += 1
+            continue
+        entries[kind, address] = NewEntry(kind, address, "other", IMPORT, f"on the blocklist of {name}")
+    return [*entries.values()], left_out
+
+
+def _delivery(connection: Connection, body: bytes, at: Micros) -> Command[Any]:
+    key = body_key(EMAIL_CAMPAIGN, "", f"loaded {connection.tool}", body)
+    return store_delivery(connection.client, EMAIL_CAMPAIGN, key, HEADERS, "", body, at, connection.tool, True)
+
+
+def _batches(bodies: Sequence[bytes]) -> list[list[bytes]]:
+    batches: list[list[bytes]] = []
+    size = BATCH_BYTES
+    for body in bodies:
+        if size + len(body) > BATCH_BYTES:
+            batches.append([])
+            size = 0
+        batches[-1].append(body)
+        size += len(body)
+    return batches
+
+
+def new_load(connection: Connection, at: Micros, key_id: str | None) -> Job:
+    """Return the job that loads a connection's history. Raises `Invalid` if it cannot be loaded."""
+    tool = connection.tool
+    if connection.channel != EMAIL_CAMPAIGN or tool not in SOURCES:
+        raise Invalid([Fault("/tool", "tool", f"the history of {tool} cannot be loaded, only that of {', '.join(SOURCES)}")])
+    if (why := why_not_filled(tool, connection)) is not None:
+        raise Invalid([Fault("/access_token", "required", why)])
+    return Job(connection.client, 0, KIND, QUEUED, at, at, {"tool": tool}, made_by=key_id)

@@ -1,0 +1,249 @@
+"""Pages of a first load, read in a process with limits: rows become webhooks of the same tool, so that one adapter reads both.
+
+A webhook that the tool sent before is the same event: its time and its message are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+Row = Mapping[str, Any]
+
+
+class Page(msgspec.Struct):
+    """What a page has."""
+
+    webhooks: list[bytes]
+    """Bodies of webhooks of the tool."""
+    blocked: list[str]
+    """Addresses and domains of its blocklist."""
+    following: list[tuple[str, str]]
+    """The pages to read next, as `requests.Step`."""
+    rows: int
+
+
+def read_page(tool: str, kind: str, start: str, body: bytes) -> Page:
+    """Return what a page has. Raises `ValueError` if it is no page of this kind."""
+    value = msgspec.json.decode(body)
+    page = Page([], [], [], 0)
+    _READERS[tool](page, kind, start, value)
+    return page
+
+
+def _rows(value: object, *names: str) -> list[Row]:
+    """Return the rows of a page, which is a list or an object with one of these members. Raises `ValueError`."""
+    rows = value
+    if isinstance(value, dict):
+        rows = next((value[name] for name in names if isinstance(value.get(name), list)), None)
+    if not isinstance(rows, list):
+        raise ValueError(f"the page has no list {' or '.join(names)}")
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _add(page: Page, bodies: Iterator[Row]) -> None:
+    page.webhooks += [msgspec.json.encode({name: value for name, value in body.items() if value is not None}) for body in bodies]
+
+
+def _next(page: Page, kind: str, count: int, most: int, start: str) -> None:
+    """Add the next page of a list that is read by offset, if this one is full."""
+    if count >= most:
+        page.following.append((kind, start))
+
+
+# Instantly
+
+_INTEREST = {
+    0: "lead_out_of_office", 1: "lead_interested", 2: "lead_meeting_booked", 3: "lead_meeting_completed", 4: "lead_won",
+    -1: "lead_not_interested", -2: "lead_wrong_person", -3: "lead_lost", -4: "lead_no_show",
+}  # fmt: skip
+_LEFT = {-1: "email_bounced", -2: "lead_unsubscribed"}
+"""By the status of a lead, the event that stopped it."""
+
+
+def _instantly(page: Page, kind: str, start: str, value: Any) -> None:
+    rows = _rows(value, "items")
+    page.rows = len(rows)
+    if kind == "blocklist":
+        page.blocked = [str(row["bl_value"]) for row in rows if row.get("bl_value")]
+    else:
+        for row in rows:
+            _add(page, _lead_of_instantly(row) if kind == "leads" else _email_of_instantly(row))
+    if after := value.get("next_starting_after"):
+        page.following.append((kind, str(after)))
+
+
+def _lead_of_instantly(row: Row) -> Iterator[Row]:
+    yield {**row, "upload_method": row.get("upload_method") or "api"}
+    lead = {"lead_email": row.get("email"), "campaign_id": row.get("campaign")}
+    if (name := _LEFT.get(row.get("status", 0))) is not None:
+        yield {"event_type": name, "timestamp": row.get("timestamp_updated"), **lead}
+    if (name := _INTEREST.get(row.get("lt_interest_status", ""))) is not None:
+        at = row.get("timestamp_last_interest_change") or row.get("timestamp_updated")
+        yield {"event_type": name, "timestamp": at, **lead}
+
+
+def _email_of_instantly(row: Row) -> Iterator[Row]:
+    body, of_reply = row.get("body"), row.get("ue_type") == 2
+    body = body if isinstance(body, dict) else {}
+    if row.get("ue_type") not in (1, 2, 3) or not row.get("lead"):
+        return  # a scheduled one, or one that no campaign sent
+    name = ("auto_reply_received" if row.get("is_auto_reply") else "reply_received") if of_reply else "email_sent"
+    prefix = "reply" if of_reply else "email"
+    yield {
+        "event_type": name, "timestamp": row.get("timestamp_email"), "lead_email": row.get("lead"), "campaign_id": row.get("campaign_id"),
+        "email_account": row.get("eaccount"), "email_id": row.get("id"), f"{prefix}_subject": row.get("subject"),
+        f"{prefix}_text": body.get("text"), f"{prefix}_html": body.get("html"),
+    }  # fmt: skip
+
+
+# Smartlead
+
+
+def _smartlead(page: Page, kind: str, start: str, value: Any) -> None:
+    if kind == "messages":
+        campaign, _, email, name = start.split("/", 3)
+        rows = _rows(value, "history")
+        _add(page, (_reply_of_smartlead(row, campaign, email, name) for row in rows if row.get("type") == "REPLY"))
+    elif kind == "campaigns":
+        rows = _rows(value, "data")
+        for row in rows:
+            first = f"{row.get('id')}/0/{row.get('name') or ''}"
+            page.following += [("statistics", first), ("leads", first), ("replied", first)]
+    elif kind == "blocklist":
+        rows = _rows(value, "data")
+        page.blocked = [str(row["email_or_domain"]) for row in rows if row.get("email_or_domain")]
+        _next(page, kind, len(rows), 1000, str(int(start) + 1000))
+    else:
+        rows = _rows(value, "data")
+        campaign, offset, name = start.split("/", 2)
+        most = 500 if kind == "statistics" else 100
+        for row in rows:
+            lead: Any = row.get("lead") if isinstance(row.get("lead"), dict) else {}
+            if kind == "statistics":
+                _add(page, _sent_by_smartlead(row, campaign, name))
+            elif kind == "leads":
+                _add(page, _lead_of_smartlead(row, lead, campaign, name))
+            elif lead.get("id") and lead.get("email"):
+                page.following.append(("messages", f"{campaign}/{lead['id']}/{lead['email']}/{name}"))
+        _next(page, kind, len(rows), most, f"{campaign}/{int(offset) + most}/{name}")
+    page.rows = len(rows)
+
+
+def _reply_of_smartlead(row: Row, campaign: str, email: str, name: str) -> Row:
+    at, text = row.get("time"), row.get("email_body")
+    return {
+        "event_type": "EMAIL_REPLY", "event_timestamp": at, "sl_lead_email": email, "campaign_id": campaign, "campaign_name": name,
+        "stats_id": row.get("stats_id"), "reply_message": {
+            "message_id": row.get("message_id"), "subject": row.get("subject"), "text": text, "time": at,
+        },
+    }  # fmt: skip
+
+
+def _sent_by_smartlead(row: Row, campaign: str, name: str) -> Iterator[Row]:
+    about = {"sl_lead_email": row.get("lead_email"), "campaign_id": campaign, "campaign_name": name, "stats_id": row.get("stats_id")}
+    if not (sent := row.get("sent_time")):
+        return
+    message = {"subject": row.get("email_subject"), "html": row.get("email_message")}
+    yield {"event_type": "EMAIL_SENT", "event_timestamp": sent, **about, "sent_message": message}
+    if row.get("is_bounced"):
+        yield {"event_type": "EMAIL_BOUNCE", "event_timestamp": sent, **about}
+    if row.get("is_unsubscribed"):
+        yield {"event_type": "LEAD_UNSUBSCRIBED", "event_timestamp": row.get("reply_time") or sent, **about}
+
+
+def _lead_of_smartlead(row: Row, lead: Row, campaign: str, name: str) -> Iterator[Row]:
+    about = {"sl_lead_email": lead.get("email"), "campaign_id": campaign, "campaign_name": name, "lead_data": lead}
+    if (category := row.get("lead_category_id")) is not None:
+        yield {"event_type": "LEAD_CATEGORY_UPDATED", **about, "lead_category": {"new_id": category}}
+    if lead.get("is_unsubscribed"):
+        yield {"event_type": "LEAD_UNSUBSCRIBED", **about}
+
+
+# lemlist
+
+
+def _lemlist(page: Page, kind: str, start: str, value: Any) -> None:
+    rows = _rows(value, "activities", "unsubscribes", "data")
+    page.rows = len(rows)
+    if kind == "activities":
+        _add(page, iter(rows))
+    else:
+        values = (row.get("value") or row.get("email") or row.get("_id") for row in rows)
+        page.blocked = [str(address) for address in values if address]
+    _next(page, kind, len(rows), 100, str(int(start) + 100))
+
+
+# HeyReach
+
+
+def _heyreach(page: Page, kind: str, start: str, value: Any) -> None:
+    rows = _rows(value, "items")
+    page.rows = len(rows)
+    if kind == "campaigns":
+        page.following = [("leads", f"{row['id']}/0/{row.get('name') or ''}") for row in rows if str(row.get("id", "")).isdigit()]
+        _next(page, kind, len(rows), 100, str(int(start) + 100))
+        return
+    campaign, offset, name = start.split("/", 2)
+    for row in rows:
+        _add(page, _lead_of_heyreach(row, {"id": campaign, "name": name}))
+    _next(page, kind, len(rows), 100, f"{campaign}/{int(offset) + 100}/{name}")
+
+
+def _lead_of_heyreach(row: Row, campaign: Row) -> Iterator[Row]:
+    profile = row.get("linkedInUserProfile")
+    profile = profile if isinstance(profile, dict) else row
+    lead = {
+        "profile_url": profile.get("profileUrl"), "first_name": profile.get("firstName"), "last_name": profile.get("lastName"),
+        "email_address": profile.get("emailAddress"),
+    }  # fmt: skip
+    # The three states are independent: a failed lead may have been invited or written to.
+    names = {
+        "ConnectionSent": "CONNECTION_REQUEST_SENT", "ConnectionAccepted": "CONNECTION_REQUEST_ACCEPTED", "MessageSent": "MESSAGE_SENT",
+        "MessageReply": "MESSAGE_REPLY_RECEIVED",
+    }  # fmt: skip
+    for state in (row.get("leadConnectionStatus"), row.get("leadMessageStatus")):
+        if isinstance(state, str) and state in names:
+            yield {"event_type": names[state], "timestamp": row.get("lastActionTime"), "lead": lead, "campaign": campaign}
+
+
+# Woodpecker
+
+_STATES = {
+    "BOUNCED": ("prospect_bounced", "last_contacted"), "INVALID": ("prospect_invalid", "last_contacted"),
+    "REPLIED": ("prospect_replied", "last_replied"), "BLACKLIST": ("prospect_blacklisted", "updated"),
+}  # fmt: skip
+_LEVELS = {"INTERESTED": "prospect_interested", "MAYBE-LATER": "prospect_maybe_later", "NOT-INTERESTED": "prospect_not_interested"}
+
+
+def _woodpecker(page: Page, kind: str, start: str, value: Any) -> None:
+    if kind == "blocklist":
+        emails = value.get("emails") if isinstance(value, dict) else None
+        if not isinstance(emails, list):
+            raise ValueError("the page has no list emails")
+        page.blocked, page.rows = [str(address) for address in emails], len(emails)
+    else:
+        rows = _rows(value, "content", "prospects")
+        page.rows = len(rows)
+        for row in rows:
+            _add(page, _prospect(row))
+    _next(page, kind, page.rows, 500, str(int(start) + 1))
+
+
+def _prospect(row: Row) -> Iterator[Row]:
+    yield {"method": "prospect_saved", "prospect": row, "timestamp": row.get("updated")}
+    if at := row.get("last_contacted"):
+        yield {"method": "campaign_sent", "prospect": row, "timestamp": at}
+    if (state := _STATES.get(str(row.get("status")))) is not None:
+        yield {"method": state[0], "prospect": row, "timestamp": row.get(state[1]) or row.get("updated")}
+    if (name := _LEVELS.get(str(row.get("interested")))) is not None:
+        yield {"method": name, "prospect": row, "timestamp": row.get("updated")}
+
+
+_READERS: Mapping[str, Callable[[Page, str, str, Any], None]] = {
+    "instantly": _instantly, "smartlead": _smartlead, "lemlist": _lemlist, "heyreach": _heyreach, "woodpecker": _woodpecker,
+}  # fmt: skip
+TOOLS: Sequence[str] = tuple(_READERS)
+"""The tools whose pages can be read."""

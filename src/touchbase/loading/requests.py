@@ -1,0 +1,113 @@
+"""Requests of a first load. Each tool has some kinds of pages; a page names the requests that follow it (`loading/pages.py`).
+
+References, read 2026-11-28: the vendors' pages of Instantly (API v2), Smartlead and lemlist; clients that others published of HeyReach and
+Woodpecker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.models import Connection
+from touchbase.connections.tools import ApiRequest
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS
+
+Step = tuple[str, str]
+"""A kind of page, and where it begins: a cursor, an offset, or the ids that its path needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How a tool's history is read."""
+
+    first: tuple[Step, ...]
+    pauses: Mapping[str, Micros]
+    """By kind of page, the time between two requests; the others: `pause`."""
+    pause: Micros
+    """Well within the tool's limit, of which a team's other programs take a share."""
+
+
+SOURCES: Mapping[str, Source] = {
+    "instantly": Source((("leads", ""), ("emails", ""), ("blocklist", "")), {"emails": 4 * SECOND}, SECOND // 5),
+    "smartlead": Source((("campaigns", ""), ("blocklist", "0")), {}, 2 * SECOND),
+    "lemlist": Source((("activities", "0"), ("unsubscribes", "0")), {}, SECOND // 5),
+    "heyreach": Source((("campaigns", "0"),), {}, SECOND // 2),
+    "woodpecker": Source((("prospects", "1"), ("blocklist", "1")), {}, 2 * SECOND),
+}
+"""By tool."""
+
+
+def request_of(tool: str, connection: Connection, step: Step) -> ApiRequest:
+    """Return the request for a page."""
+    kind, start = step
+    path, body = _REQUESTS[tool](kind, start)
+    blocklist = BLOCKLISTS[tool]
+    headers = {"accept": "application/json", **blocklist.headers(connection.access_token)}
+    if blocklist.token_in_query:
+        path += f"{'&' if '?' in path else '?'}{blocklist.token_in_query}={quote(connection.access_token, safe='')}"
+    if body is None:
+        return ApiRequest("GET", path, headers)
+    return ApiRequest("POST", path, headers | {"content-type": "application/json"}, msgspec.json.encode(body))
+
+
+def base_of(tool: str, connection: Connection) -> str:
+    """Return the base URL of the tool's API."""
+    return connection.settings.api_base or BLOCKLISTS[tool].base or ""
+
+
+Parts = tuple[str, Mapping[str, Any] | None]
+"""Path, and the body of a POST; None: a GET."""
+
+
+def _instantly(kind: str, start: str) -> Parts:
+    after = f"&starting_after={quote(start, safe='')}" if start else ""
+    if kind == "leads":
+        return "/leads/list", {"limit": 100, **({"starting_after": start} if start else {})}
+    if kind == "emails":
+        return f"/emails?limit=100&sort_order=asc{after}", None
+    return f"/block-lists-entries?limit=100{after}", None
+
+
+def _smartlead(kind: str, start: str) -> Parts:
+    if kind == "campaigns":
+        return "/campaigns/", None
+    if kind == "blocklist":
+        return f"/leads/get-domain-block-list?offset={start}&limit=1000", None
+    campaign, place, *_ = start.split("/")
+    if kind == "statistics":
+        return f"/campaigns/{campaign}/statistics?offset={place}&limit=500", None
+    if kind == "leads":
+        return f"/campaigns/{campaign}/leads?offset={place}&limit=100", None
+    if kind == "replied":
+        return f"/campaigns/{campaign}/leads?offset={place}&limit=100&emailStatus=is_replied", None
+    return f"/campaigns/{campaign}/leads/{place}/message-history?show_plain_text_response=true", None
+
+
+def _lemlist(kind: str, start: str) -> Parts:
+    if kind == "activities":
+        return f"/activities?version=v2&limit=100&offset={start}", None
+    return f"/v2/unsubscribes/variables?limit=100&offset={start}", None
+
+
+def _heyreach(kind: str, start: str) -> Parts:
+    if kind == "campaigns":
+        return "/campaign/GetAll", {"offset": int(start), "limit": 100}
+    campaign, place, *_ = start.split("/")
+    return "/campaign/GetLeadsFromCampaign", {"campaignId": int(campaign), "offset": int(place), "limit": 100}
+
+
+def _woodpecker(kind: str, start: str) -> Parts:
+    if kind == "prospects":
+        return f"/rest/v1/prospects?page={start}&per_page=500", None
+    return f"/rest/v2/blacklist/emails?page={start}&per_page=500", None
+
+
+_REQUESTS = {
+    "instantly": _instantly, "smartlead": _smartlead, "lemlist": _lemlist, "heyreach": _heyreach, "woodpecker": _woodpecker,
+}  # fmt: skip

@@ -1,0 +1,332 @@
+"""First loads: a campaign tool's leads, messages and blocklist become records, timelines and do-not-contact entries at their own times.
+
+The fake tools speak the published calls of the vendors; nothing was tried on a live account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.asgi_client import ApiClient, Clock, MakeClient
+from tests.enrichment.fake_tool_api import ADAPTERS, FakeApi, FakeResponse, ReceivedRequest, fake_api
+from tests.house import House
+
+from touchbase.connections.sql.connections import list_connections
+from touchbase.inbox.worker import InboxWorker
+from touchbase.jobs.worker import JobWorker
+from touchbase.loading.job import MOST_FAILURES, LoadKind
+from touchbase.loading.requests import SOURCES
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS
+from touchbase.sql.store import Store
+
+TOKEN = "zq301loadtoken"
+Answer = Callable[[ReceivedRequest, dict[str, str]], object]
+
+
+@dataclass
+class Loads:
+    """A client with a connection to a fake tool."""
+
+    house: House
+    api: FakeApi
+    jobs: JobWorker
+    inbox: InboxWorker
+    answer: Answer = lambda request, query: {}
+    failures: list[FakeResponse] = field(default_factory=list)
+    """Responses before the usual ones."""
+
+    async def connect(self, tool: str) -> None:
+        body = {"channel": "email_campaign", "tool": tool, "access_token": TOKEN, "settings": {"api_base": self.api.base}}
+        response = await self.house.request("POST", f"/admin/v1/clients/{self.house.client_id}/connections", body)
+        assert response.status == 201, response.body
+
+    async def start(self, tool: str, expect: int = 201) -> Any:
+        path = f"/admin/v1/clients/{self.house.client_id}/connections/email_campaign/{tool}/load"
+        response = await self.house.request("POST", path, None)
+        assert response.status == expect, response.body
+        return response.json()
+
+    async def run(self, job_id: int, hours: float = 2) -> Any:
+        """Let time pass until the job has ended, and apply what it stored; return the job."""
+        for _ in range(int(hours * 720)):
+            await self.jobs.drain()
+            job = (await self.house.request("GET", f"/public/v2/jobs/{job_id}")).json()
+            if job["state"] in ("succeeded", "failed", "cancelled"):
+                break
+            self.house.call.clock.move(5)
+        await self.inbox.drain()
+        return job
+
+    async def load(self, tool: str, answer: Answer) -> Any:
+        self.answer = answer
+        await self.connect(tool)
+        return await self.run((await self.start(tool))["id"])
+
+    async def contact(self, email: str) -> Any:
+        response = await self.house.request("GET", f"/public/v2/contacts?email={email}&structure=FLAT")
+        [contact] = response.json()["data"]
+        return contact
+
+    async def timeline(self, email: str) -> list[tuple[str, str]]:
+        number = (await self.contact(email))["id"]
+        response = await self.house.request("GET", f"/public/v2/contacts/{number}/timeline?limit=200")
+        return [(event["event"], event["occurred_at"]) for event in response.json()["data"]]
+
+    async def messages(self, email: str) -> list[tuple[str, str]]:
+        number = (await self.contact(email))["id"]
+        response = await self.house.request("GET", f"/public/v2/messages?contact_id={number}&limit=200")
+        return [(message["direction"], message["text"]) for message in response.json()["data"]]
+
+    async def listed(self) -> set[str]:
+        response = await self.house.request("GET", "/public/v2/suppressions?limit=200")
+        return {entry["value"] for entry in response.json()["data"]}
+
+
+@pytest.fixture
+async def loads(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIterator[Loads]:
+    opened: Loads | None = None
+
+    def respond(request: ReceivedRequest) -> FakeResponse:
+        assert opened is not None
+        if opened.failures:
+            return opened.failures.pop(0)
+        query = {name: values[0] for name, values in parse_qs(urlsplit(request.path).query).items()}
+        return 200, opened.answer(request, query)
+
+    async with fake_api(respond) as api:
+        call: ApiClient = make_client(store, senders=ADAPTERS, fetch_allowed=(api.base,))
+        jobs = JobWorker(store, clock, [LoadKind("touchbase/test", (api.base,))])
+        inbox = InboxWorker(store, ADAPTERS.translate, clock, connections=lambda number: store.read(list_connections(number)))
+        opened = Loads(await House.of(call, "default"), api, jobs, inbox)
+        yield opened
+
+
+def instantly(request: ReceivedRequest, query: dict[str, str]) -> object:
+    """Two pages of leads, one of mails, and a blocklist."""
+    path = urlsplit(request.path).path
+    leads = [
+        {"id": "l1", "email": "ann@acme.example", "first_name": "Ann", "status": 1, "lt_interest_status": 1, "campaign": "c1",
+         "timestamp_created": "2026-03-01T08:00:00.000Z", "timestamp_updated": "2026-04-02T08:00:00.000Z",
+         "timestamp_last_interest_change": "2026-04-01T10:00:00.000Z"},
+        {"id": "l2", "email": "bob@acme.example", "status": -2, "campaign": "c1", "timestamp_created": "2026-03-01T08:00:00.000Z",
+         "timestamp_updated": "2026-03-05T08:00:00.000Z"},
+        {"id": "l3", "email": "cy@acme.example", "status": -1, "campaign": "c1", "timestamp_created": "2026-03-01T08:00:00.000Z",
+         "timestamp_updated": "2026-03-06T08:00:00.000Z"},
+    ]  # fmt: skip
+    if path == "/leads/list":
+        start = request.json().get("starting_after")
+        return {"items": leads[2:]} if start == "l2" else {"items": leads[:2], "next_starting_after": "l2"}
+    if path == "/emails":
+        common = {"lead": "ann@acme.example", "campaign_id": "c1", "eaccount": "sam@agency.example", "subject": "Hello"}
+        return {
+            "items": [
+                {**common, "id": "e1", "ue_type": 1, "timestamp_email": "2026-03-02T09:00:00.000Z", "body": {"text": "Hi Ann"}},
+                {**common, "id": "e2", "ue_type": 2, "timestamp_email": "2026-03-03T09:30:00.000Z", "body": {"text": "Tell me more"}},
+                {**common, "id": "e3", "ue_type": 4, "timestamp_email": "2026-12-03T09:30:00.000Z", "body": {"text": "Planned"}},
+            ]
+        }
+    return {"items": [{"bl_value": "rival.example"}, {"bl_value": "Dan@Acme.example"}, {"bl_value": "not an address"}]}
+
+
+async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_times(loads: Loads) -> None:
+    job = await loads.load("instantly", instantly)
+
+    assert (job["state"], job["error"]) == ("succeeded", None)
+    counts = {"requests": 4, "rows": 9, "webhooks": 8, "blocked": 2, "left_out": 1, "pages_left": 0}
+    assert job["progress"] == {**counts, "percent": 100}
+    ann = await loads.contact("ann@acme.example")
+    assert ann["contact_status"] == "interested"
+    assert ann["first_campaign_email_sent"] == "2026-03-02T09:00:00Z"
+    assert ann["last_reply_received"] == "2026-03-03T09:30:00Z"
+    assert await loads.messages("ann@acme.example") == [("received", "Tell me more"), ("sent", "Hi Ann")]
+    assert (await loads.contact("bob@acme.example"))["contact_status"] == "do_not_contact"
+    assert (await loads.contact("cy@acme.example"))["contact_status"] == "bounced"
+    assert {"rival.example", "dan@acme.example", "bob@acme.example"} <= await loads.listed()
+
+
+async def test_load__is_not_repeated_by_a_second_load_or_a_webhook(loads: Loads) -> None:
+    await loads.load("instantly", instantly)
+    before = await loads.timeline("ann@acme.example")
+    reply = {
+        "event_type": "reply_received", "timestamp": "2026-03-03T09:30:00.000Z", "lead_email": "ann@acme.example", "campaign_id": "c1",
+        "email_account": "sam@agency.example", "email_id": "e2", "reply_subject": "Hello", "reply_text": "Tell me more", "workspace": "w1",
+    }  # fmt: skip
+    await loads.house.call("POST", f"/public/emailcampaign-webhook/{loads.house.client_id}", reply)
+    again = await loads.run((await loads.start("instantly"))["id"])
+
+    assert again["state"] == "succeeded"
+    assert again["progress"]["webhooks"] == 0
+    assert await loads.timeline("ann@acme.example") == before
+
+
+def smartlead(request: ReceivedRequest, query: dict[str, str]) -> object:
+    """Two campaigns, of which one is empty; the replies of one lead."""
+    assert query.pop("api_key") == TOKEN
+    path = urlsplit(request.path).path
+    if path == "/campaigns/":
+        return [{"id": 7, "name": "Spring", "status": "ACTIVE"}, {"id": 8, "name": "Empty", "status": "DRAFTED"}]
+    if path == "/campaigns/7/statistics":
+        return {
+            "total_stats": "2",
+            "data": [
+                {"stats_id": "s1", "lead_email": "ann@acme.example", "sequence_number": 1, "email_subject": "Hello",
+                 "email_message": "<p>Hi Ann</p>", "sent_time": "2026-03-02T09:00:00.000Z", "reply_time": "2026-03-03T09:30:00.000Z",
+                 "is_bounced": False, "is_unsubscribed": False},
+                {"stats_id": "s2", "lead_email": "cy@acme.example", "sequence_number": 1, "email_subject": "Hello",
+                 "email_message": "<p>Hi Cy</p>", "sent_time": "2026-03-02T09:01:00.000Z", "is_bounced": True, "is_unsubscribed": False},
+            ],
+        }  # fmt: skip
+    if path == "/campaigns/7/leads":
+        ann = {"campaign_lead_map_id": 70, "lead_category_id": 1, "status": "COMPLETED", "lead": {"id": 5, "email": "ann@acme.example"}}
+        bob = {"campaign_lead_map_id": 71, "status": "STOPPED", "lead": {"id": 6, "email": "bob@acme.example", "is_unsubscribed": True}}
+        return {"total_leads": "2", "data": [ann] if query.get("emailStatus") == "is_replied" else [ann, bob]}
+    if path == "/campaigns/7/leads/5/message-history":
+        return {
+            "history": [
+                {"type": "SENT", "stats_id": "s1", "message_id": "<m1>", "time": "2026-03-02T09:00:00.000Z", "email_body": "<p>Hi</p>"},
+                {"type": "REPLY", "stats_id": "s1", "message_id": "<m2>", "time": "2026-03-03T09:30:00.000Z", "email_body": "Tell me more"},
+            ]
+        }
+    if path == "/leads/get-domain-block-list":
+        return [{"id": 1, "email_or_domain": "rival.example", "source": "manual"}]
+    return {"data": []}
+
+
+async def test_load_of_smartlead__brings_sends_replies_with_text_and_categories(loads: Loads) -> None:
+    job = await loads.load("smartlead", smartlead)
+
+    assert (job["state"], job["progress"]["pages_left"], job["progress"]["blocked"]) == ("succeeded", 0, 1)
+    ann = await loads.contact("ann@acme.example")
+    assert (ann["contact_status"], ann["last_reply_received"]) == ("interested", "2026-03-03T09:30:00Z")
+    assert ann["last_campaign_email_sent"] == "2026-03-02T09:00:00Z"
+    assert ("received", "Tell me more") in await loads.messages("ann@acme.example")
+    assert (await loads.contact("cy@acme.example"))["contact_status"] == "bounced"
+    assert {"rival.example", "bob@acme.example"} <= await loads.listed()
+    assert TOKEN not in str((await loads.house.request("GET", "/public/v2/jobs?limit=10")).json())
+
+
+def lemlist(request: ReceivedRequest, query: dict[str, str]) -> object:
+    path = urlsplit(request.path).path
+    if path == "/activities":
+        assert query["version"] == "v2"
+        full = [
+            {"_id": f"act_{n}", "type": "emailsSent", "createdAt": "2026-03-02T09:00:00.000Z", "leadEmail": f"lead{n}@acme.example",
+             "leadId": f"lea_{n}", "campaignId": "cam_1", "campaignName": "Spring"} for n in range(100)
+        ]  # fmt: skip
+        reply = {**full[0], "_id": "act_r", "type": "emailsReplied", "createdAt": "2026-03-03T09:30:00.000Z", "text": "Tell me more"}
+        return full if query["offset"] == "0" else [reply]
+    return [{"value": "gone@acme.example"}]
+
+
+async def test_load_of_lemlist__reads_all_pages_of_activities(loads: Loads) -> None:
+    job = await loads.load("lemlist", lemlist)
+
+    assert job["state"] == "succeeded"
+    assert (job["progress"]["rows"], job["progress"]["webhooks"]) == (102, 101)
+    assert (await loads.contact("lead0@acme.example"))["last_reply_received"] == "2026-03-03T09:30:00Z"
+    assert (await loads.contact("lead99@acme.example"))["first_campaign_email_sent"] == "2026-03-02T09:00:00Z"
+    assert await loads.listed() == {"gone@acme.example"}
+
+
+def heyreach(request: ReceivedRequest, query: dict[str, str]) -> object:
+    if request.path == "/campaign/GetAll":
+        return {"totalCount": 1, "items": [{"id": 9, "name": "LinkedIn"}]}
+    assert request.json() == {"campaignId": 9, "offset": 0, "limit": 100}
+    profile = {"profileUrl": "https://www.linkedin.com/in/ann-acme", "firstName": "Ann", "emailAddress": "ann@acme.example"}
+    states = {"leadCampaignStatus": "Failed", "leadConnectionStatus": "ConnectionAccepted", "leadMessageStatus": "MessageReply"}
+    return {"totalCount": 1, "items": [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-03T09:30:00Z", **states}]}
+
+
+async def test_load_of_heyreach__reads_the_states_of_a_failed_lead_too(loads: Loads) -> None:
+    job = await loads.load("heyreach", heyreach)
+
+    assert job["state"] == "succeeded"
+    events = await loads.timeline("ann@acme.example")
+    assert {("linkedin_invite_accepted", "2026-03-03T09:30:00Z"), ("linkedin_replied", "2026-03-03T09:30:00Z")} <= {*events}
+
+
+def woodpecker(request: ReceivedRequest, query: dict[str, str]) -> object:
+    if urlsplit(request.path).path == "/rest/v2/blacklist/emails":
+        return {"emails": ["gone@acme.example"], "total": 1}
+    return [
+        {"id": 1, "email": "ann@acme.example", "first_name": "Ann", "status": "REPLIED", "interested": "INTERESTED",
+         "last_contacted": "2026-03-02T09:00:00+0000", "last_replied": "2026-03-03T09:30:00+0000", "updated": "2026-03-04T09:30:00+0000"},
+        {"id": 2, "email": "bob@acme.example", "status": "BLACKLIST", "updated": "2026-03-04T09:30:00+0000"},
+    ]  # fmt: skip
+
+
+async def test_load_of_woodpecker__brings_prospects_with_their_states(loads: Loads) -> None:
+    job = await loads.load("woodpecker", woodpecker)
+
+    assert job["state"] == "succeeded"
+    ann = await loads.contact("ann@acme.example")
+    assert (ann["contact_status"], ann["last_reply_received"]) == ("interested", "2026-03-03T09:30:00Z")
+    assert {"gone@acme.example", "bob@acme.example"} <= await loads.listed()
+
+
+def test_every_tool_with_a_load__has_a_test() -> None:
+    assert {*SOURCES} == {"instantly", "smartlead", "lemlist", "heyreach", "woodpecker"}
+    assert {*SOURCES} <= {*BLOCKLISTS}
+
+
+async def test_load__goes_on_after_failures_as_the_tool_says(loads: Loads) -> None:
+    loads.failures = [(429, b"", {"retry-after": "30"}), (503, b""), (200, instantly(ReceivedRequest("GET", "/emails", {}, b""), {}))]
+    loads.failures.pop()
+    job = await loads.load("instantly", instantly)
+
+    assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 8)
+
+
+async def test_load__fails_with_the_reason_when_the_tool_stays_away(loads: Loads) -> None:
+    loads.failures = [(500, b"down")] * MOST_FAILURES
+    job = await loads.load("instantly", instantly)
+
+    assert job["state"] == "failed"
+    assert job["error"] == (
+        "Instantly answered 500 to the page leads; the load stopped with 3 pages left. Mend the connection, and start the load again"
+    )
+    assert (await loads.run((await loads.start("instantly"))["id"]))["state"] == "succeeded"
+
+
+async def test_load__fails_at_once_for_a_token_that_may_not(loads: Loads) -> None:
+    loads.failures = [(403, {"error": "Forbidden"})]
+    job = await loads.load("instantly", instantly)
+
+    assert (job["state"], len(loads.api.requests)) == ("failed", 1)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b'{"items": 5}', b"[" * 100_000, b'{"items": [1, null, "x", {}]}'])
+async def test_page_that_is_none__fails_the_load_and_not_the_server(loads: Loads, body: bytes) -> None:
+    loads.failures = [(200, body)]
+    job = await loads.load("instantly", instantly)
+
+    assert job["state"] == ("succeeded" if b"null" in body else "failed")
+    assert job["error"] is None or "cannot be read" in job["error"]
+
+
+async def test_load__is_refused_beside_another_one_and_for_other_tools(loads: Loads) -> None:
+    await loads.connect("instantly")
+    await loads.connect("reply_io")
+    first = await loads.start("instantly")
+
+    second = await loads.start("instantly", 409)
+    other = await loads.start("reply_io", 422)
+
+    assert f"job {first['id']} loads the history of instantly already" in second["detail"]
+    assert "only that of instantly, smartlead" in other["errors"][0]["detail"]
+
+
+async def test_cancelled_load__stops_and_can_be_started_again(loads: Loads) -> None:
+    loads.answer = instantly
+    await loads.connect("instantly")
+    job = await loads.start("instantly")
+    await loads.jobs.drain()
+    await loads.house.request("POST", f"/public/v2/jobs/{job['id']}/cancel", None)
+
+    assert (await loads.run(job["id"]))["state"] == "cancelled"
+    assert len(loads.api.requests) == 1
+    assert (await loads.run((await loads.start("instantly"))["id"]))["state"] == "succeeded"
