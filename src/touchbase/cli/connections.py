@@ -217,7 +217,7 @@ def _print_connection(connected: Values, address: str, new: str | None, secrets:
     if connected["access_token"] == "set":  # noqa: S105 - the state of the token
         use = "records  fetched with its access token; `touchbase connections show` shows the state"
         if channel == EMAIL_CAMPAIGN:
-            use = "token    set, for `touchbase endpoints add --kind blocklist`"
+            use = "token    set, for `connections load` and `endpoints add --kind blocklist`"
         click.echo(f"  {use}")
     click.echo(f"  address  {address}")
     if new is not None:

@@ -59,8 +59,6 @@ _INTEREST = {
     0: "lead_out_of_office", 1: "lead_interested", 2: "lead_meeting_booked", 3: "lead_meeting_completed", 4: "lead_won",
     -1: "lead_not_interested", -2: "lead_wrong_person", -3: "lead_lost", -4: "lead_no_show",
 }  # fmt: skip
-_LEFT = {-1: "email_bounced", -2: "lead_unsubscribed"}
-"""By the status of a lead, the event that stopped it."""
 
 
 def _instantly(page: Page, kind: str, start: str, value: Any) -> None:
@@ -77,12 +75,9 @@ def _instantly(page: Page, kind: str, start: str, value: Any) -> None:
 
 def _lead_of_instantly(row: Row) -> Iterator[Row]:
     yield {**row, "upload_method": row.get("upload_method") or "api"}
-    lead = {"lead_email": row.get("email"), "campaign_id": row.get("campaign")}
-    if (name := _LEFT.get(row.get("status", 0))) is not None:
-        yield {"event_type": name, "timestamp": row.get("timestamp_updated"), **lead}
     if (name := _INTEREST.get(row.get("lt_interest_status", ""))) is not None:
         at = row.get("timestamp_last_interest_change") or row.get("timestamp_updated")
-        yield {"event_type": name, "timestamp": at, **lead}
+        yield {"event_type": name, "timestamp": at, "lead_email": row.get("email"), "campaign_id": row.get("campaign")}
 
 
 def _email_of_instantly(row: Row) -> Iterator[Row]:

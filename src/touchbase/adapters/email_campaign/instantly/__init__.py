@@ -13,6 +13,7 @@ from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter
 from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of
 
@@ -22,8 +23,17 @@ _SYSTEM_NAME = re.compile(
 """Prefixes of system events: an unknown one is no label."""
 
 
+_STOPPED = {"-1": "email_bounced", "-2": "lead_unsubscribed"}
+"""By the status of a lead in the API's format, the event that stopped it."""
+
+
 class Instantly(TableAdapter):
     """Reads Instantly's webhooks."""
+
+    def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
+        """Return the event's name; that of a lead in the API's format follows from its status."""
+        name = super().named(item, webhook)
+        return _STOPPED.get(text(item.get("status")) or "", name) if name == "lead_record" else name
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning of a system event from the table or its words; any other name is a team's label."""
