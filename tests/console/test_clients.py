@@ -17,6 +17,7 @@ from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, fi
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.models import ConnectionSettings
 from touchbase.encryption.keys import encode_key, new_key
+from touchbase.loading.requests import SOURCES as SOURCES_OF_HISTORY
 
 pytestmark = pytest.mark.slow
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
@@ -316,6 +317,19 @@ def test_administrator_of_one_client__sees_that_client_only_and_screens_have_not
         assert page.evaluate("window.pwned") is None
 
 
+def test_history_of_a_campaign_tool__is_loaded_from_its_connection(empty: Console) -> None:
+    body = {"channel": "email_campaign", "tool": "lemlist", "access_token": "zq401token", "settings": {"api_base": "https://127.0.0.1:9"}}
+    empty.send("POST", f"/admin/v1/clients/{CLIENT}/connections", body)
+    page = empty.open(f"/clients/{CLIENT}")
+    page.get_by_label("Load the history of lemlist").click()
+    page.get_by_role("dialog").get_by_role("button", name="Load history").click()
+    page.get_by_text("Job 1 loads it.").wait_for()
+    page.get_by_role("button", name="Show it").click()
+    page.wait_for_url("**/imports/1?**")
+    page.locator("h1", has_text="Load of history").wait_for()
+    assert axe_faults(page) == []
+
+
 def test_tools_of_the_console__are_those_with_an_adapter() -> None:
     source = (SOURCES / "tools.ts").read_text(encoding="utf-8")
     adapters = load_adapters()
@@ -325,6 +339,7 @@ def test_tools_of_the_console__are_those_with_an_adapter() -> None:
     rows = (SOURCES / "setting-table.ts").read_text(encoding="utf-8")
     fetched = rows.partition("export const FETCHED = [")[2].partition("]")[0]
     assert re.findall(r"'(\w+)'", fetched) == [each for each in adapters.tools("crm") if adapters.fetcher("crm", each)]
+    assert re.findall(r"'(\w+)'", rows.partition("export const LOADED = [")[2].partition("]")[0]) == [*SOURCES_OF_HISTORY]
     timed = rows.partition("export const TIMED")[2].partition("\n")[0].partition("= {")[2]
     for channel in ("email_campaign", "crm"):
         named = timed.partition(f"{channel}: [")[2].partition("]")[0]

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call as send, get } from '../api';
 import { useRead } from '../data';
-import { href } from '../route';
+import { go, href } from '../route';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
@@ -11,10 +11,12 @@ import { toast } from '../ui/toast';
 import { longTime, plural, span } from '../words';
 import { ConnectionForm } from './connection-form';
 import { connectionPath } from './requests';
+import { LOADED } from './setting-table';
 import { CHANNEL_NAMES, nameOf } from './tools';
 import type { Connection, Silence } from './types';
 
-type Opened = { what: 'change' | 'remove' | 'calls'; of: Connection } | { what: 'add' } | null;
+type Opened = { what: What; of: Connection } | { what: 'add' } | null;
+type What = 'change' | 'remove' | 'calls' | 'load';
 
 interface Props {
   id: string;
@@ -53,6 +55,19 @@ export function Connections({ id, connections, reload, canAdd }: Props) {
       {opened?.what === 'add' && <ConnectionForm id={id} known={connections} onClose={close} onDone={reload} />}
       {opened?.what === 'change' && <ConnectionForm id={id} of={opened.of} known={connections} onClose={close} onDone={reload} />}
       {opened?.what === 'calls' && <Silences id={id} of={opened.of} onClose={close} />}
+      {opened?.what === 'load' && (
+        <Confirm
+          title={`Load what ${nameOf(opened.of.channel, opened.of.tool)} knows from before?`}
+          action="Load history"
+          onClose={close}
+          run={async () => {
+            const job = (await send<{ id: number }>('POST', `${connectionPath(id, opened.of)}/load`)).data;
+            toast(`Job ${job.id} loads it.`, { action: { text: 'Show it', run: () => go(`/imports/${job.id}`) } });
+          }}
+        >
+          <p>Its leads, messages and replies come in at their own times, and its blocklist on the do-not-contact list. What its webhooks brought already is not repeated. It may take hours, and can be cancelled.</p>
+        </Confirm>
+      )}
       {opened?.what === 'remove' && (
         <Confirm
           title={`Remove the connection of ${nameOf(opened.of.channel, opened.of.tool)}?`}
@@ -72,7 +87,7 @@ export function Connections({ id, connections, reload, canAdd }: Props) {
   );
 }
 
-function One({ of, id, open, canChange }: { of: Connection; id: string; open: (what: 'change' | 'remove' | 'calls') => void; canChange: boolean }) {
+function One({ of, id, open, canChange }: { of: Connection; id: string; open: (what: What) => void; canChange: boolean }) {
   const name = nameOf(of.channel, of.tool);
   const labels = Object.keys(of.settings.status_labels).length;
   const fields = Object.keys(of.settings.fields).length;
@@ -87,7 +102,7 @@ function One({ of, id, open, canChange }: { of: Connection; id: string; open: (w
           {labels > 0 && `, ${plural(labels, 'word')} mapped`}
           {fields > 0 && `, ${plural(fields, 'field')} declared`}
           {of.settings.time_zone && `, times of ${of.settings.time_zone}`}
-          {of.access_token === 'set' && `, fetches records (${of.fetching?.state ?? 'idle'})`}
+          {of.access_token === 'set' && (of.fetching ? `, fetches records (${of.fetching.state})` : ', token set')}
         </p>
         {of.fetching?.last_error && <p class="wrong">{of.fetching.last_error}</p>}
       </div>
@@ -103,6 +118,11 @@ function One({ of, id, open, canChange }: { of: Connection; id: string; open: (w
         </Button>
         {canChange && (
           <>
+            {of.access_token === 'set' && of.channel === 'email_campaign' && LOADED.includes(of.tool) && (
+              <Button onClick={() => open('load')} aria-label={`Load the history of ${name}`}>
+                Load history
+              </Button>
+            )}
             <Button onClick={() => open('change')} aria-label={`Change ${name}`}>
               Change
             </Button>

@@ -101,7 +101,7 @@ function Progress({ job }: { job: Job }) {
   const percent = counted(job, 'percent') ?? (job.state === 'succeeded' ? 100 : 0);
   const rows = counted(job, 'rows');
   const ended = ENDED.includes(job.state);
-  const text = job.state === 'queued' ? 'It waits for its turn.' : rows === null ? `${percent} %` : isImport(job) ? `${plural(rows, 'row')} read, ${percent} %` : `${plural(rows, 'record')} written`;
+  const text = job.state === 'queued' ? 'It waits for its turn.' : rows === null ? `${percent} %` : isImport(job) ? `${plural(rows, 'row')} read, ${percent} %` : readOrWritten(job, rows);
   const others = Object.entries(job.progress).filter(([name, value]) => typeof value === 'number' && name !== 'percent' && name !== 'rows' && !COUNTS.some(([known]) => known === name));
   return (
     <section class="progress" aria-label="Progress">
@@ -133,11 +133,15 @@ function Progress({ job }: { job: Job }) {
   );
 }
 
+function readOrWritten(job: Job, rows: number): string {
+  return isImport(job) || job.kind === 'connections.load' ? `${plural(rows, 'row')} read` : `${plural(rows, 'record')} written`;
+}
+
 function ending(job: Job): string {
   const rows = counted(job, 'rows');
   const took = job.started_at && job.finished_at ? new Date(job.finished_at).getTime() - new Date(job.started_at).getTime() : null;
   const time = took === null ? '' : took < 60_000 ? ` in ${Math.max(0.1, took / 1000).toFixed(1)} seconds` : ` in ${span(took)}`;
-  const read = rows === null ? '' : `${isImport(job) ? `${plural(rows, 'row')} read` : `${plural(rows, 'record')} written`}${time}. `;
+  const read = rows === null ? '' : `${readOrWritten(job, rows)}${time}. `;
   if (job.state === 'cancelled' && job.started_at === null) return 'It was discarded. Nothing was written.';
   if (job.state === 'cancelled') return `${read}It was stopped. What it had written stays.`;
   if (job.state === 'failed') return `${read}It failed. What it had written stays.`;
