@@ -16,7 +16,7 @@ from touchbase.cli.output import escape_controls, print_json
 from touchbase.cli.store import explain_not_found, find_client
 from touchbase.cli.through_api import here, through_api
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import Micros, to_text_or_none
 from touchbase.deliveries.delivery import STATES
 from touchbase.history.events import CHANNELS
 
@@ -76,7 +76,7 @@ class _ReplayProgress:
     """How far a replay has come, and its results."""
 
     cursor: Cursor | None = None
-    each: list[dict[str, object]] | None = None
+    results: list[dict[str, object]] | None = None
     """What a dry run would do with each delivery, collected for JSON; None: it is printed at once."""
     total: int = 0
     done: int = 0
@@ -209,8 +209,8 @@ def _record_dry_run(result: DryRunResult, progress: _ReplayProgress) -> None:
     """Count the outcome of each delivery, and print or collect it."""
     for delivery in result.deliveries:
         progress.outcomes[delivery.was, delivery.state] += 1
-        if progress.each is not None:
-            progress.each.append(
+        if progress.results is not None:
+            progress.results.append(
                 {"id": delivery.id, "state": delivery.was, "would_be": delivery.state, "events": delivery.events, "error": delivery.error}
             )
             continue
@@ -228,7 +228,7 @@ def _as_values(progress: _ReplayProgress) -> dict[str, object]:
         outcomes[state] += count
     would = {"outcomes": outcomes, "records_made": result.created, "records_changed": result.changed, "fields": result.fields}
     count = progress.done - progress.without_body
-    return {"count": count, "bodies_removed": progress.without_body, "would": would, "deliveries": progress.each}
+    return {"count": count, "bodies_removed": progress.without_body, "would": would, "deliveries": progress.results}
 
 
 def _print_dry_run(progress: _ReplayProgress) -> None:
@@ -258,7 +258,7 @@ def _replay_at_server(
             tb.deliveries.replay(number)
         _print_replayed({"count": len(set(delivery_ids)), "would": None}, as_json)
         return
-    received_since = None if since is None else to_text(since)
+    received_since = to_text_or_none(since)
     body = {**filters, "client": filters["client_id"], "received_since": received_since, "dry_run": dry_run}
     del body["client_id"]
     _print_replayed(_replayed(tb, {name: value for name, value in body.items() if value is not None}), as_json)

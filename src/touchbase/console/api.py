@@ -1,12 +1,22 @@
 """HTTP resources of the console: its page for every address below `/console`, its files, and signing in.
 
 They are not part of the public API, so the OpenAPI document leaves them out.
+
+The built files are in memory, each also compressed. The names of assets contain a hash of their content, so that they can be
+cached for ever. The page names them relative to its own address, because a proxy may serve the console below a prefix that the
+server does not see.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -16,8 +26,7 @@ from touchbase.auth.api_key import ApiKey
 from touchbase.auth.authentication import SCOPES, key_scopes
 from touchbase.auth.sessions import COOKIE, HOST_COOKIE, SESSION, parse, require_same_origin
 from touchbase.common.asgi import peer_of
-from touchbase.common.timestamps import SECOND, to_text
-from touchbase.console.files import ASSETS, File, asset, page
+from touchbase.common.timestamps import SECOND, to_text_or_none
 from touchbase.errors import InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call, key_from_headers
@@ -26,6 +35,55 @@ from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
+
+ASSETS = "assets"
+"""The folder of all files but the page."""
+BASE = b"{base}"
+"""In the page: the way from its address to the console's."""
+TYPES = {
+    "js": b"text/javascript; charset=utf-8",
+    "css": b"text/css; charset=utf-8",
+    "svg": b"image/svg+xml",
+    "woff2": b"font/woff2",
+    "txt": b"text/plain; charset=utf-8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file as it is sent."""
+
+    content: bytes
+    compressed: bytes
+    """Empty if the content is compressed by its own format, as fonts are."""
+    content_type: bytes
+    etag: bytes
+
+
+def asset(name: str) -> File | None:
+    """Return the asset of this name, or None."""
+    return _assets().get(name)
+
+
+@cache
+def page(depth: int) -> File:
+    """Return the page for an address that is so many segments below `/console`; 0 is `/console` itself."""
+    base = b"console/" if depth == 0 else b"../" * (depth - 1)
+    content = resources.files("touchbase.console").joinpath("static", "index.html").read_bytes()
+    return _file(content.replace(BASE, base), b"text/html; charset=utf-8")
+
+
+@cache
+def _assets() -> Mapping[str, File]:
+    folder = resources.files("touchbase.console").joinpath("static", ASSETS)
+    return {entry.name: _file(entry.read_bytes(), TYPES[entry.name.rpartition(".")[2]]) for entry in folder.iterdir()}
+
+
+def _file(content: bytes, content_type: bytes) -> File:
+    etag = b'"%s"' % blake2b(content, digest_size=12).hexdigest().encode()
+    compressed = b"" if content_type == TYPES["woff2"] else gzip.compress(content, 9, mtime=0)
+    return File(content, compressed, content_type, etag)
+
 
 PATH = "/console"
 POLICY = (
@@ -85,18 +143,20 @@ async def shown_page(call: Call) -> Response:
 
 async def file(call: Call) -> Response:
     """`GET` of an asset."""
-    found = asset(call.path("name"))
-    if found is None:
+    static_file = asset(call.path("name"))
+    if static_file is None:
         raise NotFound("there is no such file; reload the page, it may be from before an upgrade")
-    return _response(call, found, FOR_EVER)
+    return _response(call, static_file, FOR_EVER)
 
 
-def _response(call: Call, found: File, caching: bytes) -> Response:
-    headers = [SAFE, (ETAG, found.etag), (b"cache-control", caching), (b"vary", b"accept-encoding")]
-    compressed = bool(found.compressed) and _GZIP.search(call.headers.get(b"accept-encoding", b"")) is not None
+def _response(call: Call, static_file: File, caching: bytes) -> Response:
+    headers = [SAFE, (ETAG, static_file.etag), (b"cache-control", caching), (b"vary", b"accept-encoding")]
+    compressed = bool(static_file.compressed) and _GZIP.search(call.headers.get(b"accept-encoding", b"")) is not None
     if compressed:
         headers.append((b"content-encoding", b"gzip"))
-    response = unless_known(call, Response(200, found.compressed if compressed else found.content, found.content_type, headers))
+    response = unless_known(
+        call, Response(200, static_file.compressed if compressed else static_file.content, static_file.content_type, headers)
+    )
     return response if response.status == 200 else Response(304, headers=headers[:4])
 
 
@@ -121,14 +181,14 @@ async def sign_in(call: Call) -> Response:
     if call.headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
         raise UnsupportedMediaType("a key is sent without Content-Encoding; send the body as it is")
     raw = await read_json(call.receive, call.headers, call.api.dependencies.limits, MOST_BYTES)
-    given = read_struct(raw, _decoder, SignIn, lambda partly: None)
+    credentials = read_struct(raw, _decoder, SignIn, lambda partly: None)
     call.api.authenticator.end_attempt(peer_of(call.scope))
     if not call.api.authenticator.keys_needed:
         return await _shown(call, None)
-    holder = await call.api.authenticator.holder(given.key.strip().replace(SESSION, ""), peer_of(call.scope))
-    text, made = call.api.authenticator.sessions.make(holder, call.api.dependencies.clock())
-    seconds = (made.ends_us - call.api.dependencies.clock()) // SECOND
-    return _with_cookie(call, await _shown(call, holder, made.ends_us), text, seconds)
+    holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer_of(call.scope))
+    text, session = call.api.authenticator.sessions.make(holder, call.api.dependencies.clock())
+    seconds = (session.ends_us - call.api.dependencies.clock()) // SECOND
+    return _with_cookie(call, await _shown(call, holder, session.ends_us), text, seconds)
 
 
 async def sign_out(call: Call) -> Response:
@@ -154,7 +214,7 @@ async def _shown(call: Call, holder: ApiKey | None, ends: int | None = None) -> 
     if holder is not None:
         shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name
         shown.client_id = None if holder.client is None else (await call.api.clients.by_number(holder.client)).client_id
-        shown.ends_time = None if ends is None else to_text(ends)
+        shown.ends_time = to_text_or_none(ends)
     return Response(body=encode(shown), headers=[(b"cache-control", b"no-store")])
 
 

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.fetching import resume_fetching
-from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.connections.sql.silence import forget_calls, settings_changed
 from touchbase.encryption.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.history.events import CRM
 from touchbase.sql.operation import command, query
-from touchbase.sql.rows import names, settings_text
+from touchbase.sql.rows import Columns, encode, names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
+
+CONNECTION: Columns = (
+    ("client", "bigint"), ("channel", "text"), ("tool", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
+    ("secrets", "text"), ("settings", "text"), ("access_token", "text"), ("secrets_since_us", "bigint"),
+)  # fmt: skip
+_decode_secrets = msgspec.json.Decoder(list[str]).decode
+_decode_connection_settings = msgspec.json.Decoder(ConnectionSettings).decode
+
+
+def connection_of(row: Row) -> Connection:
+    """Return the connection of a `CONNECTION` row."""
+    client, channel, tool, created_us, updated_us, secrets, settings, token, guarded_us = row
+    decoded = _decode_secrets(secrets), _decode_connection_settings(settings)
+    return Connection(client, channel, tool, created_us, updated_us, *decoded, token, guarded_us)
+
+
+def connection_row(c: Connection) -> Row:
+    """Return the row of a connection, in the order of `CONNECTION`."""
+    texts = secrets_text(c.secrets), settings_text(c.settings), c.access_token
+    return (c.client, c.channel, c.tool, c.created_us, c.updated_us, *texts, c.updated_us if c.secrets else None)
+
+
+def secrets_text(secrets: Sequence[str]) -> str:
+    """Return secrets as stored: JSON."""
+    return encode(list(secrets))
+
 
 _KEY = CONNECTION[:3]
 _SAME = "t.client = p.client AND t.channel = p.channel AND t.tool = p.tool"
@@ -45,16 +74,15 @@ DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 @command(cipher=True, client="connection.client")
 def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | Conflict]:
     """Connect a tool. `Conflict` when the client has already connected it on that channel."""
-    made = connection
-    row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(made))
+    row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(connection))
     if not (yield Execute(INSERT_CONNECTION, [row])):
-        return Conflict(f"{made.tool} is already connected on the channel {made.channel}; change that connection")
-    if made.access_token:
-        yield from resume_fetching(made.client, made.tool, made.created_us, new_token=True)
-    return made
+        return Conflict(f"{connection.tool} is already connected on the channel {connection.channel}; change that connection")
+    if connection.access_token:
+        yield from resume_fetching(connection.client, connection.tool, connection.created_us, new_token=True)
+    return connection
 
 
-@command(cipher=True, hidden=("secrets", "access_token", "known"))
+@command(cipher=True, hidden=("secrets", "access_token", "current"))
 def change_connection(
     cipher: Cipher,
     client: int,
@@ -64,17 +92,17 @@ def change_connection(
     settings: ConnectionSettings,
     at: Micros,
     access_token: str | None = None,
-    known: Connection | None = None,
+    current: Connection | None = None,
 ) -> Plan[Connection | TouchbaseError]:
     """Replace a connection's settings, and its secrets and access token unless they are None. `NotFound`.
 
     A change lets stopped fetching start again; a new token also queues the records again that were not found.
 
     `access_token`: Empty: remove it.
-    `known`: The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check.
+    `current`: The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check.
     """
     key = (client, channel, tool)
-    if (yield from _is_outdated(key, known, cipher)):
+    if (yield from _is_outdated(key, current, cipher)):
         return PreconditionFailed("the connection has changed since it was read; read it again and repeat the change")
     current_secrets = None if secrets is None else secrets_text(secrets)
     values = (*key, at, current_secrets, settings_text(settings), access_token)
@@ -110,7 +138,7 @@ def remove_connection(client: int, channel: str, tool: str) -> Plan[TouchbaseErr
 def list_connections(cipher: Cipher, client: int) -> Plan[list[Connection]]:
     """List all connections of one client, by channel and tool."""
     rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (client,))
-    return sorted((_decrypted(row, cipher) for row in rows), key=lambda one: (one.channel, one.tool))
+    return sorted((_decrypted(row, cipher) for row in rows), key=lambda connection: (connection.channel, connection.tool))
 
 
 def _decrypted(row: Row, cipher: Cipher) -> Connection:

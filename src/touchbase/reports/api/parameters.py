@@ -9,11 +9,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from touchbase.common.timestamps import DAY as DAY_US
-from touchbase.common.timestamps import Micros, from_datetime, from_text, to_text
+from touchbase.common.timestamps import Micros, from_datetime, from_text, is_zone, to_text
 from touchbase.http import query_parameters as query
 from touchbase.http.query_parameters import Parameters
 from touchbase.http.schemas import named_enum
-from touchbase.reports.intervals import INTERVALS, LATEST_COUNT, MOST_INTERVALS, WEEK, begin_of, edges_of, is_zone
+from touchbase.reports.intervals import INTERVALS, LATEST_COUNT, MOST_INTERVALS, WEEK, begin_of, edges_of
 from touchbase.reports.models import CAMPAIGN, TOOL
 
 UTC = "UTC"
@@ -46,12 +46,12 @@ class ReportQuery:
 
 
 def asked_statuses(parameters: Parameters, now: Micros) -> ReportQuery:
-    """Read the parameters of a report by status; faults are added to `given`."""
+    """Read the parameters of a report by status; faults are added to `parameters`."""
     return _report_query(parameters, now, parameters[INTERVAL] or WEEK, WEEK, frozenset())
 
 
 def asked_campaigns(parameters: Parameters, now: Micros) -> ReportQuery:
-    """Read the parameters of a report by campaign; faults are added to `given`."""
+    """Read the parameters of a report by campaign; faults are added to `parameters`."""
     names = [group.strip() for group in (parameters[GROUP_BY] or CAMPAIGN).split(",")]
     if any(name not in _GROUPS for name in names) or len(set(names)) != len(names):
         parameters.fault("group_by", "choice", f"must be different ones of {', '.join(_GROUPS)}, separated by commas")

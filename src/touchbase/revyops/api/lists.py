@@ -88,7 +88,7 @@ class ListResource:
 
     async def _array(self, call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> Response:
         search_for = _search_for(call, wanted, clients)
-        parts, page_bytes = call.api.dependencies, await call.page_bytes(whole=True)
+        parts, page_bytes = call.api.dependencies, await call.page_bytes(is_full_page=True)
         records, _ = await records_across(parts.store, clients, search_for, None, LONGEST_PAGE, page_bytes=page_bytes)
         items = (_out(self._kind, *record, flat=False, everywhere=self._is_everywhere) for record in records)
         return Response(body=encode(fitting(items, page_bytes)))
@@ -123,7 +123,7 @@ async def _numbered(
     search_for = _search_for(call, wanted, clients)
     page, size = parameters[PAGE_NUMBER], parameters[PAGE_SIZE]
     key = (whose, wanted.key, size)
-    parts, page_bytes = call.api.dependencies, await call.page_bytes(whole=True)
+    parts, page_bytes = call.api.dependencies, await call.page_bytes(is_full_page=True)
     page_read = await read_page(parts.store, call.api[PAGES_READ], key, clients, search_for, page, size, page_bytes)
     results = fitting((_out(kind, *record, flat=parameters[FLAT], everywhere=everywhere) for record in page_read.records), page_bytes)
     if page_read.is_cut or len(results) < len(page_read.records):
@@ -152,10 +152,10 @@ def with_numbered_pages(kind: ResourceType[Any, Any, Any], route: Route) -> Rout
         return numbered(call) if b"page" in call.scope["query_string"] else cursor_page(call)  # the beginning of both names
 
     async def numbered(call: Call) -> Response:
-        client, asked = await call.client(), Parameters(call.query, V2)
-        if all(name not in _NUMBERED_NAMES for name, _ in asked.pairs):
+        client, parameters = await call.client(), Parameters(call.query, V2)
+        if all(name not in _NUMBERED_NAMES for name, _ in parameters.pairs):
             return await cursor_page(call)
-        return await _numbered(call, kind, filter_of(kind, asked, V2), asked, [client], client.number)
+        return await _numbered(call, kind, filter_of(kind, parameters, V2), parameters, [client], client.number)
 
     [page, *others] = route.success
     return replace(
