@@ -73,6 +73,11 @@ class _Position(msgspec.Struct):
 _position = msgspec.json.Decoder(_Position).decode
 
 
+def position_in(detail: str) -> int:
+    """Return the place among its delivery's events with equal times, from an event's detail."""
+    return _position(detail).position
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An event as it is stored in a history or under a link."""
@@ -88,7 +93,7 @@ class Fact:
     @property
     def effective_time(self) -> EffectiveTime:
         """The effective time of the event."""
-        return effective_time(self.occurred_us, self.received_us, self.key, _position(self.detail).position)
+        return effective_time(self.occurred_us, self.received_us, self.key, position_in(self.detail))
 
 
 @dataclass(slots=True)
@@ -218,25 +223,41 @@ UNREAD = ("received", "failed", "unrecognised")
 
 
 def split_at_repeats(claimed: Sequence[NormalizedDelivery]) -> Iterator[Sequence[NormalizedDelivery]]:
-    """Split into parts to be applied in order: a delivery that may be a repeat begins a part, after all earlier ones are stored."""
+    """Split into parts to be applied in order: a delivery that may be a repeat begins a part, after all earlier ones are stored.
+
+    It is none, and stays in the part, if the part has another delivery about each of its objects after the one that it would repeat.
+    """
     if not any(map(_may_repeat, claimed)):
         yield claimed
         return
     part: list[NormalizedDelivery] = []
+    latest: dict[object, int] = {}
+    """The last delivery of the part about each object."""
     for delivery in sorted(claimed, key=lambda delivery: (delivery.delivery.received_us, delivery.delivery.id)):
-        if part and _may_repeat(delivery):
+        undated = [*filter(is_undated, delivery.subjects)]
+        if part and _may_repeat(delivery) and not all(_is_after_another(delivery, subject, latest) for subject in undated):
             yield part
-            part = []
+            part, latest = [], {}
         part.append(delivery)
+        latest |= {_object_of(subject): delivery.delivery.id for subject in undated}
     yield part
 
 
-def drop_repeats(client: int, outcomes: Sequence[DeliveryOutcome], *, counted: bool = True) -> Plan[None]:
-    """Remove the subjects that repeat one of the earlier delivery from these outcomes, before they are resolved.
+def _object_of(subject: EventSubject) -> object:
+    return subject.ref or (subject.tool, subject.kind, subject.primary, subject.linkedin)
 
-    With `counted`, count each repeat at its first webhook; false for later parts of a large delivery.
+
+def _is_after_another(delivery: NormalizedDelivery, subject: EventSubject, latest: dict[object, int]) -> bool:
+    return latest.get(_object_of(subject), delivery.delivery.duplicate_of) != delivery.delivery.duplicate_of
+
+
+def drop_repeats(client: int, outcomes: Sequence[DeliveryOutcome], *, counted: bool = True) -> Plan[None]:
+    """Remove the subjects that repeat one of the earlier delivery from the first of these outcomes, before they are resolved.
+
+    The others are no repeats (`split_at_repeats`). With `counted`, count each repeat at its first webhook; false for later parts of a large
+    delivery.
     """
-    for outcome in outcomes:
+    for outcome in outcomes[:1]:
         if _may_repeat(outcome.normalized):
             yield from _drop(client, outcome, counted)
 
