@@ -197,6 +197,24 @@ async def test_equal_merges_at_once__get_one_answer(call: ApiClient, engine_url:
     assert await count(call) == 1
 
 
+@pytest.mark.parametrize("path", ["contacts/exports", "contacts/imports", "contacts/imports?start=true"])
+async def test_equal_jobs_at_once__start_one(call: ApiClient, engine_url: str, make_client: MakeClient, path: str) -> None:
+    file = b"email\njane@example.com\n" if "imports" in path else b"{}"
+
+    async def sent(process: ApiClient) -> Response:
+        reply = await process("POST", f"/public/v2/{path}", raw=file, **KEY)
+        return await sent(process) if reply.status == 409 else reply  # a slow machine reads the file for longer than a repeat waits
+
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
+        replies = await asyncio.gather(*[sent((call, other)[n % 2]) for n in range(4)])
+        again = await sent(other)
+
+    jobs = (await call.get("/public/v2/jobs")).json()["data"]
+    assert {(reply.status, reply.body) for reply in (*replies, again)} == {(201, replies[0].body)}
+    assert [job["state"] for job in jobs if job["state"] != "failed"] == [replies[0].json()["state"]]
+    assert is_replayed(again)
+
+
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     batches=some.lists(some.lists(some.tuples(some.integers(0, 3), some.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4)

@@ -13,8 +13,8 @@ from touchbase.sql.store import Store
 
 PATHS = description("1", keys_needed=False)["paths"]
 POSTS: dict[str, dict[str, Any]] = {path: item["post"] for path, item in PATHS.items() if "post" in item}
-LOOKUPS = {path for path in POSTS if path.endswith(("/match", "/search", "/imports", "/preview"))}
-"""They store nothing but a file, and take no key."""
+LOOKUPS = {path for path in POSTS if path.endswith(("/match", "/search", "/preview"))}
+"""They store nothing, and take no key."""
 WEBHOOKS = {"/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}"}
 HONOURING = sorted(POSTS.keys() - WEBHOOKS - LOOKUPS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.asgi_client import ApiClient, MakeClient
+from tests.house import House, read
 from tests.imports.jobs import bad_rows, contacts, counts, finished, imported, upload
 
 from touchbase.http.dependencies import RequestLimits
@@ -157,3 +158,16 @@ async def test_previews__are_limited_for_each_client_until_they_are_started_or_c
     assert (refused.status, refused.problem["code"]) == (409, "conflict")
     assert "at most 2" in refused.problem["detail"]
     assert [each.status for each in (theirs, started, cancelled, room)] == [201, 201, 200, 201]
+
+
+async def test_an_equal_value__is_not_replaced_by_an_older_webhook(store: Store, make_client: MakeClient) -> None:
+    house = House(make_client(store, read=read))
+    jane = await house.contact(email="jane@example.com", first_name="Jane")
+    house.call.clock.move(60)
+
+    job = await finished(house.call, await upload(house.call, b"email,first_name\njane@example.com,Jane\n", start="true"))
+    await house.hook("hubspot", {"event": "contact.updated", "email": "jane@example.com", "at": 30, "fields": {"first_name": "Joan"}})
+
+    assert (job["progress"]["unchanged"], job["progress"]["updated"]) == (1, 0)
+    assert (await house.get(jane))["first_name"] == "Jane"
+    assert await house.differences() == []

@@ -333,3 +333,22 @@ async def test_another_client__cannot_see_delete_or_restore(house: House) -> Non
     assert (await house.call.post(f"/public/v2/contacts/{number}/restore", x_client_id="other")).status == 404
     assert (await house.call.get("/public/v2/contacts/deleted", x_client_id="other")).json()["data"] == []
     assert CLIENT == 1
+
+
+@pytest.mark.parametrize(("at", "is_first"), [(10, True), (25, False)])
+async def test_late_reply_from_an_address_of_two_contacts__belongs_to_the_one_that_had_it_then(
+    house: House, at: int, is_first: bool
+) -> None:
+    jane = await house.contact(email="jane@example.com")
+    house.call.clock.move(20)
+    await house.call.patch(f"/public/v2/contacts/{jane}", {"email": "doe@example.com"})
+    joan = await house.contact(email="jane@example.com")
+    house.call.clock.move(20)
+    await house.delete(joan)
+
+    await house.hook("camp", {**REPLIED, "at": at})
+
+    timeline = await house.timeline(jane)
+    await house.restore(joan)
+    assert ("email_replied" in timeline, "email_replied" in await house.timeline(joan)) == (is_first, not is_first)
+    assert await house.differences() == []

@@ -387,3 +387,19 @@ async def test_undo__gives_a_profile_that_came_while_two_were_one_to_the_person_
     await house.hook("camp", {"event": "linkedin_replied", "linkedin_url": PROFILE, "message_id": "2"})
     assert "linkedin_replied" in await house.timeline(anna)
     assert await house.differences() == []
+
+
+@pytest.mark.parametrize("survivorship", ["newest", "if_empty", "keep", "most_complete"])
+async def test_merge_of_contacts_that_were_posted_twice__agrees_with_its_history(house: House, survivorship: str) -> None:
+    jane, joan = await house.contact(email="jane@example.com"), await house.contact(email="joan@example.com")
+    for email, name in (("jane@example.com", "Jane"), ("joan@example.com", "Joan")):
+        house.call.clock.move(1)
+        reply = await house.request("POST", "/public/v2/contacts?on_duplicate=update", {"email": email, "first_name": name})
+        assert reply.status == 200, reply.body
+    house.call.clock.move(1)
+
+    merge = (await house.merge(jane, joan, survivorship=survivorship))["merge_id"]
+    merged = await house.differences()
+    await house.undo(jane, merge)
+
+    assert (merged, await house.differences()) == ([], [])

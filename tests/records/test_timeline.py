@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tests.asgi_client import ApiClient
+from tests.house import House
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import from_text
@@ -275,3 +276,22 @@ async def test_merged_contact__returns_404_with_the_id_of_the_surviving_contact(
 
     assert [(reply.status, reply.problem.get("existing_id")) for reply in replies] == [(404, kept["id"])] * 3
     assert "existing_id" not in (await call.get("/public/v2/contacts/99")).problem
+
+
+async def test_a_property_without_its_value_before__gets_the_one_of_its_last_change(house: House) -> None:
+    jane = await house.contact(email="jane@example.com")
+    for at, stage in ((-9, "lead"), (-8, "customer")):
+        changed = [{"property": "lifecyclestage", "value": stage}]
+        event = {
+            "event": "contact.status_changed",
+            "object_type": "contact",
+            "object_id": "7",
+            "email": "jane@example.com",
+            "status": stage,
+        }
+        await house.hook("hubspot", {**event, "at": at, "changed": changed})
+
+    entries = (await house.request("GET", f"/public/v2/contacts/{jane}/timeline")).json()["data"]
+
+    changes = [change for entry in entries for change in entry["changed"] if change["field"] == "lifecyclestage"]
+    assert [(change["value"], change["previous"]) for change in changes] == [("customer", "lead"), ("lead", None)]

@@ -122,9 +122,11 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
         client = await call.client()
         parts, settings, at = call.api.dependencies, _settings(call, record, client), call.api.dependencies.clock()
         job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=call.scope.get("touchbase.key_id"))
-        job = await parts.store.write(create_job(job))
+        response = await call.write_and_respond(
+            lambda writes: writes.write(create_job(job)), lambda created: job_response(call, created, {}, 201)
+        )
         parts.on_job()
-        return job_response(call, job, {}, 201)
+        return response
 
     return handle
 

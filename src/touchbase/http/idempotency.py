@@ -68,15 +68,15 @@ def _receive_buffered(body: bytes) -> Receive:
     return receive
 
 
-def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
+def idempotent(handler: Handler, owner: Owner = of_administrator, *, is_file: bool = False) -> Handler:
     """Wrap the handler of requests with an idempotency key so that it runs once for each key.
 
     `owner` authorizes the request and returns the number under which responses are stored, so that a stored
-    response is only sent to its owner.
+    response is only sent to its owner. `is_file`: The handler reads the body piece by piece; it is not compared.
     """
 
     async def with_key(call: Call) -> Response:
-        request = await _request(call, owner)
+        request = await _request(call, owner, is_file=is_file)
         api = call.api
         try:
             async with api.in_flight.lock(request):
@@ -93,11 +93,11 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
     return with_key
 
 
-async def _request(call: Call, owner: Owner) -> RequestKey:
-    """Return the request's key and fingerprint. Reads the body; the handler can read it again."""
+async def _request(call: Call, owner: Owner, *, is_file: bool) -> RequestKey:
+    """Return the request's key and fingerprint. Reads the body, unless it is a file; the handler can read it again."""
     keys = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
-    body, key = await read_whole_body(call, owner), idempotency_key(keys)
-    plain = unpack(body, call.headers.get(b"content-encoding", b""), call.body_bytes)
+    body, key = b"" if is_file else await read_whole_body(call, owner), idempotency_key(keys)
+    plain = unpack(body, call.headers.get(b"content-encoding", b"") if body else b"", call.body_bytes)
     # Authorize again after the body: the stored response requires a key that is valid now.
     return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.dependencies.clock())
 

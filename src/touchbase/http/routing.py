@@ -86,7 +86,7 @@ class Route:
     large: bool = False
     """Whether the body may be as long as that of a batch."""
     is_file: bool = False
-    """Whether the body is a file of any size, which the handler reads piece by piece; it has no idempotency key."""
+    """Whether the body is a file of any size, which the handler reads piece by piece; an idempotency key does not compare it."""
     of_all_clients: bool = False
     """Whether the route reads the records of all clients that the key may see, although it is below `PUBLIC`."""
     deprecated: bool = False
@@ -102,7 +102,7 @@ class Route:
     @property
     def takes_key(self) -> bool:
         """Whether the request may have an idempotency key."""
-        if not self.scope or self.is_file:
+        if not self.scope:
             return False
         return self.method == "POST" if self.keyed is None else self.keyed
 
@@ -137,7 +137,7 @@ class Route:
             handler = naming_unanswered(handler)
         if self.buffered and isinstance(self.body, type):
             handler = buffer_body(handler, owner)
-        with_key = idempotent(handler, owner) if self.takes_key else None
+        with_key = idempotent(handler, owner, is_file=self.is_file) if self.takes_key else None
         return Method(handler, self.operation_id, self.scope, self.query, self.large, with_key)
 
 

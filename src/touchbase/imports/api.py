@@ -23,6 +23,7 @@ from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example, named_enum
+from touchbase.idempotency.service import ReplayedResponse
 from touchbase.imports import sql as imports_sql
 from touchbase.imports.columns import MATCHES, Mapping, resolve
 from touchbase.imports.job import ImportSettings
@@ -176,7 +177,12 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
                 at = parts.clock()
                 await parts.store.write(change_job(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
                 raise
-            return await _uploaded(call, job, settings, seen, starts=asked[START])
+            try:
+                return await _uploaded(call, job, settings, seen, starts=asked[START])
+            except ReplayedResponse:
+                detail = "another process received the file with the same Idempotency-Key first"
+                await parts.store.write(change_job(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
+                raise
 
     return handle
 
@@ -221,10 +227,10 @@ async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: FilePr
         job.client, job.id, (UPLOADING,), QUEUED if starts else PREVIEW, at, settings=msgspec.to_builtins(settings), progress=progress,
         files_until_us=None if starts else at + parts.keep_job_files_us,
     )  # fmt: skip
-    job = await parts.store.write(change)
+    response = await call.write_and_respond(lambda writes: writes.write(change), lambda changed: job_response(call, changed, {}, 201))
     if starts:
         parts.on_job()
-    return job_response(call, job, {}, 201)
+    return response
 
 
 def _shown(seen: FilePreview) -> dict[str, Any]:
@@ -292,11 +298,10 @@ async def start(call: Call) -> Response:
     if asked.save_as.strip():
         stored = StoredMapping(record, _name(asked.save_as), _without_record(settings.mapping), at)
         await parts.store.write(save_mapping(client.number, stored))
-    job = await parts.store.write(
-        change_job(job.client, job.id, (PREVIEW,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
-    )
+    change = change_job(job.client, job.id, (PREVIEW,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
+    response = await call.write_and_respond(lambda writes: writes.write(change), lambda changed: job_response(call, changed, {}, 200))
     parts.on_job()
-    return job_response(call, job, {}, 200)
+    return response
 
 
 def _resolve(mapping: Mapping, header: list[str]) -> None:

@@ -29,7 +29,7 @@ from touchbase.do_not_contact.sql.entries import ID as SUPPRESSION_ID
 from touchbase.do_not_contact.sql.entries import add_causes
 from touchbase.do_not_contact.sql.lookup import listed_kinds, suppressed_items
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, list_opt_outs
-from touchbase.errors import Conflict, Fault, Invalid, PersonErased, TouchbaseError, WrongState
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, PersonErased, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import IMPORT, NO_AUTHOR, VIA_API, Author, Detail, Event, StoredEvent, status_word
 from touchbase.history.problems import STATUS_REFUSED
@@ -135,6 +135,8 @@ class _ImportBatch:
     ids: dict[int, int] = field(default_factory=dict)
     """Row -> id of its record."""
     kept_opt_outs: set[int] = field(default_factory=set)
+    restated: set[int] = field(default_factory=set)
+    """Rows whose record has their values already."""
     listed: set[int] = field(default_factory=set)
     """Rows whose status put their contact on the do-not-contact list."""
     cells: dict[int, list[tuple[str, str, str]]] = field(default_factory=dict)
@@ -143,6 +145,8 @@ class _ImportBatch:
     def refuse(self, index: int, error: TouchbaseError) -> None:
         """Set the outcome of a row whose command failed."""
         count = ERASED if isinstance(error, PersonErased) else INVALID
+        if count == ERASED:
+            self.ids.pop(index, None)
         if isinstance(error, Invalid):
             faults = tuple((fault.pointer[1:], fault.detail) for fault in error.faults)
             self.outcomes[index] = RowOutcome(count, faults=faults)
@@ -445,7 +449,7 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
     run: Callable[..., Plan[list[object]]] = create_contacts if batch.record == "contact" else create_companies
     results = yield from run(creations, ids)
     for index, creation, result in zip(indexes, creations, results, strict=True):
-        if result is NEEDS_TRANSACTION or isinstance(result, Conflict):
+        if result is NEEDS_TRANSACTION or isinstance(result, Conflict) or _is_outdated(result):
             raise SerializationConflict("another write came between the search and the creation")
         if isinstance(result, TouchbaseError):
             batch.refuse(index, result)
@@ -462,20 +466,26 @@ def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
         if update is not None:
             updates[index] = update
     if batch.options.dry_run:
-        for index in updates:
+        for index in updates.keys() - batch.restated:
             batch.outcomes[index] = RowOutcome(UPDATED)
     if not updates or batch.options.dry_run:
         return
     run: Callable[..., Plan[list[object]]] = update_contacts if batch.record == "contact" else update_companies
     results = yield from run(list(updates.values()), ids)
     for index, result in zip(updates, results, strict=True):
-        if result is NEEDS_TRANSACTION:
-            raise SerializationConflict("the client's first erasure came at the same time")
+        if result is NEEDS_TRANSACTION or _is_outdated(result):
+            raise SerializationConflict("another write came between the search and the change")
         if isinstance(result, TouchbaseError):
             batch.refuse(index, result)
-        else:
+        elif index not in batch.restated:
             batch.outcomes[index] = RowOutcome(UPDATED)
     yield from _list_opt_outs(batch, list(updates), list(updates.values()), results)
+
+
+def _is_outdated(result: object) -> bool:
+    """Return whether a record or company that was found has changed, or is not there any more."""
+    is_without_company = isinstance(result, Invalid) and any(fault.code == "company_not_found" for fault in result.faults)
+    return is_without_company or isinstance(result, NotFound | PreconditionFailed)
 
 
 def _list_opt_outs(batch: _ImportBatch, indexes: Sequence[int], writes: Sequence[Any], results: Sequence[object]) -> Plan[None]:
@@ -547,45 +557,51 @@ def _mark_suppressed(batch: _ImportBatch) -> Plan[None]:
 
 
 def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[Any] | None:
-    """Return the update that gives a record the values of a row; None if it has them."""
+    """Return the update that gives a record the values of a row; None if it has none to give.
+
+    A value that the record has is written too, unless it is a key: an older event that arrives later must not replace it.
+    """
     creation, kept = batch.rows[index].creation, batch.kept(index)
     new, kind = creation.record, CONTACT_TYPE if batch.record == "contact" else COMPANY_TYPE
     if kept & _COMPANY_OF_CONTACT:
         kept |= _COMPANY_OF_CONTACT
     changes: dict[str, str | int | None] = {}
+    is_changed = False
     for each in kind.fields:
         value = getattr(new, each.name)
-        if value and value != getattr(existing, each.name) and each.name not in kept:
+        is_other = value != getattr(existing, each.name)
+        if value and (is_other or not each.key) and each.name not in kept:
             other = batch.owners.get((batch.client, each.key, getattr(new, each.key))) if each.key else None
             if other is not None and other != existing.id:
                 batch.cells.setdefault(index, []).append((each.name, str(value), f"{batch.record} {other} has it"))
                 continue
-            changes[each.name] = value
+            changes[each.name], is_changed = value, is_changed or is_other
             if each.key:
                 changes[each.key] = getattr(new, each.key)
     words, transitions = batch.settings.words(kind.kind), kind.transitions(batch.settings)
     present = words.of(existing.status)
-    if new.status is not None and new.status != present and kind.status not in kept:
+    if new.status is not None and kind.status not in kept and not (new.status == present and words.opts_out(existing.status)):
         allowed = None if transitions is None else transitions.get(present or "")
         if _keeps_opt_out(batch, creation, existing):
             batch.kept_opt_outs.add(index)
-        elif allowed is not None and new.status not in allowed:
+        elif allowed is not None and new.status not in (present, *allowed):
             detail = f"from {present!r} a record may go to: {', '.join(allowed) or 'nothing'}"
             batch.cells.setdefault(index, []).append((kind.status, new.status, detail))
         else:
-            changes["status"] = new.status
+            changes["status"], is_changed = new.status, is_changed or new.status != present
     values = {custom_field.name: custom_field.value for custom_field in existing.custom_fields}
-    custom: dict[str, str | None] = {
-        name: value for name, value in creation.custom if values.get(name) != value and f"{CUSTOM}{name}" not in kept
-    }
+    custom: dict[str, str | None] = {name: value for name, value in creation.custom if f"{CUSTOM}{name}" not in kept}
+    is_changed = is_changed or any(values.get(name) != value for name, value in custom.items())
     added = by_key(further_emails(new))
     if isinstance(existing, Contact):
         added = {key: text for key, text in added.items() if key not in keys_of(existing, "email_key")}
     if not changes and not custom and not added:
         return None
+    if not is_changed and not added:
+        batch.restated.add(index)
     return RecordUpdate(
-        batch.client, existing.id, changes, custom, batch.at, new_write_key(), transitions=transitions, by=batch.by, words=words,
-        by_key=True, further=added or None, adds=True,
+        batch.client, existing.id, changes, custom, batch.at, new_write_key(), if_updated_us=existing.updated_us, transitions=transitions,
+        by=batch.by, words=words, by_key=True, further=added or None, adds=True,
     )  # fmt: skip
 
 

@@ -137,8 +137,7 @@ def _custom(custom_field: CustomField | None, record: Record, survivor: Record) 
 
 def _stamp(record: Record, stamp: Stamp, survivor: Record) -> Stamp:
     """Return a stamp as it will be in the survivor: that of another record's creation names the record (`own_creation`)."""
-    is_own = record is survivor or stamp[1:] != (record.created_us, "")
-    return stamp if is_own else (stamp[0], record.created_us, own_creation(record.id))
+    return stamp if record is survivor else of_own_creation(stamp, record)
 
 
 def _in_survivors_history(event: StoredEvent, survivor: int) -> StoredEvent:
@@ -173,6 +172,11 @@ def _merge_status(
 def own_creation(record_id: int) -> str:
     """Return the key that a record's creation gets in another record's history, where two creations may have one time."""
     return f"api:created:{record_id}"
+
+
+def of_own_creation(stamp: Stamp, record: Record) -> Stamp:
+    """Return a stamp with the key that the record's creations get, if it is of one: a request can create a record that exists, too."""
+    return (*stamp[:2], own_creation(record.id)) if stamp[2] == "" and stamp[1] >= record.created_us else stamp
 
 
 def is_creation(event: StoredEvent) -> bool:

@@ -7,20 +7,23 @@ deletion and webhooks arrive does not matter. A later event finds no record unde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from touchbase.common.timestamps import Micros
 from touchbase.history import sql as history_sql
-from touchbase.history.events import CONTACT, StoredEvent
-from touchbase.history.identity_links import Ref
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import REF, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.normalization import DeliveryOutcome, stored_event
-from touchbase.records.models import Record
+from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import former_key, owned_since
+from touchbase.sql.builders import RECORD, RECORD_MATCH, find
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
@@ -40,6 +43,25 @@ DELETED_BY_REF = Statement(
 )
 
 
+DELETED_CONTENT = find("deleted_content", "deleted_record", (("record_id", "bigint"), ("content", "text")), RECORD, RECORD_MATCH)
+
+
+@dataclass(slots=True)
+class _DeletedContact:
+    record: Contact
+
+
+@dataclass(slots=True)
+class _DeletedCompany:
+    record: Company
+
+
+_CONTENT: dict[int, Callable[[str], _DeletedContact | _DeletedCompany]] = {
+    CONTACT: msgspec.json.Decoder(_DeletedContact).decode,
+    COMPANY: msgspec.json.Decoder(_DeletedCompany).decode,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class DeletedIdentity:
     """A deleted record that had an identity."""
@@ -48,6 +70,8 @@ class DeletedIdentity:
     deleted_us: Micros
     is_former: bool
     """Whether the identity is an address that the record had lost already, so that another one may have had it."""
+    since_us: Micros = 0
+    """Since when it had the identity, if another record had it before."""
 
 
 def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref, list[DeletedIdentity]]]:
@@ -71,6 +95,7 @@ def set_aside_events_of_deleted(batch: ApplyBatch, outcomes: Sequence[DeliveryOu
     for kind in batch.resolvers:
         refs = {ref for subject in subjects if subject.kind == kind for ref in _refs(subject)}
         deleted[kind] = yield from deleted_having(batch.client, kind, refs)
+        yield from _set_since(batch, kind, deleted[kind])
     stored: list[tuple[StoredEvent, DeliveryOutcome]] = []
     for outcome in outcomes:
         remaining: list[EventSubject] = []
@@ -84,6 +109,26 @@ def set_aside_events_of_deleted(batch: ApplyBatch, outcomes: Sequence[DeliveryOu
         outcome.subjects = remaining
     if stored:
         yield from _insert(batch.client, stored)
+
+
+def _set_since(batch: ApplyBatch, kind: int, deleted: dict[Ref, list[DeletedIdentity]]) -> Plan[None]:
+    """Set since when deleted records had the addresses that a record which exists had before."""
+    contested = {ref for ref in deleted if _former_owner(batch, kind, ref) is not None}
+    places = sorted({(batch.client, kind, deletion.record_id) for ref in contested for deletion in deleted[ref]})
+    rows = (yield Execute(DELETED_CONTENT, places)) if places else []
+    records = {row[0]: _CONTENT[kind](row[1]).record for row in rows}
+    for ref in contested:
+        field = "linkedin_url" if ref[1] == "linkedin" else ref[1]
+        for index, deletion in enumerate(deleted[ref]):
+            record = records.get(deletion.record_id)
+            if not deletion.is_former and record is not None:
+                deleted[ref][index] = replace(deletion, since_us=owned_since(record, field) or 0)
+
+
+def _former_owner(batch: ApplyBatch, kind: int, ref: Ref) -> Link | None:
+    """Return the closed row of an address that an existing record had."""
+    link = batch.resolvers[kind].links.by_ref.get(ref) if ref[0] == "" else None
+    return link if link is not None and link.until_us is not None and link.record_id in batch.resolvers[kind].by_id else None
 
 
 def _insert(client: int, stored: Sequence[tuple[StoredEvent, DeliveryOutcome]]) -> Plan[None]:
@@ -113,7 +158,10 @@ def _deleted_record(batch: ApplyBatch, subject: EventSubject, deleted: dict[Ref,
     """Return the deleted record that an event is about; None if it is about a record that exists, or a new one."""
     at = subject.stamp[1]
     for ref in _refs(subject):
-        deletion = next((deletion for deletion in deleted.get(ref, ()) if at < deletion.deleted_us), None)
+        deletions = [deletion for deletion in deleted.get(ref, ()) if at < deletion.deleted_us]
+        deletion = next((deletion for deletion in deletions if deletion.since_us <= at), deletions[0] if deletions else None)
+        if deletion is not None and at < deletion.since_us and (former := _former_owner(batch, subject.kind, ref)) is not None:
+            return None if former.until_us is not None and at < former.until_us else deletion.record_id
         owner = _owner(batch, subject, ref)
         if deletion is not None:
             return deletion.record_id if owner is None or not deletion.is_former or _is_later(owner, ref, deletion, at) else None

@@ -24,6 +24,7 @@ from touchbase.records.projection import (
     field_writes,
     fold_dates,
     is_history_complete,
+    object_of,
     origin_write,
     status_entries,
     walked_effect,
@@ -153,6 +154,8 @@ class HistoryWalk:
         self.objects = Objects.of_history(history) if has_several_objects(history) else None
         self.status_entries = {id(event) for event in status_entries(history)}
         self.fields, self.custom = _Values(self.objects), _Values(self.objects)
+        self.named: dict[tuple[Ref | None, str], str | None] = {}
+        """The last value of each property that is no field, by its object: some tools leave out the value before a change."""
         self.company = _company_object(record, history)
         self.is_complete = is_history_complete(record, history)
         if not self.is_complete:
@@ -249,7 +252,9 @@ class HistoryWalk:
                 continue
             written_names.add(name)
             if name not in self.names:
-                yield TimelineChange(name, value, previous)
+                place = object_of(event), name
+                yield TimelineChange(name, value, self.named.get(place) if previous is None else previous)
+                self.named[place] = value
             elif event.effective_time < current_stamp(self.record, name)[1:]:
                 self.fields.show_earlier(name, previous)
                 yield from self.fields.show(name, value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
-from touchbase.errors import PreconditionFailed, TouchbaseError
+from touchbase.errors import NotFound, PreconditionFailed, TouchbaseError
 from touchbase.records.operations import WRITES
 from touchbase.records.sql.reads import Listing, matching
 from touchbase.records.writes import RecordUpdate, new_write_key, record_of
@@ -69,8 +69,9 @@ def change_page(ids: Ids, cipher: Cipher, client: int, listing: Matching, update
         return Step()
     updated_by_id = {number: updated for number, _, updated in matches}
     outcomes = yield from _change(updated_by_id, listing, update, ids, cipher)
-    if stale := {number for number, outcome in outcomes.items() if isinstance(outcome, PreconditionFailed)}:
-        # Other requests changed these since they were read. They are locked now: those that still match are changed, others do not count.
+    if stale := {number for number, outcome in outcomes.items() if isinstance(outcome, PreconditionFailed | NotFound)}:
+        # Other requests changed or removed these since they were read. They are locked now: those that still match are changed, others do
+        # not count.
         now = yield from _matching(replace(listing, limit=2 * listing.limit))
         still = {number: updated for number, _, updated in now if number in stale}
         updated_by_id = {number: updated for number, updated in updated_by_id.items() if number not in stale} | still

@@ -129,9 +129,10 @@ def _is_outdated(key: Row, before: Connection | None, cipher: Cipher) -> Plan[bo
 def remove_connection(client: int, channel: str, tool: str) -> Plan[TouchbaseError | None]:
     """Disconnect a tool and forget its rhythm and silences; its deliveries and records stay. `NotFound`."""
     key = (client, channel, tool)
-    rows = yield Execute(DELETE_CONNECTION, [key])
+    if not (yield Execute(DELETE_CONNECTION, [key])):
+        return _missing(channel, tool)
     yield from forget_calls(key)
-    return None if rows else _missing(channel, tool)
+    return None
 
 
 @query(cipher=True, quick=True)

@@ -35,6 +35,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row
 from touchbase.suppression.server_secret import find_erasure_key
+from touchbase.suppression.sql import LOCK_CLIENT
 
 ID = "suppression"
 Causes = dict[Address, list[Cause]]
@@ -52,6 +53,7 @@ def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros)
     """
     if client == INSTALLATION:
         return (yield from _save_for_installation(ids, entries, at))
+    yield Execute(LOCK_CLIENT, [(client,)])  # an erasure would not see an address that this transaction stores
     stored = yield from hashing.stored_addresses(client, [(entry.kind, entry.value) for entry in entries])
     rows, causes = yield from _claim(client, stored.values(), ids, at)
     outcomes: dict[Address, str] = {}
@@ -166,6 +168,7 @@ def remove_entry(client: int, id: int, at: Micros) -> Plan[NotFound | None]:
     if client == INSTALLATION:
         yield from count_change()
         return None if (yield Execute(DELETE_INSTALLATION, [(id,)])) else missing
+    yield Execute(LOCK_CLIENT, [(client,)])  # an erasure or deletion would copy the entry as it was
     rows = yield Execute(ENTRY_BY_ID, [(client, id)])
     row = EntryRow(*rows[0]) if rows else None
     if row is None or row.reason is None:

@@ -26,7 +26,7 @@ from touchbase.history.status_words import StatusWords
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import assign, release
 from touchbase.merging.models import Merge, Part, Policy, content_text
-from touchbase.merging.survivorship import MergedRecord, is_creation, merged, own_creation
+from touchbase.merging.survivorship import MergedRecord, is_creation, merged, of_own_creation, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.save import unite_records
@@ -246,19 +246,14 @@ def _mark(event: StoredEvent, absorbed: Record) -> None:
 
 def _set_own_creation(client: int, kind: int, record: Record) -> Plan[None]:
     """Let the stamps of a record's creation name it: in the survivor's history another creation may have the same time."""
-    at, key = record.created_us, own_creation(record.id)
-
-    def own(stamp: Stamp) -> Stamp:
-        return (stamp[0], at, key) if stamp[1:] == (at, "") else stamp
-
-    record.stamps = {name: own(stamp) for name, stamp in record.stamps.items()}
+    record.stamps = {name: of_own_creation(stamp, record) for name, stamp in record.stamps.items()}
     if record.from_api:
         unwritten = [name for name in stamped_fields(record) if getattr(record, name) is not None and name not in record.stamps]
-        record.stamps |= dict.fromkeys(unwritten, (DELIBERATE, at, key))
+        record.stamps |= dict.fromkeys(unwritten, (DELIBERATE, record.created_us, own_creation(record.id)))
     changed = []
     for custom_field in record.custom_fields:
-        if (custom_field.stamped_us, custom_field.stamp_key) == (at, ""):
-            custom_field.stamp_key = key
+        if (stamp := of_own_creation(custom_field.stamp, record)) != custom_field.stamp:
+            custom_field.stamp_key = stamp[2]
             changed.append(custom_field_row(client, kind, record.id, custom_field))
     if changed:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)

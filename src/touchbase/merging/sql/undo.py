@@ -376,6 +376,7 @@ def _return_contacts(batch: ApplyBatch, part: Part, survivor: int, merged_us: Mi
 @command(background=True)
 def forget_merges(client: int, before_us: Micros, limit: int) -> Plan[int]:
     """Remove what is stored to undo merges before a time, oldest first; the result is their number."""
+    yield Execute(CLIENT_BY_NUMBER, [(client,)])
     rows = yield Select(
         "SELECT id FROM record_merge WHERE client = ? AND merged_us < ? ORDER BY merged_us LIMIT ?",
         (client, before_us, limit),

@@ -76,6 +76,7 @@ COPIES_BY_ID = Statement(
     f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} OFFSET 0) x",
 )
 _OTHER = "o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction AND (o.deleted = 1 OR o.id < m.id)"
+_BEFORE = "o.id < m.id OR NOT EXISTS (SELECT 1 FROM p n WHERE n.id = o.id)"
 NEW_MESSAGES = Statement(
     "new_messages",
     ONE,
@@ -86,10 +87,11 @@ NEW_MESSAGES = Statement(
     "AND t.deleted = 0 OFFSET 0) m CROSS JOIN LATERAL (SELECT e.record_id FROM event e "
     f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} OFFSET 0) x "
     f"WHERE NOT EXISTS (SELECT 1 FROM message o CROSS JOIN LATERAL (SELECT f.record_id FROM event f WHERE {event_of_copy('f', 'o')} "
-    f"OFFSET 0) y WHERE {_OTHER} AND y.record_id = x.record_id OFFSET 0)",
+    f"OFFSET 0) y WHERE {_OTHER.replace('o.id < m.id', _BEFORE)} AND y.record_id = x.record_id OFFSET 0)",
 )
 """The copies that are the first ones of their message, with its contact, which is not deleted. Without texts: it runs for
-every batch with messages. PostgreSQL knows nothing of new tables and would join all messages with all events for each batch;
+every batch with messages. Ids say which copy of one batch is the first; on PostgreSQL another process may have stored an earlier copy
+with a higher id. PostgreSQL knows nothing of new tables and would join all messages with all events for each batch;
 it does not move a part with `OFFSET` into the rest."""
 _GROUP: Columns = (("client", "bigint"), ("copy_key", "text"), ("direction", "text"), ("record_id", "bigint"))
 COPIES_OF = Statement(
@@ -149,7 +151,17 @@ SET_INTERESTED = Statement(
     body="UPDATE message t SET interested = p.interested, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
     by_row=True,
 )
-LOCK_CUSTOM = find("lock_message_custom", "message", (("id", "bigint"), ("custom", "text")), ONE, ONE_MATCH, lock=True)
+LOCK_CONTACT_OF = Statement(
+    "lock_contact_of_message",
+    ONE,
+    sqlite_set="SELECT c.id FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client AND m.id = p.id "
+    f"AND m.deleted = 0 AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id",
+    body="SELECT c.id FROM p CROSS JOIN LATERAL (SELECT * FROM message t WHERE t.client = p.client AND t.id = p.id AND t.deleted = 0 "
+    f"OFFSET 0) m CROSS JOIN LATERAL (SELECT e.client, e.record_id FROM event e WHERE {event_of_copy('e', 'm')} OFFSET 0) x "
+    "JOIN contact c ON c.client = x.client AND c.id = x.record_id",
+    lock=" FOR UPDATE OF c",
+)
+CUSTOM_OF = find("message_custom_of", "message", (("id", "bigint"), ("custom", "text")), ONE, ONE_MATCH)
 STORE_CUSTOM = Statement(
     "store_message_custom",
     (*ONE, ("custom", "text"), ("updated_us", "bigint")),
@@ -157,7 +169,10 @@ STORE_CUSTOM = Statement(
     by_row=True,
 )
 PRUNE_MESSAGE = Statement(
-    "prune_message", ONE, body=f"UPDATE message t SET {_REMOVED} FROM p WHERE t.client = p.client AND t.id = p.id", by_row=True
+    "prune_message",
+    ONE,
+    body=f"UPDATE message t SET {_REMOVED} FROM p WHERE t.client = p.client AND t.id = p.id AND t.has_body = 1 RETURNING t.id",
+    by_row=True,
 )
 LIST_FROM = f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM message m JOIN event e ON {event_of_copy('e', 'm')} "
 LIST_FROM += "JOIN contact c ON c.client = e.client AND c.id = e.record_id"
@@ -199,6 +214,8 @@ def message_row(client: int, message: Message) -> Row:
 
 
 ID = "message"
+MOST_MOVES = 3
+"""How often the contact of a message is looked up: a merge may give the message another contact before the contact is locked."""
 Group = tuple[str, str, int]
 """Copy key, direction and contact."""
 
@@ -267,7 +284,7 @@ def _deleted(message: Message) -> NotFound:
 @command
 def delete_message(client: int, id: int) -> Plan[Message | NotFound]:
     """Remove a message, also for later repeats of it; the result is the message as it was. `NotFound`."""
-    message = (yield from _by_ids(client, [id])).get(id)
+    message = yield from _locked(client, id)
     if message is None:
         return _missing(id)
     yield Execute(MARK_DELETED, [(client, number) for number in (yield from _copies(client, id, message))])
@@ -282,7 +299,7 @@ def set_interested(
 
     `custom`: Custom fields that are set too.
     """
-    message = (yield from _by_ids(client, [id])).get(id)
+    message = yield from _locked(client, id)
     if message is None:
         return _missing(id)
     value = None if interested is None else int(interested)
@@ -297,7 +314,7 @@ def set_interested(
 @command
 def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros) -> Plan[Message | NotFound | Conflict | Invalid]:
     """Add a custom field to a message. `NotFound`; `Conflict` if it has a field of this name; `Invalid` if it has too many."""
-    message = (yield from _by_ids(client, [id])).get(id)
+    message = yield from _locked(client, id)
     if message is None:
         return _missing(id)
     present = yield from _custom_of(client, (yield from _copies(client, id, message)))
@@ -314,7 +331,7 @@ def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros)
 @command
 def remove_custom_field(client: int, id: int, name: str, at_us: Micros) -> Plan[Message | NotFound]:
     """Remove a custom field from a message. `NotFound`, also without a field of this name."""
-    message = (yield from _by_ids(client, [id])).get(id)
+    message = yield from _locked(client, id)
     if message is None:
         return _missing(id)
     present = yield from _custom_of(client, (yield from _copies(client, id, message)))
@@ -326,8 +343,8 @@ def remove_custom_field(client: int, id: int, name: str, at_us: Micros) -> Plan[
 
 
 def _custom_of(client: int, numbers: Sequence[int]) -> Plan[dict[int, dict[str, str]]]:
-    """Lock copies; return their custom fields, which two requests at once must not overwrite."""
-    rows = yield Execute(LOCK_CUSTOM, [(client, number) for number in numbers])
+    """Return the custom fields of copies."""
+    rows = yield Execute(CUSTOM_OF, [(client, number) for number in numbers])
     return {row[0]: decode_custom(row[1]) for row in rows}
 
 
@@ -348,6 +365,19 @@ def _missing(number: int) -> NotFound:
     return NotFound(f"there is no message with id {number}: it was deleted, or its contact was")
 
 
+def _locked(client: int, number: int) -> Plan[Message | None]:
+    """Lock the contact of a message; return the message, None if there is none.
+
+    The lock blocks other changes of the message, and merges, deletions and erasures of the contact.
+    """
+    for _ in range(MOST_MOVES):
+        rows = yield Execute(LOCK_CONTACT_OF, [(client, number)])
+        message = (yield from _by_ids(client, [number])).get(number) if rows else None
+        if message is not None and message.contact_id == rows[0][0]:
+            return message
+    return None
+
+
 def _copies(client: int, number: int, message: Message) -> Plan[list[int]]:
     if message.copy_key is None:
         return [number]
@@ -360,9 +390,8 @@ def prune_messages(client: int, before_us: Micros, limit: int) -> Plan[int]:
     """Remove subject, text and HTML of messages that were received before a time; return how many, up to `limit`."""
     sql = "SELECT id FROM message WHERE client = ? AND has_body = 1 AND received_us < ? ORDER BY received_us LIMIT ?"
     rows = yield Select(sql, (client, before_us, limit))
-    if rows:
-        yield Execute(PRUNE_MESSAGE, [(client, row[0]) for row in sorted(rows)])
-    return len(rows)
+    pruned = (yield Execute(PRUNE_MESSAGE, [(client, row[0]) for row in sorted(rows)])) if rows else []
+    return len(pruned)
 
 
 @query

@@ -121,10 +121,11 @@ def _decrypted(row: Row, cipher: Cipher) -> Endpoint:
 def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
     """Remove an endpoint with what it misses and its attempts. `NotFound`."""
     key = (client, id)
-    rows = yield Execute(DELETE_ENDPOINT, [key])
+    if not (yield Execute(DELETE_ENDPOINT, [key])):
+        return no_such_endpoint(id)
     for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ATTEMPTS):
         yield Execute(statement, [key])
-    return None if rows else no_such_endpoint(id)
+    return None
 
 
 @command(cipher=True)

@@ -1,0 +1,254 @@
+"""Operations that pause between two statements, in which another one runs: PostgreSQL, in an order that is always the same.
+
+Each run has a client of its own, a copy of the rows of a first one; ids that a run takes are shown as `#`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from touchbase.clients.sql.clients import ensure_client
+from touchbase.common.timestamps import SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.errors import TouchbaseError
+from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command
+from touchbase.storage.postgres import connection as connections
+from touchbase.storage.postgres.serving_connection import ServingConnection
+from touchbase.stores.postgres import PostgresStore
+
+NOON = 1_790_000_000 * SECOND
+FIRST_NEW_ID = 9_000_000
+"""Ids that runs take have seven digits and begin with a nine; those of the copied rows are smaller."""
+_NEW_ID = re.compile(r"\b9\d{6}\b")
+_MOMENT = re.compile(r"\b(179\d{7})00000\d\b")
+"""Times are whole seconds, but for changes of a record that follow each other at one time."""
+_RANDOM_KEY = re.compile(r"api:[0-9a-f]{16}:[0-9a-f]+")
+_HASH = re.compile(r"hmac-sha256:[0-9a-f]+")
+ERROR, BROKEN = "refused:", "broke:"
+NOT_COMPARED = {"search_pending", "search_index", "client_storage"}
+"""What housekeeping follows up."""
+Between = Callable[[int], Awaitable[None]]
+Action = Command[Any] | Callable[[PostgresStore], Awaitable[object]]
+
+
+class PausingConnection(ServingConnection):
+    """A connection whose statements wait for `between`, which gets the number of statements before; only in tasks of `paused`."""
+
+    between: Between | None = None
+    paused: frozenset[asyncio.Task[Any]] = frozenset()
+    count = 0
+
+    async def _pause(self) -> None:
+        between = PausingConnection.between
+        if between is not None and asyncio.current_task() in PausingConnection.paused:
+            PausingConnection.count += 1
+            await between(PausingConnection.count - 1)
+
+    async def execute(self, query: str, *args: Any, **options: Any) -> str:
+        await self._pause()
+        return await super().execute(query, *args, **options)
+
+    async def fetch(self, query: str, *args: Any, **options: Any) -> Any:
+        await self._pause()
+        return await super().fetch(query, *args, **options)
+
+
+def _plain(value: Any) -> Any:
+    """Return a column's value: JSON parsed, and a hash, which names the client, as nothing."""
+    if isinstance(value, bytes):
+        return None
+    return msgspec.json.decode(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+
+
+@contextmanager
+def pausing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the connections that write pause."""
+    with monkeypatch.context() as patch:
+        patch.setattr(connections, "ServingConnection", PausingConnection)
+        yield
+        PausingConnection.between = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What two operations gave, and the rows of the client afterwards."""
+
+    results: tuple[str, str]
+    rows: dict[str, list[str]]
+    differences: list[str] = field(default_factory=list)
+    """What `verify` reports."""
+
+    def difference(self, other: Outcome) -> list[str]:
+        """Return how this outcome differs."""
+        lines = [f"result {mine}\n     is not {theirs}" for mine, theirs in zip(self.results, other.results, strict=True) if mine != theirs]
+        for table in sorted(self.rows.keys() | other.rows.keys()):
+            mine, theirs = self.rows.get(table, []), other.rows.get(table, [])
+            lines += [f"{table} has {row}" for row in mine if row not in theirs]
+            lines += [f"{table} lacks {row}" for row in theirs if row not in mine]
+            if len(mine) != len(theirs):
+                lines.append(f"{table} has {len(mine)} rows, not {len(theirs)}")
+        return lines + [line for line in self.differences if line not in other.differences]
+
+
+@dataclass
+class Stage:
+    """Two processes on one database, and the client that runs begin with."""
+
+    paused: PostgresStore
+    other: PostgresStore
+    sql: Any
+    template: int
+    tables: dict[str, list[str]] = field(default_factory=dict)
+    """The columns of tables with rows of the template, without `client`."""
+    empty: dict[str, list[str]] = field(default_factory=dict)
+    """The same of the other tables."""
+    runs: int = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+        """Open both stores."""
+        sql = await asyncpg.connect(url, server_settings={"touchbase.clients": "all"})
+        with pausing(monkeypatch):
+            stores = [await PostgresStore.open(url, queue_limit=100) for _ in range(2)]
+            template = (await stores[0].write(ensure_client("template", NOON))).number
+            try:
+                yield cls(stores[0], stores[1], sql, template)
+            finally:
+                for store in stores:
+                    await store.close()
+                await sql.close()
+
+    async def freeze(self) -> None:
+        """Take the template's rows as they are now as the beginning of each run."""
+        columns = await self.sql.fetch(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+            "ORDER BY table_name, ordinal_position"
+        )
+        by_table: dict[str, list[str]] = {}
+        for table, column in columns:
+            by_table.setdefault(table, []).append(column)
+        self.tables = {
+            table: [name for name in names if name != "client"]
+            for table, names in by_table.items()
+            if "client" in names and table != "client_alias"
+        }
+        for table in list(self.tables):
+            if table != "client_storage" and not await self.sql.fetchval(f"SELECT count(*) FROM {table} WHERE client = {self.template}"):
+                self.empty[table] = self.tables.pop(table)
+        await self.sql.execute("UPDATE id_block SET next = $1 WHERE name <> 'client' AND next < $1", FIRST_NEW_ID)
+        # Blocks of ids that the stores have fetched before are used up by other calls.
+        for store in (self.paused, self.other):
+            store._ids._left = Ids()
+
+    async def client(self) -> int:
+        """Return a new client with the template's rows."""
+        self.runs += 1
+        number = (await self.other.write(ensure_client(f"run{self.runs}", NOON))).number
+        await self.sql.execute(f"UPDATE client SET settings = (SELECT settings FROM client WHERE id = {self.template}) WHERE id = {number}")
+        copies = []
+        for table, columns in sorted(self.tables.items(), key=lambda each: each[0] != "company"):  # which contacts refer to
+            shown = ", ".join(f'"{name}"' for name in columns)
+            values = ", ".join(
+                f"""replace("{name}", '"client":{self.template},', '"client":{number},')"""
+                if name == "content" and table in ("deleted_record", "record_merge")
+                else f'"{name}"'
+                for name in columns
+            )
+            copies.append(f"DELETE FROM {table} WHERE client = {number}")
+            copies.append(f"INSERT INTO {table} (client, {shown}) SELECT {number}, {values} FROM {table} WHERE client = {self.template}")
+        await self.sql.execute("; ".join(copies))
+        return number
+
+    async def rows(self, number: int) -> dict[str, list[str]]:
+        """Return the client's rows as text, without what differs from run to run."""
+        found: dict[str, list[str]] = {}
+        for table, columns in (self.tables | self.empty).items():
+            if table in NOT_COMPARED:
+                continue
+            shown = ", ".join(f'"{name}"' for name in columns)
+            order = "ORDER BY record_kind, record_id, sequence" if table == "logged_event" else ""
+            rows = await self.sql.fetch(f"SELECT {shown} FROM {table} WHERE client = $1 {order}", number)
+            if table == "logged_event":  # each record's events are in order; those of different records may be in any
+                rows = [
+                    (index, *row[1:])
+                    for _, group in groupby(rows, lambda row: (row["record_kind"], row["record_id"]))
+                    for index, row in enumerate(map(tuple, group))
+                ]
+            if rows:
+                found[table] = sorted(self.shown([_plain(value) for value in row], number) for row in rows)
+        return found
+
+    def shown(self, value: object, number: int) -> str:
+        """Return the text of a value, without ids and keys of this run."""
+        text = repr(msgspec.to_builtins(value, order="sorted", enc_hook=str))
+        text = _MOMENT.sub(r"\g<1>000000", text)
+        text = _HASH.sub("hash", _RANDOM_KEY.sub("api", _NEW_ID.sub("#", text)))
+        return text.replace(f"'client': {number}", "'client': 0")
+
+    async def result(self, store: PostgresStore, call: Action, number: int) -> str:
+        """Execute an operation; return its result or error as text."""
+        try:
+            return self.shown(await (store.write(call) if isinstance(call, Command) else call(store)), number)
+        except TouchbaseError as error:
+            return f"{ERROR} {type(error).__name__}: {self.shown(error.detail, number)}"
+        except Exception as error:
+            return f"{BROKEN} {type(error).__name__}: {error}"
+
+    async def in_order(self, first: Callable[[int], Action], second: Callable[[int], Action]) -> tuple[Outcome, list[str]]:
+        """Execute one operation after the other; return the outcome, and what a refused second one has written all the same."""
+        number = await self.client()
+        result = await self.result(self.other, first(number), number)
+        rows = await self.rows(number)
+        results = result, await self.result(self.other, second(number), number)
+        outcome = Outcome(results, await self.rows(number), await self.differences(number))
+        written = outcome.difference(Outcome(results, rows)) if results[1].startswith(ERROR) else []
+        return outcome, written
+
+    async def differences(self, number: int) -> list[str]:
+        """Return what `verify` reports."""
+        return [self.shown(str(each), number) async for each in verify(self.other, number, Verified())]
+
+    async def together(self, paused: Callable[[int], Action], other: Callable[[int], Action], pause: int) -> tuple[Outcome, bool]:
+        """Execute one operation, and before its statement number `pause` another one, until that ends or waits for a lock.
+
+        Return the outcome, and whether a later pause can give another one: not if the operation has fewer
+        statements, or holds the lock that the other one needs.
+        """
+        number = await self.client()
+        running: asyncio.Future[str] | None = None
+        goes_on = False
+
+        async def between(count: int) -> None:
+            nonlocal running, goes_on
+            if count == pause and running is None:
+                running = asyncio.ensure_future(self.result(self.other, other(number), number))
+                await self._until_it_waits(running)
+                goes_on = running.done()
+
+        PausingConnection.paused = frozenset([*self.paused._writer._tasks, asyncio.current_task()])  # type: ignore[list-item]
+        PausingConnection.between, PausingConnection.count = between, 0
+        try:
+            mine = await self.result(self.paused, paused(number), number)
+        finally:
+            PausingConnection.between = None
+        theirs = await (running or self.result(self.other, other(number), number))
+        return Outcome((mine, theirs), await self.rows(number), await self.differences(number)), goes_on
+
+    async def _until_it_waits(self, running: asyncio.Future[str]) -> None:
+        for _ in range(100_000):
+            if running.done() or await self.sql.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                return
+            await asyncio.sleep(0)
+        pytest.fail("it neither waited nor ended")
