@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.operations import all_commands
 from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
+from touchbase.merging.sql.delete import delete_record, remove_deleted
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
@@ -29,7 +30,6 @@ from touchbase.imports.sql import import_rows
 from touchbase.imports.table import Row
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.merging.models import Policy
-from touchbase.merging.sql.delete import delete_record, remove_deleted
 from touchbase.merging.sql.merge import merge_records
 from touchbase.merging.sql.restore import restore_record
 from touchbase.merging.sql.undo import forget_merges, undo_merge
