@@ -194,16 +194,16 @@ class Settings:
     def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
         """Read the settings from command-line options (None: not given), the environment and the defaults."""
         check_names(environ)
-        given = {name: value for name, value in options.items() if value is not None}
-        for each in fields(cls):
-            text = None if each.name in given else _from_environment(each, environ)
+        values = {name: value for name, value in options.items() if value is not None}
+        for setting in fields(cls):
+            text = None if setting.name in values else _from_environment(setting, environ)
             if text is not None:
-                given[each.name] = _parsed(each, text)
-        if given.get("auth") in RENAMED_AUTH:
-            given["auth"] = RENAMED_AUTH[str(given["auth"])]
-        settings = cls(**given)  # type: ignore[arg-type]
-        for each in fields(cls):
-            _check(each, getattr(settings, each.name))
+                values[setting.name] = _parsed(setting, text)
+        if values.get("auth") in RENAMED_AUTH:
+            values["auth"] = RENAMED_AUTH[str(values["auth"])]
+        settings = cls(**values)  # type: ignore[arg-type]
+        for setting in fields(cls):
+            _check(setting, getattr(settings, setting.name))
         if bool(settings.smtp_url) != bool(settings.smtp_from):
             raise BadSettings("TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM belong together: set both, or none")
         return settings
@@ -306,7 +306,7 @@ RENAMED = {
     "fetch_allow": "fetch_allowed_origins",
     "master_key": "encryption_key",
     "master_key_old": "encryption_key_old",
-    **{each.name.removeprefix("rate_"): each.name for each in fields(Settings) if each.name.startswith("rate_limit_")},
+    **{setting.name.removeprefix("rate_"): setting.name for setting in fields(Settings) if setting.name.startswith("rate_limit_")},
 }
 """Old names of settings: in the environment an error that names the new one, as options of `serve` accepted."""
 OTHER_WORDS = {
@@ -334,23 +334,23 @@ def check_names(environ: Mapping[str, str]) -> None:
 
 def unknown_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield unknown variables with the prefix of settings, each with a sentence that names the nearest setting."""
-    known = [environment_name(each.name) for each in fields(Settings)]
-    known += [f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]]
+    names = [environment_name(setting.name) for setting in fields(Settings)]
+    names += [f"{environment_name(setting.name)}_FILE" for setting in fields(Settings) if setting.metadata["secret"]]
     for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known and name not in NO_SETTINGS and not _OF_CONTAINERS.fullmatch(name):
-            yield name, f"{name} is no setting: the nearest is {_nearest(name, environ[name], known)}; correct the name, or unset it"
+        if name.startswith(PREFIX) and name not in names and name not in NO_SETTINGS and not _OF_CONTAINERS.fullmatch(name):
+            yield name, f"{name} is no setting: the nearest is {_nearest(name, environ[name], names)}; correct the name, or unset it"
 
 
-def _nearest(name: str, value: str, known: list[str]) -> str:
+def _nearest(name: str, value: str, names: list[str]) -> str:
     """Return the setting that an unknown variable means: by another word for it, else of the same first word, else by its letters."""
     word = name.removeprefix(PREFIX).removesuffix("_FILE").lower()
     setting = "database" if value.startswith(("sqlite:", "postgres")) else RENAMED.get(word) or OTHER_WORDS.get(word)
     if setting is not None:
         exact = environment_name(setting)
-        return f"{exact}_FILE" if name.endswith("_FILE") and f"{exact}_FILE" in known else exact
+        return f"{exact}_FILE" if name.endswith("_FILE") and f"{exact}_FILE" in names else exact
     first = environment_name(word.split("_")[0]) + "_"
-    same_beginning = [each for each in known if f"{each}_".startswith(first)]
-    return suggest(name, same_beginning or known, cutoff=0.0) or known[0]
+    same_beginning = [candidate for candidate in names if f"{candidate}_".startswith(first)]
+    return suggest(name, same_beginning or names, cutoff=0.0) or names[0]
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -372,9 +372,9 @@ _LISTS: dict[str, tuple[Callable[[str], object], str]] = {
 }
 
 
-def _from_environment(each: Field[Any], environ: Mapping[str, str]) -> str | None:
-    name = environment_name(each.name)
-    path = environ.get(f"{name}_FILE") if each.metadata["secret"] else None
+def _from_environment(setting: Field[Any], environ: Mapping[str, str]) -> str | None:
+    name = environment_name(setting.name)
+    path = environ.get(f"{name}_FILE") if setting.metadata["secret"] else None
     if not path:
         return environ.get(name) or None
     if environ.get(name):
@@ -385,15 +385,15 @@ def _from_environment(each: Field[Any], environ: Mapping[str, str]) -> str | Non
         raise BadSettings(f"{name}_FILE names a file that cannot be read: {error}") from None
 
 
-def _parsed(each: Field[Any], text: str) -> object:
-    kind: Any = type(each.default)
+def _parsed(setting: Field[Any], text: str) -> object:
+    kind: Any = type(setting.default)
     try:
         if kind is bool:
             return _flag(text)
         return text if kind is str else kind(text)
     except ValueError:
         wanted = {bool: "on or off", int: "a whole number", float: "a number"}[kind]
-        raise BadSettings(f"{environment_name(each.name)} must be {wanted}, not {text!r}") from None
+        raise BadSettings(f"{environment_name(setting.name)} must be {wanted}, not {text!r}") from None
 
 
 def _flag(text: str) -> bool:
@@ -403,19 +403,21 @@ def _flag(text: str) -> bool:
     return word in TRUE
 
 
-def _check(each: Field[Any], value: Any) -> None:
-    choices, least = each.metadata["choices"], each.metadata["least"]
+def _check(setting: Field[Any], value: Any) -> None:
+    choices, least = setting.metadata["choices"], setting.metadata["least"]
     if choices and value not in choices:
-        raise BadSettings(f"{environment_name(each.name)} must be one of {', '.join(choices)}, not {value!r}")
+        raise BadSettings(f"{environment_name(setting.name)} must be one of {', '.join(choices)}, not {value!r}")
     if isinstance(value, (int, float)) and not value >= least:
-        raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
-    if each.name in TEXTS and value and not TEXTS[each.name][0](value):
-        given = "" if each.metadata["secret"] or "@" in value else f", not {value!r}"  # an @ ends a password
-        raise BadSettings(f"{environment_name(each.name)} must be {TEXTS[each.name][1]}{given}")
-    if each.name == "port" and value > 65_535:
-        raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
-    if each.name in _LISTS:
-        is_one, wanted = _LISTS[each.name]
-        for one in _listed(value):
-            if not is_one(one):
-                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {'one of them' if '@' in one else repr(one)} is none")
+        raise BadSettings(f"{environment_name(setting.name)} must be at least {least:g}, not {value:g}")
+    if setting.name in TEXTS and value and not TEXTS[setting.name][0](value):
+        text = "" if setting.metadata["secret"] or "@" in value else f", not {value!r}"  # an @ ends a password
+        raise BadSettings(f"{environment_name(setting.name)} must be {TEXTS[setting.name][1]}{text}")
+    if setting.name == "port" and value > 65_535:
+        raise BadSettings(f"{environment_name(setting.name)} must be at most 65535, not {value}")
+    if setting.name in _LISTS:
+        is_one, wanted = _LISTS[setting.name]
+        for entry in _listed(value):
+            if not is_one(entry):
+                raise BadSettings(
+                    f"{environment_name(setting.name)} must list {wanted}; {'one of them' if '@' in entry else repr(entry)} is none"
+                )

@@ -19,10 +19,10 @@ _LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"
 def is_loopback(address: str) -> bool:
     """Return whether a text is an address that only this machine can reach."""
     try:
-        found = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return any(found in network for network in _LOOPBACK)
+    return any(ip in network for network in _LOOPBACK)
 
 
 def is_address(url: str) -> bool:

@@ -253,7 +253,9 @@ async def rotate_id(call: Call) -> Response:
     if request.keep_old_seconds:
         former.append(FormerId(client.client_id, keep_until_us))
     return await _settled(
-        call, rotate_client_id(client.number, client_id, keep_until_us), sorted(former, key=lambda one: (one.until_us, one.client_id))
+        call,
+        rotate_client_id(client.number, client_id, keep_until_us),
+        sorted(former, key=lambda former_id: (former_id.until_us, former_id.client_id)),
     )
 
 
@@ -290,9 +292,9 @@ async def _of_all(call: Call, why: str = "creating, suspending and deleting clie
         raise Forbidden(f"this key belongs to one client; {why}")
 
 
-def _checked(asked: NewClient) -> ClientSettings:
-    _check_id(asked.client_id)
-    return checked(asked.settings)
+def _checked(new_client: NewClient) -> ClientSettings:
+    _check_id(new_client.client_id)
+    return checked(new_client.settings)
 
 
 def _check_id(client_id: str | None) -> None:

@@ -21,7 +21,7 @@ from touchbase.connections.api import (
     ConnectionRequest,
     ConnectionSettingsBody,
     ConnectionSettingsChange,
-    Known,
+    ConnectionDetails,
     WouldRefuse,
     connection_out,
     settings_of,
@@ -67,10 +67,10 @@ class SilencePage(Struct):
     next_cursor: str | None = None
 
 
-def silence_out(one: Silence) -> SilenceOut:
+def silence_out(silence: Silence) -> SilenceOut:
     """Return a silence as shown."""
-    ended = None if one.ended_us is None else to_text(one.ended_us)
-    return SilenceOut(to_text(one.since_us), to_text(one.noticed_us), ended, per_day(one.week), one.usual_interval_seconds)
+    ended = None if silence.ended_us is None else to_text(silence.ended_us)
+    return SilenceOut(to_text(silence.since_us), to_text(silence.noticed_us), ended, per_day(silence.week), silence.usual_interval_seconds)
 
 
 def would_refuse(senders: Sequence[AffectedSender]) -> list[WouldRefuse]:
@@ -83,8 +83,8 @@ async def connections(call: Call) -> Response:
     client = await call.client_in_path()
     call.parameters().done()
     listed = await call.api[CONNECTIONS].all(client.number)
-    details = await _known(call, client.number)
-    return Response(body=encode(ConnectionPage([connection_out(connected, known=details(connected)) for connected in listed])))
+    details = await _details_of(call, client.number)
+    return Response(body=encode(ConnectionPage([connection_out(connected, details=details(connected)) for connected in listed])))
 
 
 async def connect(call: Call) -> Response:
@@ -113,8 +113,8 @@ async def connect(call: Call) -> Response:
 async def connection(call: Call) -> Response:
     """Handle `GET` of one connection."""
     connected = await _connection(call)
-    details = await _known(call, connected.client)
-    return Response(body=encode(connection_out(connected, known=details(connected))))
+    details = await _details_of(call, connected.client)
+    return Response(body=encode(connection_out(connected, details=details(connected))))
 
 
 async def change(call: Call) -> Response:
@@ -125,7 +125,7 @@ async def change(call: Call) -> Response:
     secret = new_secret() if request.generate_secret else None
     token = None if request.access_token is UNSET else request.access_token or ""
     changed = await call.api[CONNECTIONS].change(present, lambda now: (*_changed(call, now, request, secret), token))
-    more = await _known(call, present.client)
+    more = await _details_of(call, present.client)
     refused = []
     if request.secrets is not UNSET or secret:
         since = max(call.api.dependencies.clock() - LOOKBACK, present.guarded_us or 0)
@@ -162,30 +162,30 @@ async def disconnect(call: Call) -> Response:
     return Response(204)
 
 
-def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | UnsetType | None) -> ConnectionSettings:
+def patched(current: ConnectionSettings, changes: ConnectionSettingsChange | UnsetType | None) -> ConnectionSettings:
     """Return the settings with these changes; null restores a default."""
     if changes is None:
         return ConnectionSettings()
     changed = {} if changes is UNSET else msgspec.structs.asdict(changes)
     usual = msgspec.structs.asdict(ConnectionSettingsBody())
-    now = {name: getattr(known, name) for name in usual}
+    now = {name: getattr(current, name) for name in usual}
     now |= {name: usual[name] if value is None else value for name, value in changed.items() if value is not UNSET}
     return ConnectionSettings(**now)
 
 
 def _changed(
-    call: Call, known: Connection, given: ConnectionChange, made: str | None = None
+    call: Call, current: Connection, change: ConnectionChange, new_secret: str | None = None
 ) -> tuple[list[str] | None, ConnectionSettings]:
     """Return the secrets and settings of a connection after this change. Raises `Invalid`."""
-    settings = patched(known.settings, given.settings)
-    secrets = None if given.secrets is UNSET else trim_secrets(given.secrets or [])
-    token = known.access_token if given.access_token is UNSET else given.access_token
-    faults = token_fault(known, settings, token_given=given.access_token is not UNSET)
-    _check(call, known.channel, known.tool, secrets or [], given.generate_secret, settings, token, faults)
-    if made is not None:
+    settings = patched(current.settings, change.settings)
+    secrets = None if change.secrets is UNSET else trim_secrets(change.secrets or [])
+    token = current.access_token if change.access_token is UNSET else change.access_token
+    faults = token_fault(current, settings, token_given=change.access_token is not UNSET)
+    _check(call, current.channel, current.tool, secrets or [], change.generate_secret, settings, token, faults)
+    if new_secret is not None:
         # The previous secret stays valid until it is removed.
-        most = call.api[TOOLS].most_secrets(known.channel, known.tool)
-        secrets = [made, *(known.secrets if secrets is None else secrets)][:most]
+        most = call.api[TOOLS].most_secrets(current.channel, current.tool)
+        secrets = [new_secret, *(current.secrets if secrets is None else secrets)][:most]
     return secrets, settings
 
 
@@ -205,9 +205,15 @@ def _check(
     raise_if_any(faults)
 
 
-def _check_new(call: Call, given: ConnectionRequest) -> None:
+def _check_new(call: Call, request: ConnectionRequest) -> None:
     _check(
-        call, given.channel, given.tool, trim_secrets(given.secrets), given.generate_secret, settings_of(given.settings), given.access_token
+        call,
+        request.channel,
+        request.tool,
+        trim_secrets(request.secrets),
+        request.generate_secret,
+        settings_of(request.settings),
+        request.access_token,
     )
 
 
@@ -219,10 +225,10 @@ async def _changeable_client(call: Call) -> Client:
     return client
 
 
-async def _known(call: Call, client: int) -> Callable[[Connection], Known]:
-    """Return what finds what is known of each connection of a client."""
+async def _details_of(call: Call, client: int) -> Callable[[Connection], ConnectionDetails]:
+    """Return a lookup of the fetch state and the call statistics of a connection."""
     states, calls = await call.api[CONNECTIONS].fetching(client), await call.api[CONNECTIONS].calls(client)
-    return lambda one: Known(states.get(one.tool), calls.get((one.channel, one.tool)))
+    return lambda connection: ConnectionDetails(states.get(connection.tool), calls.get((connection.channel, connection.tool)))
 
 
 async def _connection(call: Call) -> Connection:

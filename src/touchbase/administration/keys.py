@@ -101,7 +101,7 @@ async def keys(call: Call) -> Response:
     client = limited if client_id is None else await call.client_number(client_id, limited, "?client")
     parts = call.api.dependencies
     page, place = await service.list_keys(parts.store, parts.clock(), parameters[LIMIT], client=client, before=before, **parameters.filters)
-    return Response(body=encode(KeyPage([await _known(call, key) for key in page], place and cursor_text("keys", place))))
+    return Response(body=encode(KeyPage([await _key_out(call, key) for key in page], place and cursor_text("keys", place))))
 
 
 async def create(call: Call) -> Response:
@@ -123,7 +123,7 @@ async def create(call: Call) -> Response:
 
 async def key(call: Call) -> Response:
     """`GET` of one key."""
-    return Response(body=encode(await _known(call, await _key(call))))
+    return Response(body=encode(await _key_out(call, await _key(call))))
 
 
 async def rotate(call: Call) -> Response:
@@ -149,7 +149,7 @@ async def revoke(call: Call) -> Response:
     return Response(204)
 
 
-async def _known(call: Call, api_key: ApiKey) -> KeyOut:
+async def _key_out(call: Call, api_key: ApiKey) -> KeyOut:
     return described(api_key, await _client_id(call, api_key), call.api.dependencies.clock())
 
 

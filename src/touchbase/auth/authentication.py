@@ -53,7 +53,7 @@ OPERATOR_KEY = ApiKey("", b"", (ADMIN,), None, "operator")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedKey:
     """A cached key, with all its scopes."""
 
     key: ApiKey
@@ -87,7 +87,7 @@ class Authenticator:
         self._keyless = keyless
         self._uses = uses or KeyUsage()
         self._failed = failed_keys or KeyThrottle()
-        self._keys: Cache[bytes, _Known] = Cache(clock, FRESH, valid_until=_valid_until)
+        self._keys: Cache[bytes, _CachedKey] = Cache(clock, FRESH, valid_until=_valid_until)
         self._live_sessions: Cache[str, bool] = Cache(clock, FRESH)
         """Random parts of sessions that were not ended when they were last looked up."""
         self.keys_needed = keys_needed
@@ -95,10 +95,10 @@ class Authenticator:
 
     def cached(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
         """Return the result of `client` if caches have it; None says nothing about the key."""
-        known = self._keys.get(key[KEY_ID], now)
-        if known is None or scope not in known.scopes:
+        entry = self._keys.get(key[KEY_ID], now)
+        if entry is None or scope not in entry.scopes:
             return None
-        stored = known.key
+        stored = entry.key
         if not compare_digest(sha256(key).digest(), stored.digest):
             return None
         client: Client | None = None
@@ -131,8 +131,8 @@ class Authenticator:
             return client if stored is self._keyless and client.state == SUSPENDED else _serving(client)
         client = await self._own(stored.client)
         if named is not None and named != client.client_id:
-            other = await self._clients.find(named)
-            if other is None or other.number != client.number:
+            named_client = await self._clients.find(named)
+            if named_client is None or named_client.number != client.number:
                 raise Forbidden(f"this key belongs to another client than the one named in {CLIENT_HEADER}")
         return client
 
@@ -156,10 +156,10 @@ class Authenticator:
         """
         if not is_client_id(client_id):
             raise NotFound(NO_SUCH_ADDRESS)
-        found = await (self._clients.find(client_id) if self.keys_needed else self._receiver(client_id))
-        if found is None or found.state == DELETING:
+        client = await (self._clients.find(client_id) if self.keys_needed else self._receiver(client_id))
+        if client is None or client.state == DELETING:
             raise NotFound(NO_SUCH_ADDRESS)
-        return found
+        return client
 
     async def _receiver(self, client_id: str) -> Client | None:
         """Return the client of a webhook address without keys: its first use creates it, until an administrator has created one."""
@@ -230,9 +230,9 @@ class Authenticator:
 
     async def _stored_key(self, key: str, peer: str) -> ApiKey:
         parts = key_parts(key)
-        known = None if parts is None else self._keys.peek(parts[0].encode())
+        entry = None if parts is None else self._keys.peek(parts[0].encode())
         # A text that matches a cached key is not an attempt to guess one.
-        unknown = parts is None or known is None or not compare_digest(known.key.digest, parts[1])
+        unknown = parts is None or entry is None or not compare_digest(entry.key.digest, parts[1])
         if unknown:
             self._failed.check(peer, self._clock())
         if parts is None:
@@ -257,14 +257,14 @@ class Authenticator:
         return stored
 
     async def _find(self, key_id: str) -> ApiKey | None:
-        known = self._keys.get(key_id.encode(), self._clock())
-        if known is None:
-            known = await self._keys.read(key_id.encode(), lambda: self._read(key_id))
-        return None if known is None else known.key
+        entry = self._keys.get(key_id.encode(), self._clock())
+        if entry is None:
+            entry = await self._keys.read(key_id.encode(), lambda: self._read(key_id))
+        return None if entry is None else entry.key
 
-    async def _read(self, key_id: str) -> _Known | None:
-        found = await self._store.read(find_key(key_id))
-        return None if found is None else _Known(found, key_scopes(found))
+    async def _read(self, key_id: str) -> _CachedKey | None:
+        api_key = await self._store.read(find_key(key_id))
+        return None if api_key is None else _CachedKey(api_key, key_scopes(api_key))
 
 
 def _active(key: ApiKey, now: Micros) -> ApiKey:
@@ -274,11 +274,11 @@ def _active(key: ApiKey, now: Micros) -> ApiKey:
     return key
 
 
-def _valid_until(known: _Known, now: Micros) -> Micros:
+def _valid_until(entry: _CachedKey, now: Micros) -> Micros:
     """Return until when a key may be cached; not at all if it is not active."""
-    if known.key.state(now) != api_key.ACTIVE:
+    if entry.key.state(now) != api_key.ACTIVE:
         return now
-    return now + FRESH if known.key.expires_us is None else known.key.expires_us
+    return now + FRESH if entry.key.expires_us is None else entry.key.expires_us
 
 
 def key_scopes(key: ApiKey) -> frozenset[str]:

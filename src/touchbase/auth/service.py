@@ -65,16 +65,16 @@ async def add_key(
     store: Store, client: int | None, scopes: Sequence[str], name: str, at: Micros, *, env: str = "live", expires_us: Micros | None = None
 ) -> str:
     """Store a new key for one client (None: any) and return its text, which cannot be read again; raise `NotFound`."""
-    made = make_key(env)
-    await store.write(store_key(ApiKey(made.key_id, made.digest, tuple(scopes), client, name, at, env, expires_us)))
-    return made.text
+    new_key = make_key(env)
+    await store.write(store_key(ApiKey(new_key.key_id, new_key.digest, tuple(scopes), client, name, at, env, expires_us)))
+    return new_key.text
 
 
 async def add_first_key(store: Store, at: Micros) -> str | None:
     """Store an administrator's key if the store has no key, and return its text, else None. Of several processes at once one gets it."""
-    made = make_key()
-    stored = await store.write(store_first_key(ApiKey(made.key_id, made.digest, (ADMIN,), None, "first", at)))
-    return made.text if stored else None
+    new_key = make_key()
+    stored = await store.write(store_first_key(ApiKey(new_key.key_id, new_key.digest, (ADMIN,), None, "first", at)))
+    return new_key.text if stored else None
 
 
 def rotation_of(key: ApiKey, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[str, Command[ApiKey]]:
@@ -82,9 +82,9 @@ def rotation_of(key: ApiKey, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[s
 
     The successor of a key with an end has the same lifetime.
     """
-    made = make_key(key.env)
+    new_key = make_key(key.env)
     expires = None if key.expires_us is None else min(LATEST, at + key.expires_us - key.created_us)
-    return made.text, auth_sql.rotate_key(key.key_id, made.key_id, made.digest, at, at + keep_old, expires)
+    return new_key.text, auth_sql.rotate_key(key.key_id, new_key.key_id, new_key.digest, at, at + keep_old, expires)
 
 
 async def rotate_key(store: Store, key_id: str, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[str, ApiKey]:
@@ -95,16 +95,16 @@ async def rotate_key(store: Store, key_id: str, at: Micros, keep_old: Micros = K
 
 async def get_key(store: Store, key_id: str) -> ApiKey:
     """Return one key; raise `NotFound`."""
-    found = await store.read(find_key(key_id))
-    if found is None:
+    api_key = await store.read(find_key(key_id))
+    if api_key is None:
         raise no_such_key(key_id)
-    return found
+    return api_key
 
 
 async def list_keys(
     store: Store, at: Micros, limit: int, *, client: int | None = None, state: str | None = None, before: Cursor | None = None
 ) -> tuple[list[ApiKey], Cursor | None]:
     """Return a page of keys, newest first, and the cursor of the next."""
-    found = await store.read(auth_sql.list_keys(limit + 1, at, client, state, before))
-    page = found[:limit]
-    return page, (page[-1].created_us, page[-1].key_id) if len(found) > limit else None
+    keys = await store.read(auth_sql.list_keys(limit + 1, at, client, state, before))
+    page = keys[:limit]
+    return page, (page[-1].created_us, page[-1].key_id) if len(keys) > limit else None

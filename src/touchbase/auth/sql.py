@@ -30,8 +30,8 @@ _decode_scopes = msgspec.json.Decoder(list[str]).decode
 
 def key_of(row: Row) -> ApiKey:
     """Return the API key of a `KEY` row."""
-    key_id, digest, scopes, *rest = row
-    return ApiKey(key_id, bytes(digest), tuple(_decode_scopes(scopes)), *rest)
+    key_id, digest, scopes, *columns = row
+    return ApiKey(key_id, bytes(digest), tuple(_decode_scopes(scopes)), *columns)
 
 
 def key_row(k: ApiKey) -> Row:

@@ -253,11 +253,11 @@ async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[Cl
     placed = {place.number for place in places}
     disagreements = []
     if lacking := [client_id for number, client_id in named.items() if number not in here]:
-        disagreements.append((f"it lacks clients that the directory has, whose requests are 404: {_some(lacking)}", NEXT))
+        disagreements.append((f"it lacks clients that the directory has, whose requests are 404: {_first_names(lacking)}", NEXT))
     if unknown := [client_id for number, client_id in here.items() if number not in placed]:
-        disagreements.append((f"it has clients that the directory lacks, whose requests are 404: {_some(unknown)}", NEXT))
+        disagreements.append((f"it has clients that the directory lacks, whose requests are 404: {_first_names(unknown)}", NEXT))
     return disagreements
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(sorted(names)[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -97,11 +97,11 @@ def one_line_errors(ctx: click.Context) -> Iterator[None]:
         raise click.exceptions.Exit(STOPPED) from None
     except Exception as error:
         name = ctx.invoked_subcommand or "touchbase"
-        sentence = _known(error)
+        sentence = _sentence_of(error)
         raise click.ClickException(without_secrets(f"{name} failed: {sentence}" if sentence else _unexpected(name, error))) from error
 
 
-def _known(error: Exception) -> str | None:
+def _sentence_of(error: Exception) -> str | None:
     """Return what happened and what to do, for an error with a cause outside of this program."""
     if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("touchbase"):
         return f"the package {error.name} is not installed; install what this version needs: `make install`, or the wheel with pip again"

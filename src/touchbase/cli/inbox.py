@@ -194,14 +194,14 @@ def _print_groups(groups: list[Any], as_json: bool) -> None:
 
 def _row(row: Any) -> tuple[object, ...]:
     why = "; ".join([*([row["error"]] if row["error"] else []), *(item["detail"] for item in row["problems"])])
-    people = _some([_person(item) for item in row["people"]], row["more_events"])
+    people = _joined([_person(item) for item in row["people"]], row["more_events"])
     return (
-        row["id"], row["received_at"], row["client_id"], row["tool"], row["state"], _some(row["events"], row["more_events"]), people,
+        row["id"], row["received_at"], row["client_id"], row["tool"], row["state"], _joined(row["events"], row["more_events"]), people,
         row["channel"], bool(row["verified"]), row["attempts"], row["repeats"], why,
     )  # fmt: skip
 
 
-def _some(texts: list[str], more: bool) -> str | None:
+def _joined(texts: list[str], more: bool) -> str | None:
     """Return the first texts, and whether there are others; None for none."""
     left = len(texts) - SOME
     tail = [f"and {left}{' or more' if more else ''} more"] if left > 0 else ["and more"] if more else []

@@ -76,7 +76,7 @@ class _ReplayProgress:
     """How far a replay has come, and its results."""
 
     cursor: Cursor | None = None
-    each: list[dict[str, object]] | None = None
+    results: list[dict[str, object]] | None = None
     """What a dry run would do with each delivery, collected for JSON; None: it is printed at once."""
     total: int = 0
     done: int = 0
@@ -209,8 +209,8 @@ def _record_dry_run(result: DryRunResult, progress: _ReplayProgress) -> None:
     """Count the outcome of each delivery, and print or collect it."""
     for delivery in result.deliveries:
         progress.outcomes[delivery.was, delivery.state] += 1
-        if progress.each is not None:
-            progress.each.append(
+        if progress.results is not None:
+            progress.results.append(
                 {"id": delivery.id, "state": delivery.was, "would_be": delivery.state, "events": delivery.events, "error": delivery.error}
             )
             continue
@@ -228,7 +228,7 @@ def _as_values(progress: _ReplayProgress) -> dict[str, object]:
         outcomes[state] += count
     would = {"outcomes": outcomes, "records_made": result.created, "records_changed": result.changed, "fields": result.fields}
     count = progress.done - progress.without_body
-    return {"count": count, "bodies_removed": progress.without_body, "would": would, "deliveries": progress.each}
+    return {"count": count, "bodies_removed": progress.without_body, "would": would, "deliveries": progress.results}
 
 
 def _print_dry_run(progress: _ReplayProgress) -> None:

@@ -78,9 +78,9 @@ def verify(database: str | None, client_id: str | None, no_bodies: bool, as_json
 class _TextOutput:
     """Prints a line for each difference when it is found, and a last line with the counts."""
 
-    def difference(self, client_id: str, found: Difference) -> None:
+    def difference(self, client_id: str, difference: Difference) -> None:
         """Print one difference."""
-        click.echo(f"{client_id}: {escape_controls(str(found))}")
+        click.echo(f"{client_id}: {escape_controls(str(difference))}")
 
     def end(self, verified: Verified) -> None:
         """Print how many records and events were verified."""
@@ -96,9 +96,15 @@ class _JsonOutput(_TextOutput):
     def __init__(self) -> None:
         self._before = '{"differences": ['
 
-    def difference(self, client_id: str, found: Difference) -> None:
+    def difference(self, client_id: str, difference: Difference) -> None:
         """Print one difference."""
-        values = {"client_id": client_id, "subject": found.subject, "field": found.field, "found": found.present, "wanted": found.wanted}
+        values = {
+            "client_id": client_id,
+            "subject": difference.subject,
+            "field": difference.field,
+            "found": difference.present,
+            "wanted": difference.wanted,
+        }
         click.echo(f"{self._before}\n{json.dumps(values, ensure_ascii=False)}", nl=False)
         self._before = ","
 

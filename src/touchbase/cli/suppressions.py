@@ -97,7 +97,7 @@ def add(
     \b
     touchbase suppressions add --client acme jane.doe@example.com example.org --reason competitor
     """
-    saved = _save(_list_of(tb, client_id, installation), _given(addresses, kind, reason, note, until))
+    saved = _save(_list_of(tb, client_id, installation), _new_entries(addresses, kind, reason, note, until))
     if as_json:
         print_json(saved)
         return
@@ -112,7 +112,7 @@ def add(
 @json_option("Print JSON: the removed entries.")
 def remove(tb: Touchbase, client_id: str | None, installation: bool, addresses: tuple[str, ...], as_json: bool) -> None:
     """Remove entries by address or id. A replay of an old event does not bring them back, a later event does."""
-    removed = _remove(_list_of(tb, client_id, installation), [(address, *_asked(address)) for address in addresses])
+    removed = _remove(_list_of(tb, client_id, installation), [(address, *_key_of(address)) for address in addresses])
     if as_json:
         print_json(removed)
         return
@@ -175,12 +175,12 @@ def _list_of(tb: Touchbase, client_id: str | None, installation: bool) -> Any:
     return tb.admin.suppressions if installation else tb.suppressions
 
 
-def _asked(text: str) -> tuple[str, str]:
+def _key_of(text: str) -> tuple[str, str]:
     """Return the kind and the normal form of an address; those of an id are empty."""
     return ("", "") if text.isascii() and text.isdigit() else _address(text, None)
 
 
-def _given(addresses: Sequence[str], kind: str | None, reason: str, note: str, until: str | None) -> list[NewEntry]:
+def _new_entries(addresses: Sequence[str], kind: str | None, reason: str, note: str, until: str | None) -> list[NewEntry]:
     from touchbase.do_not_contact.models import MAX_ENTRIES, NOTE_LENGTH, NewEntry
 
     if len(addresses) > MAX_ENTRIES or len(note) > NOTE_LENGTH:

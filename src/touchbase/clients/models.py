@@ -160,27 +160,27 @@ class ClientSettings:
         return words_after(self.contact_renames, () if self.contact_statuses is None else self.contact_statuses.opt_outs)
 
 
-def keeping_names(decided: ClientSettings, known: ClientSettings) -> ClientSettings:
+def keeping_names(decided: ClientSettings, current: ClientSettings) -> ClientSettings:
     """Return settings with the known names of statuses and fields; a former name in a declared set becomes the present one."""
     contacts, companies = decided.contact_statuses, decided.company_statuses
     return replace(
         decided,
-        contact_renames=known.contact_renames,
-        company_renames=known.company_renames,
-        contact_field_names=known.contact_field_names,
-        company_field_names=known.company_field_names,
-        contact_statuses=contacts and contacts.renamed(words_after(known.contact_renames)),
-        company_statuses=companies and companies.renamed(words_after(known.company_renames)),
+        contact_renames=current.contact_renames,
+        company_renames=current.company_renames,
+        contact_field_names=current.contact_field_names,
+        company_field_names=current.company_field_names,
+        contact_statuses=contacts and contacts.renamed(words_after(current.contact_renames)),
+        company_statuses=companies and companies.renamed(words_after(current.company_renames)),
     )
 
 
-def keeping_limits(decided: ClientSettings, known: ClientSettings) -> ClientSettings:
+def keeping_limits(decided: ClientSettings, current: ClientSettings) -> ClientSettings:
     """Return settings from the client itself, with its known limits; raise `Forbidden` if they have other limits."""
-    if decided.limits is not None and decided.limits != known.limits:
+    if decided.limits is not None and decided.limits != current.limits:
         raise Forbidden("this key belongs to a client, which cannot change its own limits; leave them out")
-    if decided.max_stored_bytes not in (None, known.max_stored_bytes):
+    if decided.max_stored_bytes not in (None, current.max_stored_bytes):
         raise Forbidden("this key belongs to a client, which cannot change its own max_stored_bytes; leave it out")
-    return replace(decided, limits=known.limits, max_stored_bytes=known.max_stored_bytes)
+    return replace(decided, limits=current.limits, max_stored_bytes=current.max_stored_bytes)
 
 
 def new_handle() -> str:

@@ -69,10 +69,10 @@ class Clients:
     async def find(self, client_id: str) -> Client | None:
         """Return the client of this `client_id`, or None."""
         now = self._clock()
-        found = self._by_id.get(client_id, now)
-        if found is None and is_client_id(client_id):
-            found = await self._by_id.read(client_id, lambda: self._store.read(find_client(client_id, now)))
-        return found
+        client = self._by_id.get(client_id, now)
+        if client is None and is_client_id(client_id):
+            client = await self._by_id.read(client_id, lambda: self._store.read(find_client(client_id, now)))
+        return client
 
     async def named(self, text: str) -> Client | None:
         """Return the client with this handle or `client_id`, or None: for addresses of the console, not for requests on records."""
@@ -80,44 +80,44 @@ class Clients:
 
     async def get(self, client_id: str) -> Client:
         """Return the client of this `client_id`; raise `NotFound`."""
-        found = await self.find(client_id)
-        if found is None:
+        client = await self.find(client_id)
+        if client is None:
             raise NotFound(f"there is no client {client_id!r}")
-        return found
+        return client
 
     async def ensure(self, client_id: str, *, first_use: bool = False) -> Client:
         """Return the client of this `client_id`, created if there is none. The id must be valid; `NotFound` if it was another's.
 
         With `first_use` none is created, and it is `NotFound`, if an administrator has created any client.
         """
-        found = await self.find(client_id)
-        if found is None:
+        client = await self.find(client_id)
+        if client is None:
             now = self._clock()
-            found = await self._store.write(ensure_client(client_id, now, first_use=first_use))
-            if found.created_us == now and found.made_by == BY_CALL:
+            client = await self._store.write(ensure_client(client_id, now, first_use=first_use))
+            if client.created_us == now and client.made_by == BY_CALL:
                 LOG.warning("%s", MADE_BY_CALL)
-            if found.client_id == client_id:
-                self._by_id.put(client_id, found, now)
-                self._by_number.put(found.number, found, now)
-        return found
+            if client.client_id == client_id:
+                self._by_id.put(client_id, client, now)
+                self._by_number.put(client.number, client, now)
+        return client
 
     async def find_or_placeholder(self, client_id: str) -> Client:
         """Return the client of this `client_id`; if there is none, an empty one that is not stored. `NotFound` as `ensure`."""
-        found = await self.find(client_id)
-        if found is not None:
-            return found
+        client = await self.find(client_id)
+        if client is not None:
+            return client
         if await self._store.read(find_client(client_id, SINCE_EVER)) is not None:
             raise NotFound(f"there is no client {client_id!r} any more: it has another id now")
         return Client(NO_CLIENT, client_id, self._clock(), ClientSettings())
 
     async def by_number(self, number: int) -> Client:
         """Return the client of this number; raise `NotFound`."""
-        found = self._by_number.get(number, self._clock())
-        if found is None:
-            found = await self._by_number.read(number, lambda: self._store.read(find_client_by_number(number)))
-        if found is None:
+        client = self._by_number.get(number, self._clock())
+        if client is None:
+            client = await self._by_number.read(number, lambda: self._store.read(find_client_by_number(number)))
+        if client is None:
             raise NotFound("this client no longer exists")
-        return found
+        return client
 
     async def all(self) -> list[Client]:
         """Return all clients by `client_id`."""
@@ -127,21 +127,21 @@ class Clients:
         self, limit: int, after: str | None, *, state: str | None = None, text: str | None = None, only: int | None = None
     ) -> tuple[list[Client], str | None]:
         """Return a page of clients by `client_id`, and the cursor of the next; see `list_client_page`."""
-        found = await self._store.read(list_client_page(limit + 1, after, state, text, only))
-        return found[:limit], found[limit - 1].client_id if len(found) > limit else None
+        clients = await self._store.read(list_client_page(limit + 1, after, state, text, only))
+        return clients[:limit], clients[limit - 1].client_id if len(clients) > limit else None
 
     async def put(self, client_id: str, settings: ClientSettings, *, keep_limits: bool = False) -> tuple[Client, bool]:
         """Replace a client's settings; create a missing client, and then the second result is True.
 
         `WrongState` for one that is being deleted; `Forbidden` for other limits with `keep_limits`.
         """
-        found = await self._store.read(find_client(client_id, self._clock()))
-        is_new = found is None
-        if found is None:
-            found = await self._store.write(ensure_client(client_id, self._clock(), BY_ADMINISTRATOR))
-        if found.state == DELETING:
+        client = await self._store.read(find_client(client_id, self._clock()))
+        is_new = client is None
+        if client is None:
+            client = await self._store.write(ensure_client(client_id, self._clock(), BY_ADMINISTRATOR))
+        if client.state == DELETING:
             raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
-        return await self.change(set_client_settings(found.client_id, settings, keep_limits)), is_new
+        return await self.change(set_client_settings(client.client_id, settings, keep_limits)), is_new
 
     async def change(self, command: Command[Client], writes: Writes | None = None) -> Client:
         """Carry out a command that creates or changes one client, through `writes` if given, and evict it from the cache.

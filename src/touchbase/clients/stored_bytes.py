@@ -54,8 +54,8 @@ class StoredTotals:
     over: int = 0
     """Clients above their limit."""
 
-    def __add__(self, other: StoredTotals) -> StoredTotals:
-        return StoredTotals(self.total + other.total, max(self.largest, other.largest), self.near + other.near, self.over + other.over)
+    def __add__(self, added: StoredTotals) -> StoredTotals:
+        return StoredTotals(self.total + added.total, max(self.largest, added.largest), self.near + added.near, self.over + added.over)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,4 +90,4 @@ async def send_inner(
         sent.append(message)
 
     await app(scope, receive, collect)
-    return sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:])
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])

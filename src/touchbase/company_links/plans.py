@@ -108,26 +108,26 @@ class _ContactsToLink:
 
 def link_contacts(client: int, mode: str, numbers: Iterable[int], at: Micros, new: int, ids: Ids) -> Plan[Linked]:
     """Give these contacts the companies of their domains, unless an event or a request decided their company."""
-    asked = sorted(set(numbers))
-    if not asked:
+    contact_ids = sorted(set(numbers))
+    if not contact_ids:
         return Linked()
-    rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, number) for number in asked])
-    found = _ContactsToLink({contact.id: contact for contact in map(contact_of, rows)})
-    undecided = [contact for contact in found.by_id.values() if not is_decided(contact)]
+    rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, number) for number in contact_ids])
+    to_link = _ContactsToLink({contact.id: contact for contact in map(contact_of, rows)})
+    undecided = [contact for contact in to_link.by_id.values() if not is_decided(contact)]
     for contact in undecided:
         if contact.email_key is not None and (domain := business_domain(contact.email_key)) is not None:
-            found.domains[contact.id] = domain
-    domains = set(found.domains.values())
-    found.companies = yield from _companies(client, domains)
+            to_link.domains[contact.id] = domain
+    domains = set(to_link.domains.values())
+    to_link.companies = yield from _companies(client, domains)
     created = 0
     if mode == LINK_CREATE:
-        missing = yield from _not_deleted(client, domains - found.companies.keys())
+        missing = yield from _not_deleted(client, domains - to_link.companies.keys())
         if len(missing) > new:
             return Linked(wanted=len(missing))
-        found.companies |= yield from _create(client, missing, at, ids)
+        to_link.companies |= yield from _create(client, missing, at, ids)
         created = len(missing)
-    changed = yield from _save(client, found, undecided, at)
-    yield from _save_pending(client, asked, found)
+    changed = yield from _save(client, to_link, undecided, at)
+    yield from _save_pending(client, contact_ids, to_link)
     return Linked(changed, created)
 
 
@@ -168,12 +168,12 @@ def _create(client: int, domains: Sequence[str], at: Micros, ids: Ids) -> Plan[d
     return {creation.record.domain: creation.record.id for creation in creations}
 
 
-def _save(client: int, found: _ContactsToLink, undecided: Iterable[Contact], at: Micros) -> Plan[int]:
+def _save(client: int, to_link: _ContactsToLink, undecided: Iterable[Contact], at: Micros) -> Plan[int]:
     """Store the companies of contacts that have another one; return how many."""
     changed: list[Contact] = []
     events: list[LoggedEvent] = []
     for contact in undecided:
-        before, after = contact.company_id, found.company(contact.id)
+        before, after = contact.company_id, to_link.company(contact.id)
         if before == after:
             continue
         contact.company_id, contact.updated_us = after, max(at, contact.updated_us + 1)
@@ -183,7 +183,7 @@ def _save(client: int, found: _ContactsToLink, undecided: Iterable[Contact], at:
             contact.stamps["company_id"] = DERIVED
         changed.append(contact)
         cause = {"origin": DOMAIN}
-        if (domain := found.domains.get(contact.id)) is not None:
+        if (domain := to_link.domains.get(contact.id)) is not None:
             cause["domain"] = domain
         events.append(moved_contact(client, contact.id, before, after, contact.updated_us, cause))
     if changed:
@@ -192,11 +192,11 @@ def _save(client: int, found: _ContactsToLink, undecided: Iterable[Contact], at:
     return len(changed)
 
 
-def _save_pending(client: int, asked: Sequence[int], found: _ContactsToLink) -> Plan[None]:
+def _save_pending(client: int, contact_ids: Sequence[int], to_link: _ContactsToLink) -> Plan[None]:
     """Store which of these contacts wait for a company with their domain."""
-    rows = yield Execute(PENDING_OF, [(client, CONTACT, number) for number in asked])
+    rows = yield Execute(PENDING_OF, [(client, CONTACT, number) for number in contact_ids])
     stored: dict[int, str] = {row[2]: row[3] for row in rows}
-    wanted = {number: domain for number, domain in found.domains.items() if domain not in found.companies}
+    wanted = {number: domain for number, domain in to_link.domains.items() if domain not in to_link.companies}
     if gone := sorted(stored.keys() - wanted.keys()):
         yield Execute(DELETE_PENDING, [(client, CONTACT, number) for number in gone])
     fresh: list[Row] = [(client, CONTACT, number, domain) for number, domain in sorted(wanted.items()) if stored.get(number) != domain]

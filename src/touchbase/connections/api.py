@@ -250,39 +250,40 @@ def settings_of(body: ConnectionSettingsBody) -> ConnectionSettings:
     return ConnectionSettings(**msgspec.structs.asdict(body))
 
 
-class Known(NamedTuple):
-    """What is known of a connection besides its own values."""
+class ConnectionDetails(NamedTuple):
+    """Fetch state and call statistics of a connection."""
 
     fetching: FetchState | None = None
     calls: CallStatistics | None = None
 
 
-NOTHING = Known()
+NOTHING = ConnectionDetails()
 
 
 def connection_out(
-    found: Connection, generated: str | None = None, known: Known = NOTHING, refused: list[WouldRefuse] | None = None
+    connection: Connection, generated: str | None = None, details: ConnectionDetails = NOTHING, refused: list[WouldRefuse] | None = None
 ) -> ConnectionOut:
     """Return a connection as shown, with the state of fetching if it has an access token."""
-    settings = msgspec.convert(found.settings, ConnectionSettingsBody, from_attributes=True)
-    times = to_text(found.created_us), to_text(found.updated_us)
-    secret: Literal["set", "not set"] = "set" if found.secrets else "not set"
-    token: Literal["set", "not set"] = "set" if found.access_token else "not set"
-    state = fetching_out(known.fetching or FetchState(found.tool)) if found.access_token and found.channel == CRM else None
-    shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, state, calls_out(known.calls))
+    settings = msgspec.convert(connection.settings, ConnectionSettingsBody, from_attributes=True)
+    times = to_text(connection.created_us), to_text(connection.updated_us)
+    secret: Literal["set", "not set"] = "set" if connection.secrets else "not set"
+    token: Literal["set", "not set"] = "set" if connection.access_token else "not set"
+    fetches = bool(connection.access_token) and connection.channel == CRM
+    state = fetching_out(details.fetching or FetchState(connection.tool)) if fetches else None
+    shown = (connection.channel, connection.tool, secret, len(connection.secrets), *times, settings, token, state, calls_out(details.calls))
     return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
 
 
-def calls_out(found: CallStatistics | None) -> CallsOut | None:
+def calls_out(statistics: CallStatistics | None) -> CallsOut | None:
     """Return the calls as shown."""
-    if found is None:
+    if statistics is None:
         return None
-    silent = None if found.silent_since_us is None else to_text(found.silent_since_us)
-    return CallsOut(to_text(found.last_us), per_day(found.week), found.usual_interval_seconds, silent)
+    silent = None if statistics.silent_since_us is None else to_text(statistics.silent_since_us)
+    return CallsOut(to_text(statistics.last_us), per_day(statistics.week), statistics.usual_interval_seconds, silent)
 
 
-def fetching_out(found: FetchState) -> FetchingOut:
+def fetching_out(state: FetchState) -> FetchingOut:
     """Return the state of fetching as shown."""
-    fetched = None if found.fetched_us is None else to_text(found.fetched_us)
-    failed = None if found.error_us is None else to_text(found.error_us)
-    return FetchingOut(fetching_state(found), found.wanted, found.not_found, fetched, found.error, failed)
+    fetched = None if state.fetched_us is None else to_text(state.fetched_us)
+    failed = None if state.error_us is None else to_text(state.error_us)
+    return FetchingOut(fetching_state(state), state.wanted, state.not_found, fetched, state.error, failed)

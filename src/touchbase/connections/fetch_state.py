@@ -88,10 +88,10 @@ def kind_and_type(object_type: str) -> tuple[str, str]:
     return "contact", object_type
 
 
-def fetching_state(found: FetchState) -> State:
+def fetching_state(state: FetchState) -> State:
     """Return the state in one word: stopped, waiting (after failures), working or idle."""
-    if found.stopped:
+    if state.stopped:
         return "stopped"
-    if found.failures:
+    if state.failures:
         return "waiting"
-    return "working" if found.wanted else "idle"
+    return "working" if state.wanted else "idle"

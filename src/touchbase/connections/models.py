@@ -151,9 +151,9 @@ class Arrival:
 
     def under(self, settings: ConnectionSettings) -> Arrival:
         """Return the same webhook with another connection's settings; the memo is shared."""
-        made = replace(self, settings=settings)
-        object.__setattr__(made, "memo", self.memo)
-        return made
+        arrival = replace(self, settings=settings)
+        object.__setattr__(arrival, "memo", self.memo)
+        return arrival
 
 
 def connection_of(connections: Iterable[Connection], channel: str, tool: str) -> Connection | None:
@@ -191,8 +191,8 @@ def _folded(labels: Mapping[str, str | None]) -> dict[str, str | None]:
 
 
 def _lookup(table: Mapping[str, str | None], labels: Iterable[str | None]) -> str | None:
-    known = _folded(table)
-    return next((known[folded(label)] for label in labels if label is not None and folded(label) in known), None)
+    folded_table = _folded(table)
+    return next((folded_table[folded(label)] for label in labels if label is not None and folded(label) in folded_table), None)
 
 
 UnverifiedReason = Literal["must_prove", "not_recognised", "verification_required"]

@@ -65,7 +65,9 @@ class Rhythm:
         return self._usual[(hour - self.last - 1) % WEEK]
 
     def _average(self, hour: int) -> float:
-        counts = sorted(self.calls.get(each, 0) for each in range(hour - WEEK, hour - WEEK * (WEEKS + 1), -WEEK) if each >= self.first)
+        counts = sorted(
+            self.calls.get(earlier, 0) for earlier in range(hour - WEEK, hour - WEEK * (WEEKS + 1), -WEEK) if earlier >= self.first
+        )
         return sum(counts[:-1]) / (len(counts) - 1)
 
     def silent_from(self, since_us: Micros) -> Micros | None:

@@ -39,8 +39,8 @@ class Connections:
 
     async def of(self, client: int) -> list[Connection]:
         """Return the client's connections, cached or loaded, by channel and tool."""
-        found = self._cache.get(client, self._clock())
-        return await self._cache.read(client, lambda: self.all(client)) or [] if found is None else found
+        connections = self._cache.get(client, self._clock())
+        return await self._cache.read(client, lambda: self.all(client)) or [] if connections is None else connections
 
     async def all(self, client: int) -> list[Connection]:
         """Return the client's connections from the store, by channel and tool."""
@@ -48,36 +48,38 @@ class Connections:
 
     async def get(self, client: int, channel: str, tool: str) -> Connection:
         """Return one connection from the store. Raises `NotFound`."""
-        for one in await self.all(client):
-            if (one.channel, one.tool) == (channel, tool):
-                return one
+        for connection in await self.all(client):
+            if (connection.channel, connection.tool) == (channel, tool):
+                return connection
         raise NotFound(f"no tool {tool[:100]!r} is connected on the channel {channel[:100]!r}")
 
     async def connect(self, connection: Connection, writes: Writes | None = None) -> Connection:
         """Connect a tool, through `writes` if given. Raises `Conflict` when it is already connected on that channel."""
-        made = await (writes or self._store).write(add_connection(connection))
+        created = await (writes or self._store).write(add_connection(connection))
         self._cache.forget(connection.client)
-        return made
+        return created
 
     async def fetching(self, client: int) -> dict[str, FetchState]:
         """Return the state of enrichment by tool."""
-        return {one.tool: one for one in await self._store.read(list_fetching(client))}
+        return {state.tool: state for state in await self._store.read(list_fetching(client))}
 
     async def calls(self, client: int) -> dict[tuple[str, str], CallStatistics]:
         """Return what is known of the calls of connections, by channel and tool."""
-        return {(one.channel, one.tool): one for one in await self._store.read(list_calls(client, self._clock()))}
+        return {
+            (statistics.channel, statistics.tool): statistics for statistics in await self._store.read(list_calls(client, self._clock()))
+        }
 
-    async def change(self, known: Connection, decide: Decide) -> Connection:
+    async def change(self, current: Connection, decide: Decide) -> Connection:
         """Change a connection as `decide` says; concurrent changes are applied one after another. Raises `NotFound`, `Overloaded`."""
         for _ in range(MAX_TRIES):
-            secrets, settings, token = decide(known)
-            command = change_connection(known.client, known.channel, known.tool, secrets, settings, self._clock(), token, known)
+            secrets, settings, token = decide(current)
+            command = change_connection(current.client, current.channel, current.tool, secrets, settings, self._clock(), token, current)
             try:
                 changed = await self._store.write(command)
             except PreconditionFailed:
-                known = await self.get(known.client, known.channel, known.tool)
+                current = await self.get(current.client, current.channel, current.tool)
                 continue
-            self._cache.forget(known.client)
+            self._cache.forget(current.client)
             return changed
         raise Overloaded("this connection is being changed by others; send this again in a moment")
 

@@ -79,11 +79,11 @@ class CallCounts:
             self._last[key] = max(at, self._last.get(key, at))
 
 
-def usual_text(one: Silence | CallStatistics) -> str:
+def usual_text(rhythm: Silence | CallStatistics) -> str:
     """Return what is usual: the interval at the hour of the silence, or else the calls of a day."""
-    if one.usual_interval_seconds is None:
-        return f"{per_day(one.week):g} calls a day"
-    return f"every {_span(one.usual_interval_seconds)} at this hour"
+    if rhythm.usual_interval_seconds is None:
+        return f"{per_day(rhythm.week):g} calls a day"
+    return f"every {_span(rhythm.usual_interval_seconds)} at this hour"
 
 
 def duration(now: Micros, since: Micros) -> str:

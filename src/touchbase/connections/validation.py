@@ -54,8 +54,8 @@ def secret_faults(
             faults.append(Fault(f"/secrets/{index}", "secret", detail))
     most = senders.most_secrets(channel, tool)
     if len(secrets) + more > most:
-        where, given = ("/generate_secret", f"{len(secrets)} are given in addition") if more else ("/secrets", f"{len(secrets)} are given")
-        faults.append(Fault(where, "too_long", f"a connection of {tool} has at most {most} secrets, and {given}"))
+        where, count = ("/generate_secret", f"{len(secrets)} are given in addition") if more else ("/secrets", f"{len(secrets)} are given")
+        faults.append(Fault(where, "too_long", f"a connection of {tool} has at most {most} secrets, and {count}"))
     given_key = any(senders.is_public(channel, tool, secret) for secret in secrets)
     if tool == _ONLY_OF["location_id"] and given_key and settings.location_id is None:
         detail = "must name the location: all customers share the public key, which proves only that GoHighLevel sent the webhook"
@@ -65,9 +65,9 @@ def secret_faults(
     return faults
 
 
-def token_fault(known: Connection, settings: ConnectionSettings, *, token_given: bool) -> list[Fault]:
+def token_fault(connection: Connection, settings: ConnectionSettings, *, token_given: bool) -> list[Fault]:
     """Return a fault when the stored access token would be sent to another API address than the one that it was given for."""
-    if not known.access_token or token_given or settings.api_base == known.settings.api_base:
+    if not connection.access_token or token_given or settings.api_base == connection.settings.api_base:
         return []
     detail = "must be given again when api_base changes: the stored token was given for the previous address"
     return [Fault("/access_token", "required", detail)]
@@ -96,14 +96,14 @@ def connection_faults(
 
 
 def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults: list[Fault]) -> None:
-    given = [name for name in _ONLY_CRM if channel != CRM and getattr(settings, name)]
+    names = [name for name in _ONLY_CRM if channel != CRM and getattr(settings, name)]
     if channel != EMAIL_CAMPAIGN and settings.linkedin_reply_counts is not None:
-        given.append("linkedin_reply_counts")
+        names.append("linkedin_reply_counts")
     if channel != EMAIL_CAMPAIGN and settings.unknown_bounces is not None:
-        given.append("unknown_bounces")
+        names.append("unknown_bounces")
     if channel != EMAIL_CAMPAIGN and settings.events:
-        given.append("events")
-    faults += [Fault(f"/settings/{name}", "channel", f"is not a setting of the channel {channel}") for name in given]
+        names.append("events")
+    faults += [Fault(f"/settings/{name}", "channel", f"is not a setting of the channel {channel}") for name in names]
     for name, owner in _ONLY_OF.items():
         if channel == CRM and tool != owner and getattr(settings, name):
             faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool {owner!r} only"))
@@ -149,18 +149,18 @@ def _check_labels(labels: Mapping[str, str | None], name: str, faults: list[Faul
 
 
 def _check_objects(objects: Mapping[str, str], faults: list[Fault]) -> None:
-    for number, found in objects.items():
-        if found not in (CONTACT, COMPANY, IGNORE) and _EVENT.fullmatch(found) is None:
-            detail = f"{found!r} is none of {CONTACT}, {COMPANY}, {IGNORE}, nor an event such as Contact.update"
+    for number, target in objects.items():
+        if target not in (CONTACT, COMPANY, IGNORE) and _EVENT.fullmatch(target) is None:
+            detail = f"{target!r} is none of {CONTACT}, {COMPANY}, {IGNORE}, nor an event such as Contact.update"
             faults.append(Fault(_entry("objects", number), "choice", detail))
 
 
 def _check_fields(fields: Mapping[str, str], channel: str, faults: list[Fault]) -> None:
-    known = MAPPABLE_FIELDS if channel == CRM else CAMPAIGN_FIELDS
+    allowed = MAPPABLE_FIELDS if channel == CRM else CAMPAIGN_FIELDS
     listed = next((path.partition("[]")[0] for path in fields.values() if "[]" in path), None)
     for name, path in fields.items():
-        if name not in known:
-            faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(known)}"))
+        if name not in allowed:
+            faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(allowed)}"))
         elif any(not part.strip() for part in path.replace("[]", "", 1).split(".")) or "[]" in path.replace("[]", "", 1):
             detail = "must be keys joined by dots, such as data.person.mail, with one [] behind a list at most, such as items[].Email"
             faults.append(Fault(_entry("fields", name), "path", detail))
@@ -244,6 +244,6 @@ def _base_faults(base: str, allowed: Collection[str]) -> list[Fault]:
         origin = origin_of(base)
     except ValueError:
         return [Fault("/settings/api_base", "address", "must be a URL such as https://www.zohoapis.eu, without password or query")]
-    if origin[0] != "https" and origin not in {origin_of(one) for one in allowed}:
+    if origin[0] != "https" and origin not in {origin_of(base) for base in allowed}:
         return [Fault("/settings/api_base", "https", "must be https, unless the operator lists it in TOUCHBASE_FETCH_ALLOWED_ORIGINS")]
     return []

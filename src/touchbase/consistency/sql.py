@@ -112,7 +112,7 @@ def audit_records(client: int, kind: int, after: int, limit: int) -> Plan[Record
     jobs = yield Select(_RENAMING, (client,))
     contradicting = [row for row in astray if row[0] in histories]
     if settings is not None and is_contact:
-        contradicting += yield from _unlisted(client, [each for each in histories.values() if _has_opted_out(*each, settings)])
+        contradicting += yield from _unlisted(client, [history for history in histories.values() if _has_opted_out(*history, settings)])
     renaming = jobs[0][0] if jobs else None
     return RecordPage(list(histories.values()), sorted(strays), contradicting, links, open_emails, companies, words, renaming, last)
 
@@ -139,7 +139,7 @@ def _unlisted(client: int, opted_out: Sequence[tuple[Record, list[StoredEvent]]]
     addresses = {
         record.id: [*further.get((client, record.id), ()), *addresses_of(record)] for record, _ in opted_out if isinstance(record, Contact)
     }
-    stored = yield from stored_addresses(client, [address for each in addresses.values() for address in each])
+    stored = yield from stored_addresses(client, [address for keys in addresses.values() for address in keys])
     places = sorted({(client, *place) for place, _ in stored.values()})
     rows = (yield Execute(ENTRIES_OF, places)) if places else []
     listed = {(row[1], row[2]) for row in rows}
@@ -168,7 +168,7 @@ def _astray(client: int, kind: int, table: str, bounds: Row) -> Plan[list[tuple[
     differences = [(number, "link", f"of {table} {part}", f"absent, because there is a {table} {part}") for number, part in parts]
     for column, word in BOOK[kind].items():
         twice = yield Select(_OF_TWO.format(table=table, column=column), (*bounds, word))
-        differences += [(number, "link", f"{word} {key}", f"closed, because {table} {other} has it") for number, key, other in twice]
+        differences += [(number, "link", f"{word} {key}", f"closed, because {table} {holder} has it") for number, key, holder in twice]
     if kind == CONTACT:
         lost = yield Select(_OF_NO_COMPANY, (client, *bounds[2:]))
         differences += [(number, "company_id", str(company), "unset, because there is no such company") for number, company in lost]

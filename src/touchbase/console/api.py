@@ -85,18 +85,20 @@ async def shown_page(call: Call) -> Response:
 
 async def file(call: Call) -> Response:
     """`GET` of an asset."""
-    found = asset(call.path("name"))
-    if found is None:
+    static_file = asset(call.path("name"))
+    if static_file is None:
         raise NotFound("there is no such file; reload the page, it may be from before an upgrade")
-    return _response(call, found, FOR_EVER)
+    return _response(call, static_file, FOR_EVER)
 
 
-def _response(call: Call, found: File, caching: bytes) -> Response:
-    headers = [SAFE, (ETAG, found.etag), (b"cache-control", caching), (b"vary", b"accept-encoding")]
-    compressed = bool(found.compressed) and _GZIP.search(call.headers.get(b"accept-encoding", b"")) is not None
+def _response(call: Call, static_file: File, caching: bytes) -> Response:
+    headers = [SAFE, (ETAG, static_file.etag), (b"cache-control", caching), (b"vary", b"accept-encoding")]
+    compressed = bool(static_file.compressed) and _GZIP.search(call.headers.get(b"accept-encoding", b"")) is not None
     if compressed:
         headers.append((b"content-encoding", b"gzip"))
-    response = unless_known(call, Response(200, found.compressed if compressed else found.content, found.content_type, headers))
+    response = unless_known(
+        call, Response(200, static_file.compressed if compressed else static_file.content, static_file.content_type, headers)
+    )
     return response if response.status == 200 else Response(304, headers=headers[:4])
 
 
@@ -121,14 +123,14 @@ async def sign_in(call: Call) -> Response:
     if call.headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
         raise UnsupportedMediaType("a key is sent without Content-Encoding; send the body as it is")
     raw = await read_json(call.receive, call.headers, call.api.dependencies.limits, MOST_BYTES)
-    given = read_struct(raw, _decoder, SignIn, lambda partly: None)
+    credentials = read_struct(raw, _decoder, SignIn, lambda partly: None)
     call.api.authenticator.end_attempt(peer_of(call.scope))
     if not call.api.authenticator.keys_needed:
         return await _shown(call, None)
-    holder = await call.api.authenticator.holder(given.key.strip().replace(SESSION, ""), peer_of(call.scope))
-    text, made = call.api.authenticator.sessions.make(holder, call.api.dependencies.clock())
-    seconds = (made.ends_us - call.api.dependencies.clock()) // SECOND
-    return _with_cookie(call, await _shown(call, holder, made.ends_us), text, seconds)
+    holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer_of(call.scope))
+    text, session = call.api.authenticator.sessions.make(holder, call.api.dependencies.clock())
+    seconds = (session.ends_us - call.api.dependencies.clock()) // SECOND
+    return _with_cookie(call, await _shown(call, holder, session.ends_us), text, seconds)
 
 
 async def sign_out(call: Call) -> Response:

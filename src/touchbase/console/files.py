@@ -46,8 +46,8 @@ def asset(name: str) -> File | None:
 def page(depth: int) -> File:
     """Return the page for an address that is so many segments below `/console`; 0 is `/console` itself."""
     base = b"console/" if depth == 0 else b"../" * (depth - 1)
-    found = resources.files("touchbase.console").joinpath("static", "index.html").read_bytes()
-    return _file(found.replace(BASE, base), b"text/html; charset=utf-8")
+    content = resources.files("touchbase.console").joinpath("static", "index.html").read_bytes()
+    return _file(content.replace(BASE, base), b"text/html; charset=utf-8")
 
 
 @cache

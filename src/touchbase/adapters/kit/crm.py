@@ -258,7 +258,7 @@ class CrmItem:
         lists += [record[name] for name in shape.further_email if name in record]
         if not lists or self.what == DELETED:
             return None
-        return list(dict.fromkeys([*([] if first is None else [first]), *(found for each in lists for found in email_addresses(each))]))
+        return list(dict.fromkeys([*([] if first is None else [first]), *(email for values in lists for email in email_addresses(values))]))
 
     def _employer(self) -> tuple[str, str] | None:
         """Return the object of the contact's company, or None; a deleted contact's link is ignored."""

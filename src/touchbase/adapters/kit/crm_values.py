@@ -109,11 +109,11 @@ def email_address(value: object) -> str | None:
 def email_addresses(value: object) -> list[str]:
     """Return all email addresses in a text, an object or a list of them, in their order."""
     if isinstance(value, str):
-        return [found for part in _BETWEEN.split(value) if (found := address(part)) is not None]
+        return [email for part in _BETWEEN.split(value) if (email := address(part)) is not None]
     if isinstance(value, list):
-        return [found for item in value if not isinstance(item, list) for found in email_addresses(item)]
-    found = email_address(value)
-    return [] if found is None else [found]
+        return [email for item in value if not isinstance(item, list) for email in email_addresses(item)]
+    email = email_address(value)
+    return [] if email is None else [email]
 
 
 def linkedin_from(value: object) -> str | None:

@@ -239,8 +239,8 @@ def _headers(item: dict[str, object]) -> Iterator[tuple[str, str]]:
         else:
             continue
         for name, value in islice(pairs, _MOST_HEADERS):
-            if (named := text(name)) is not None and (given := text(value[0] if isinstance(value, list) and value else value)) is not None:
-                yield named.lower().rstrip(":"), given.strip().lower()
+            if (named := text(name)) is not None and (header := text(value[0] if isinstance(value, list) and value else value)) is not None:
+                yield named.lower().rstrip(":"), header.strip().lower()
 
 
 def _is_of_machine(header: tuple[str, str]) -> bool:

@@ -145,8 +145,8 @@ def set_client_settings(client_id: str, settings: ClientSettings, keep_limits: b
 
     `keep_limits`: The client itself changes its settings: its limits must stay as in the store.
     """
-    found = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
-    rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])) if found else []
+    ids = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in ids])) if ids else []
     if not rows:
         return NotFound(f"there is no client {client_id!r}")
     locked, decided = client_of(rows[0]), settings  # before the lock another process may have changed the id
@@ -183,9 +183,9 @@ def find_client(client_id: str, at: Micros | None = None) -> Plan[Client | None]
         rows = yield Select(f"{_BY_ID} UNION ALL {_BY_FORMER_ID}", (client_id, client_id, at))
     if not rows:
         return None
-    found = client_of(rows[0])
-    found.until_us = rows[0][-1]
-    return found
+    client = client_of(rows[0])
+    client.until_us = rows[0][-1]
+    return client
 
 
 @query(scope=CLIENT_LIST, merge=sorted_page(lambda client: client.client_id))
@@ -204,8 +204,8 @@ def find_client_by_number(number: int) -> Plan[Client | None]:
 
 def settings_of(number: int) -> Plan[ClientSettings | None]:
     """Return a client's settings, without a lock."""
-    found: Client | None = yield from find_client_by_number.plan(number)
-    return None if found is None else found.settings
+    client: Client | None = yield from find_client_by_number.plan(number)
+    return None if client is None else client.settings
 
 
 @query(scope=CLIENT_LIST, merge=FIRST)
@@ -233,8 +233,8 @@ def list_client_page(
         for number, client_id, name in rows
         if (after is None or client_id > after) and (current_text in client_id.casefold() or current_text in name.casefold())
     )
-    found = yield Execute(CLIENTS_OF, [(number,) for _, number in fitting[:limit]])
-    return sorted((client_of(row) for row in found), key=lambda client: client.client_id)
+    page = yield Execute(CLIENTS_OF, [(number,) for _, number in fitting[:limit]])
+    return sorted((client_of(row) for row in page), key=lambda client: client.client_id)
 
 
 @query
@@ -292,30 +292,32 @@ def create_client(
     """
     if (yield from _taken(client_id)) is not None:
         return _conflict(client_id)
-    made = yield Execute(ADD_CLIENT, [(ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name, new_handle())])
+    created = yield Execute(
+        ADD_CLIENT, [(ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name, new_handle())]
+    )
     yield from _check_not_former(client_id)
     rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
-    return client_of(rows[0]) if made else _conflict(client_id)
+    return client_of(rows[0]) if created else _conflict(client_id)
 
 
 @command
 def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
     """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
-    found = yield from _changeable(client)
-    if isinstance(found, Client):
+    current = yield from _changeable(client)
+    if isinstance(current, Client):
         yield Execute(RENAME, [(client, name)])
-        found.name = name
-    return found
+        current.name = name
+    return current
 
 
 @command
 def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | TouchbaseError]:
     """Suspend or resume a client; a client in that state stays as it is. `NotFound`, `WrongState` as above."""
-    found = yield from _changeable(client)
-    if isinstance(found, Client) and found.state != state:
+    current = yield from _changeable(client)
+    if isinstance(current, Client) and current.state != state:
         yield Execute(SET_STATE, [(client, state, at)])
-        found.state = state
-    return found
+        current.state = state
+    return current
 
 
 @command(scope=CLIENT_LIST)
@@ -346,11 +348,11 @@ def rotate_client_id(client: int, client_id: str, keep_until_us: Micros) -> Plan
 @command
 def begin_deletion(client: int, at: Micros) -> Plan[Client | NotFound]:
     """Stop serving a client, so that its data can be removed; repeating it continues the deletion. `NotFound`."""
-    found = yield from locked(client)
-    if found is not None and found.state != DELETING:
+    current = yield from locked(client)
+    if current is not None and current.state != DELETING:
         yield Execute(SET_STATE, [(client, DELETING, at)])
-        found = yield from locked(client)
-    return found or _not_found()
+        current = yield from locked(client)
+    return current or _not_found()
 
 
 def locked(number: int) -> Plan[Client | None]:
@@ -360,12 +362,12 @@ def locked(number: int) -> Plan[Client | None]:
 
 
 def _changeable(number: int) -> Plan[Client | TouchbaseError]:
-    found = yield from locked(number)
-    if found is None:
+    current = yield from locked(number)
+    if current is None:
         return _not_found()
-    if found.state == DELETING:
-        return WrongState(f"client {found.client_id!r} is being deleted; nothing of it can be changed any more")
-    return found
+    if current.state == DELETING:
+        return WrongState(f"client {current.client_id!r} is being deleted; nothing of it can be changed any more")
+    return current
 
 
 def _taken(client_id: str) -> Plan[int | None]:

@@ -111,18 +111,18 @@ def remove_client_rows(
     current_client = yield from locked(client)
     if current_client is None:
         return Removal(done=True)
-    known = current_client.deletion
-    if known is None:
+    deletion = current_client.deletion
+    if deletion is None:
         return WrongState(f"client {current_client.client_id!r} is not being deleted")
     removed, current_position = yield from _remove_some(client, position, most)
-    wait = max(0, known.started_us + DELETION_DELAY - at)
+    wait = max(0, deletion.started_us + DELETION_DELAY - at)
     nothing_left = position is None and current_position is None and not removed
     if nothing_left and not wait:
         yield Execute(DELETE_CLIENT, [(client,)])
-        return Removal(True, known.removed, known.total)
+        return Removal(True, deletion.removed, deletion.total)
     yield Execute(COUNT_REMOVED, [(client, removed, total)])
-    current_total = known.total if total is None else total
-    return Removal(False, known.removed + removed, current_total, current_position, wait if nothing_left else 0)
+    current_total = deletion.total if total is None else total
+    return Removal(False, deletion.removed + removed, current_total, current_position, wait if nothing_left else 0)
 
 
 def _remove_some(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:

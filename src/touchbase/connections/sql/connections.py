@@ -45,16 +45,15 @@ DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 @command(cipher=True, client="connection.client")
 def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | Conflict]:
     """Connect a tool. `Conflict` when the client has already connected it on that channel."""
-    made = connection
-    row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(made))
+    row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(connection))
     if not (yield Execute(INSERT_CONNECTION, [row])):
-        return Conflict(f"{made.tool} is already connected on the channel {made.channel}; change that connection")
-    if made.access_token:
-        yield from resume_fetching(made.client, made.tool, made.created_us, new_token=True)
-    return made
+        return Conflict(f"{connection.tool} is already connected on the channel {connection.channel}; change that connection")
+    if connection.access_token:
+        yield from resume_fetching(connection.client, connection.tool, connection.created_us, new_token=True)
+    return connection
 
 
-@command(cipher=True, hidden=("secrets", "access_token", "known"))
+@command(cipher=True, hidden=("secrets", "access_token", "current"))
 def change_connection(
     cipher: Cipher,
     client: int,
@@ -64,7 +63,7 @@ def change_connection(
     settings: ConnectionSettings,
     at: Micros,
     access_token: str | None = None,
-    known: Connection | None = None,
+    current: Connection | None = None,
 ) -> Plan[Connection | TouchbaseError]:
     """Replace a connection's settings, and its secrets and access token unless they are None. `NotFound`.
 
@@ -74,7 +73,7 @@ def change_connection(
     `known`: The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check.
     """
     key = (client, channel, tool)
-    if (yield from _is_outdated(key, known, cipher)):
+    if (yield from _is_outdated(key, current, cipher)):
         return PreconditionFailed("the connection has changed since it was read; read it again and repeat the change")
     current_secrets = None if secrets is None else secrets_text(secrets)
     values = (*key, at, current_secrets, settings_text(settings), access_token)
@@ -110,7 +109,7 @@ def remove_connection(client: int, channel: str, tool: str) -> Plan[TouchbaseErr
 def list_connections(cipher: Cipher, client: int) -> Plan[list[Connection]]:
     """List all connections of one client, by channel and tool."""
     rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (client,))
-    return sorted((_decrypted(row, cipher) for row in rows), key=lambda one: (one.channel, one.tool))
+    return sorted((_decrypted(row, cipher) for row in rows), key=lambda connection: (connection.channel, connection.tool))
 
 
 def _decrypted(row: Row, cipher: Cipher) -> Connection:

@@ -83,8 +83,8 @@ def claim_fetch(client: int, tool: str, now_us: Micros, until_us: Micros, limit:
     rows = yield Execute(CLAIM_SOURCE, [(client, tool, now_us, until_us)])
     if not rows:
         return None
-    found = yield Execute(WANTED_NOW, [(client, tool, now_us, limit)])
-    return ClaimedFetch([FetchRequest(*row) for row in found], rows[0][0])
+    due = yield Execute(WANTED_NOW, [(client, tool, now_us, limit)])
+    return ClaimedFetch([FetchRequest(*row) for row in due], rows[0][0])
 
 
 @command(background=True)
@@ -138,12 +138,12 @@ def due_fetches(now_us: Micros) -> Plan[list[tuple[int, str]]]:
 def list_fetching(client: int) -> Plan[list[FetchState]]:
     """List the state of each fetch queue of a client; without tools from which no record was ever requested."""
     rows = yield Select("SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (client,))
-    found = {row[0]: FetchState(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
+    states = {row[0]: FetchState(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
     counted = yield Select("SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? GROUP BY tool", (client,))
     for tool, wanted, total in counted:
-        one = found.setdefault(tool, FetchState(tool))
-        one.wanted, one.not_found = wanted, total - wanted
-    return [found[tool] for tool in sorted(found)]
+        state = states.setdefault(tool, FetchState(tool))
+        state.wanted, state.not_found = wanted, total - wanted
+    return [states[tool] for tool in sorted(states)]
 
 
 def _row(client: int, tool: str, request: FetchRequest) -> Row:

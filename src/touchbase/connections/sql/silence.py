@@ -185,19 +185,19 @@ def _log_ended(rows: Iterable[Row]) -> Plan[None]:
     yield from log_events([_event(silence, EventType.CONNECTION_RESUMED, silence.ended_us or silence.noticed_us) for silence in silences])
 
 
-def _event(one: Silence, what: EventType, at: Micros) -> LoggedEvent:
-    ended = {"ended_at": to_text(one.ended_us)} if one.ended_us is not None else {}
+def _event(silence: Silence, what: EventType, at: Micros) -> LoggedEvent:
+    ended = {"ended_at": to_text(silence.ended_us)} if silence.ended_us is not None else {}
     data = {
-        "channel": one.channel, "tool": one.tool, "last_call_at": to_text(one.since_us), "noticed_at": to_text(one.noticed_us), **ended,
-        "calls_of_week": one.week, "usual_interval_seconds": one.usual_interval_seconds,
+        "channel": silence.channel, "tool": silence.tool, "last_call_at": to_text(silence.since_us),
+        "noticed_at": to_text(silence.noticed_us), **ended, "calls_of_week": silence.week, "usual_interval_seconds": silence.usual_interval_seconds,
     }  # fmt: skip
-    return LoggedEvent(one.client, what, at, cause={"origin": SERVICE}, data=data)
+    return LoggedEvent(silence.client, what, at, cause={"origin": SERVICE}, data=data)
 
 
-def silence_row(one: Silence) -> Row:
+def silence_row(silence: Silence) -> Row:
     """Return the row of a silence, in the order of `SILENCE`."""
-    times = one.noticed_us, one.since_us, one.ended_us
-    return (one.client, one.channel, one.tool, *times, one.week, one.usual_interval_seconds)
+    times = silence.noticed_us, silence.since_us, silence.ended_us
+    return (silence.client, silence.channel, silence.tool, *times, silence.week, silence.usual_interval_seconds)
 
 
 def _is_watched(key: Row) -> Plan[bool]:
@@ -251,11 +251,11 @@ def list_calls(client: int, at: Micros) -> Plan[list[CallStatistics]]:
         "AND s.channel = r.channel AND s.tool = r.tool AND s.ended_us IS NULL WHERE r.client = ? ORDER BY r.channel, r.tool",
         (client,),
     )
-    found: list[CallStatistics] = []
+    statistics: list[CallStatistics] = []
     for channel, tool, last_us, since_us in rows:
         rhythm = Rhythm(hours.get((channel, tool), {}))
-        found.append(CallStatistics(channel, tool, last_us, rhythm.week, rhythm.usual_interval_seconds(at), since_us))
-    return found
+        statistics.append(CallStatistics(channel, tool, last_us, rhythm.week, rhythm.usual_interval_seconds(at), since_us))
+    return statistics
 
 
 @query

@@ -61,8 +61,8 @@ class Shopify(CrmAdapter):
         return events
 
     def _merged(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
-        kept, loser = text(body.get("admin_graphql_api_customer_kept_id")), text(body.get("admin_graphql_api_customer_deleted_id"))
-        number = None if kept is None else kept.rpartition("/")[2]
+        survivor, loser = text(body.get("admin_graphql_api_customer_kept_id")), text(body.get("admin_graphql_api_customer_deleted_id"))
+        number = None if survivor is None else survivor.rpartition("/")[2]
         at = parse_time(webhook.headers.get("x-shopify-triggered-at"))
         item = CrmItem(_PERSON, UPDATED, _CUSTOMER, number, "customers/merge", at)
         return item.merged(None if loser is None else loser.rpartition("/")[2])
