@@ -76,9 +76,9 @@ async def diagnose(
         ("webhooks", _webhooks(store, now, mail_domains)),
         ("erasures", _erasures(store, now)),
     ):
-        found = [Finding(name, *each) async for each in check]
-        for each in found:
-            yield each
+        findings = [Finding(name, *result) async for result in check]
+        for finding in findings:
+            yield finding
 
 
 Results = AsyncIterator[tuple[str, str, str | None]]
@@ -105,17 +105,17 @@ async def _clock(store: Store, now: Micros) -> Results:
 
 
 async def _encryption(store: Store) -> Results:
-    found = await store.read(check_encryption())
-    if found.lost:
+    state = await store.read(check_encryption())
+    if state.lost:
         yield (
             PROBLEM,
-            f"{len(found.lost)} secrets cannot be decrypted with the keys at hand",
+            f"{len(state.lost)} secrets cannot be decrypted with the keys at hand",
             "`touchbase encryption-keys check` names them",
         )
-    if found.clear:
-        yield PROBLEM, f"{found.clear} secrets are stored in clear", "start the server with an encryption key: it encrypts them"
-    if not found.lost and not found.clear:
-        many = sum(found.by_key.values())
+    if state.clear:
+        yield PROBLEM, f"{state.clear} secrets are stored in clear", "start the server with an encryption key: it encrypts them"
+    if not state.lost and not state.clear:
+        many = sum(state.by_key.values())
         yield OK, f"all {many} secrets can be decrypted" if many else "no secrets are stored", None
 
 
@@ -158,12 +158,12 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
             yield PROBLEM, f"the connections of {client.client_id} cannot be read: {error.detail}", "`touchbase encryption-keys check`"
             continue
         many += len(connected)
-        calls = {(one.channel, one.tool): one for one in await store.read(list_calls(client.number, now))}
+        calls = {(statistics.channel, statistics.tool): statistics for statistics in await store.read(list_calls(client.number, now))}
         for connection in connected:
-            known = calls.get((connection.channel, connection.tool))
-            if (found := await _silence(store, client, connection, known, now, silent)) is not None:
+            statistics = calls.get((connection.channel, connection.tool))
+            if (finding := await _silence(store, client, connection, statistics, now, silent)) is not None:
                 fine = False
-                yield found
+                yield finding
         for going in await store.read(list_fetching(client.number)):
             if fetching_state(going) == "stopped":
                 fine = False
@@ -174,18 +174,21 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
 
 
 async def _silence(
-    store: Store, client: Client, one: Connection, calls: CallStatistics | None, now: Micros, silent: Micros
+    store: Store, client: Client, connection: Connection, calls: CallStatistics | None, now: Micros, silent: Micros
 ) -> tuple[str, str, str] | None:
     """Return a finding if a connection is silent by its rhythm, or has received nothing for `silent` microseconds."""
-    if not one.settings.silence_alarm:
+    if not connection.settings.silence_alarm:
         return None
-    named, options = f"{one.tool} ({one.channel})", f"--client {client.client_id} --channel {one.channel} --tool {one.tool}"
-    check = f"look at the webhook in {one.tool}; `touchbase refusals list {options}` shows refused webhooks"
+    named, options = (
+        f"{connection.tool} ({connection.channel})",
+        f"--client {client.client_id} --channel {connection.channel} --tool {connection.tool}",
+    )
+    check = f"look at the webhook in {connection.tool}; `touchbase refusals list {options}` shows refused webhooks"
     if calls is not None and calls.silent_since_us is not None:
         passed = duration(now, calls.silent_since_us)
         return PROBLEM, f"no call from {named} for {client.client_id} for {passed}; usually {usual_text(calls)}", check
-    newest = await _newest(store, client, one)
-    since = one.created_us if newest is None else newest.received_us
+    newest = await _newest(store, client, connection)
+    since = connection.created_us if newest is None else newest.received_us
     if since > now - silent:
         return None
     days = (now - since) // DAY
@@ -222,15 +225,15 @@ async def _inbox(store: Store, now: Micros) -> Results:
 
 async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ()) -> Results:
     fine = True
-    for one in await store.read(list_troubles(now - MAX_FAILING_AGE)):
+    for trouble in await store.read(list_troubles(now - MAX_FAILING_AGE)):
         fine = False
-        named, options = f"webhook endpoint {one.endpoint_id} of {one.client_id} ({one.url})", f"--client {one.client_id}"
-        if one.state == ACTIVE_ENDPOINT:
-            detail = f"{named} has failed since {_time(one.failing_since_us or now)}; its events wait"
-            yield PROBLEM, detail, f"`touchbase endpoints attempts {options} --endpoint {one.endpoint_id}` shows the responses"
+        named, options = f"webhook endpoint {trouble.endpoint_id} of {trouble.client_id} ({trouble.url})", f"--client {trouble.client_id}"
+        if trouble.state == ACTIVE_ENDPOINT:
+            detail = f"{named} has failed since {_time(trouble.failing_since_us or now)}; its events wait"
+            yield PROBLEM, detail, f"`touchbase endpoints attempts {options} --endpoint {trouble.endpoint_id}` shows the responses"
         else:
-            detail = f"{named} is {one.state} since {_time(one.state_us)}: {one.reason}"
-            yield PROBLEM, detail, f"`touchbase endpoints test {options} {one.endpoint_id}`, then `resume`, or `remove`"
+            detail = f"{named} is {trouble.state} since {_time(trouble.state_us)}: {trouble.reason}"
+            yield PROBLEM, detail, f"`touchbase endpoints test {options} {trouble.endpoint_id}`, then `resume`, or `remove`"
     for endpoint in await store.read(list_mail_endpoints()) if mail_domains else ():
         reasons = [why for address in recipients(endpoint.url) if (why := why_not_mailed(address, mail_domains)) is not None]
         if reasons:
@@ -257,8 +260,8 @@ async def _storage(store: Store, clients: Sequence[Client]) -> Results:
 
 
 async def _erasures(store: Store, now: Micros) -> Results:
-    late = [each for each in await store.read(open_erasures()) if (each.searched_us or each.asked_us) < now - MAX_ERASURE_AGE]
-    searching = [each for each in late if each.searched_us is None]
+    late = [erasure for erasure in await store.read(open_erasures()) if (erasure.searched_us or erasure.asked_us) < now - MAX_ERASURE_AGE]
+    searching = [erasure for erasure in late if erasure.searched_us is None]
     if searching:
         detail = f"{len(searching)} erasures of people are still searched for, the oldest since {_time(searching[0].asked_us)}"
         yield (
@@ -266,7 +269,7 @@ async def _erasures(store: Store, now: Micros) -> Results:
             detail,
             "start `touchbase serve` or `touchbase worker`; the search waits for imports at work",
         )
-    if cleaning := [each for each in late if each.searched_us is not None]:
+    if cleaning := [erasure for erasure in late if erasure.searched_us is not None]:
         detail = f"the store's files may still have bytes of {len(cleaning)} erased people"
         yield PROBLEM, detail, "`touchbase vacuum` with the server stopped: the file is too large to be rewritten meanwhile, or was in use"
     if not late:
@@ -278,7 +281,7 @@ def _time(at: Micros) -> str:
     return to_text(at - at % SECOND)
 
 
-async def _newest(store: Store, client: Client | None = None, one: Connection | None = None) -> Delivery | None:
+async def _newest(store: Store, client: Client | None = None, connection: Connection | None = None) -> Delivery | None:
     """Return the newest delivery, of all or of one connection."""
-    filters = (None, None, None) if client is None or one is None else (client.number, one.channel, one.tool)
+    filters = (None, None, None) if client is None or connection is None else (client.number, connection.channel, connection.tool)
     return next(iter(await store.read(list_deliveries(1, *filters))), None)

@@ -52,10 +52,10 @@ async def test_pages__get_smaller_while_receivers_read_nothing() -> None:
 async def test_whole_pages__have_all_bytes_and_wait_for_each_other() -> None:
     turns = PageTurns()
     for client in (EVIL, GOOD):
-        assert await turns.acquire(client, MOST, whole=True) == MOST
+        assert await turns.acquire(client, MOST, is_full_page=True) == MOST
 
-    third = asyncio.create_task(turns.acquire(EVIL, MOST, whole=True))
+    third = asyncio.create_task(turns.acquire(EVIL, MOST, is_full_page=True))
     await asyncio.sleep(0)
     assert not third.done()
-    turns.release(GOOD, MOST, whole=True)
+    turns.release(GOOD, MOST, is_full_page=True)
     assert await third == MOST

@@ -77,4 +77,4 @@ class FieldValue:
 
     record_id: int
     value: str | None
-    other: str | None
+    into_value: str | None

@@ -63,8 +63,8 @@ class FieldChangeKind:
     async def _change(self, run: JobRun) -> FieldJob:
         """Return the change; a field that was renamed since has its present name in it."""
         what = msgspec.convert(run.job.settings, FieldJob)
-        found = await run.store.read(find_client_by_number(run.job.client))
-        names = RECORD_TYPES[self._kind].field_names(run.client.settings if found is None else found.settings)
+        client = await run.store.read(find_client_by_number(run.job.client))
+        names = RECORD_TYPES[self._kind].field_names(run.client.settings if client is None else client.settings)
         if what.action not in (RENAME, MERGE):
             return msgspec.structs.replace(what, field=names.get(what.field, what.field))
         return msgspec.structs.replace(what, into=names.get(what.field, what.into))
@@ -72,7 +72,7 @@ class FieldChangeKind:
     async def _next(self, run: JobRun, what: FieldJob, after: int) -> list[int]:
         run.check()
         query = read_values(run.job.client, self._kind, what, PAGE, after, with_removed=what.action == RENAME)
-        return [each.record_id for each in await run.store.read(query)]
+        return [record.record_id for record in await run.store.read(query)]
 
     async def _write(self, run: JobRun, what: FieldJob, at: FieldJobPosition, numbers: list[int]) -> FieldJobPosition:
         job = run.job

@@ -57,46 +57,46 @@ async def list_fields(
     """
     types, names = RECORD_TYPES[kind].field_types(client.settings), RECORD_TYPES[kind].field_names(client.settings)
     uses = await store.read(find_uses(client.number, kind, name, after, limit))
-    found = [each for each in sorted({*types, *uses}) if each == name or (name is None and each > after)]
-    found = found[:limit] if limit else found
+    shown = [field for field in sorted({*types, *uses}) if field == name or (name is None and field > after)]
+    shown = shown[:limit] if limit else shown
     none = FieldUse(0, 0, 0)
-    made = []
-    for each in found:
-        use = uses.get(each, none)
-        former = sorted(old for old, now in names.items() if now == each)
+    fields = []
+    for field in shown:
+        use = uses.get(field, none)
+        former = sorted(old for old, now in names.items() if now == field)
         first, last = (use.first_us, use.last_us) if use.records else (None, None)
-        made.append(ClientField(each, types.get(each, TEXT), each in types, use.records, first, last, former))
-    return made
+        fields.append(ClientField(field, types.get(field, TEXT), field in types, use.records, first, last, former))
+    return fields
 
 
 async def preview_change(store: Store, client: Client, kind: int, what: FieldJob) -> ChangePreview:
     """Return what a change would do; raise the error that it would have."""
-    found, fields = ChangePreview(await store.read(count_values(client.number, kind, what))), Fields(client, kind)
-    if what.action == REMOVE and what.field in fields.names and not found.records:
-        return found
+    preview, fields = ChangePreview(await store.read(count_values(client.number, kind, what))), Fields(client, kind)
+    if what.action == REMOVE and what.field in fields.names and not preview.records:
+        return preview
     used = {name for name in {what.field, what.into} - {""} if await store.read(find_uses(client.number, kind, name))}
     if (refused := prepare_change(fields, what, used)) is not None:
         raise refused
-    for each in await store.read(read_values(client.number, kind, what, MOST_SAMPLES)):
-        before: dict[str, str | None] = {what.field: each.value}
+    for value in await store.read(read_values(client.number, kind, what, MOST_SAMPLES)):
+        before: dict[str, str | None] = {what.field: value.value}
         if what.action in ("rename", "merge"):
-            before[what.into] = each.other
-        found.samples.append((each.record_id, before, {**before, **what.of(before)}))
-    return found
+            before[what.into] = value.into_value
+        preview.samples.append((value.record_id, before, {**before, **what.of(before)}))
+    return preview
 
 
 async def check_type(store: Store, client: int, kind: int, name: str, declared: FieldType) -> TypeCheck:
     """Return the values of a field that are not of a type; all of its values are read."""
-    found, what, after = TypeCheck(), FieldJob("remove", name), 0
+    check, what, after = TypeCheck(), FieldJob("remove", name), 0
     while True:
         page = await store.read(read_values(client, kind, what, PAGE, after))
-        for each in page:
-            if each.value and misfit(each.value, declared) is not None:
-                found.misfits += 1
-                if len(found.samples) < MOST_SAMPLES:
-                    found.samples.append((each.record_id, each.value))
+        for record in page:
+            if record.value and misfit(record.value, declared) is not None:
+                check.misfits += 1
+                if len(check.samples) < MOST_SAMPLES:
+                    check.samples.append((record.record_id, record.value))
         if len(page) < PAGE:
-            return found
+            return check
         after = page[-1].record_id
 
 

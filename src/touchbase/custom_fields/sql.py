@@ -43,13 +43,13 @@ class Fields:
     @property
     def settings(self) -> ClientSettings:
         """The client's settings with these fields."""
-        one = RECORD_TYPES[self._kind].name
-        changed: dict[str, Any] = {f"{one}_fields": self.types, f"{one}_field_names": self.names}
+        type_name = RECORD_TYPES[self._kind].name
+        changed: dict[str, Any] = {f"{type_name}_fields": self.types, f"{type_name}_field_names": self.names}
         return replace(self.client.settings, **changed)
 
     def lead(self, former: str, name: str) -> None:
         """Let a former name lead to a field, with all names that led to it."""
-        self.names = {each: name if to == former else to for each, to in self.names.items() if each != name}
+        self.names = {old: name if to == former else to for old, to in self.names.items() if old != name}
         self.names[former] = name
 
 
@@ -216,8 +216,8 @@ def prepare_change(fields: Fields, what: FieldJob, used: Container[str]) -> Touc
 
 
 def _settings(what: FieldJob) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(what)
-    return {name: value for name, value in made.items() if value}
+    converted: dict[str, Any] = msgspec.to_builtins(what)
+    return {name: value for name, value in converted.items() if value}
 
 
 def _change_settings(fields: Fields, what: FieldJob, *, is_used: bool) -> TouchbaseError | None:

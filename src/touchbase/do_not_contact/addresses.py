@@ -30,10 +30,10 @@ def normal_form(kind: str, value: str) -> str:
         return normalize.email_key(value.strip())
     if kind == DOMAIN:
         return normalize.company_domain(value)
-    found = normalize.linkedin_key(value)
-    if found is None or not found.startswith("linkedin.com/"):
+    key = normalize.linkedin_key(value)
+    if key is None or not key.startswith("linkedin.com/"):
         raise InvalidText(LINKEDIN_URL, "is not a LinkedIn address: send one such as https://www.linkedin.com/in/jane-doe")
-    return found
+    return key
 
 
 def kind_of(value: str) -> str:
@@ -45,13 +45,13 @@ def kind_of(value: str) -> str:
 
 def covering_domains(domain: str) -> list[str]:
     """Return the domains whose entries cover a domain: itself and its parents, without a top-level domain alone."""
-    found = [domain]
+    domains = [domain]
     for _ in range(MAX_PARENTS):
         domain = domain.partition(".")[2]
         if "." not in domain:
             break
-        found.append(domain)
-    return found
+        domains.append(domain)
+    return domains
 
 
 def ref_of(address: Address) -> Ref | None:

@@ -55,7 +55,7 @@ def read_rows(lines: Iterable[str], defaults: NewEntry, now: Micros) -> Iterator
 
 
 def _delimiter(line: str) -> str:
-    return max(_DELIMITERS, key=lambda each: (line.count(each), -_DELIMITERS.index(each)))
+    return max(_DELIMITERS, key=lambda mark: (line.count(mark), -_DELIMITERS.index(mark)))
 
 
 def _header(row: Sequence[str]) -> list[str] | None:

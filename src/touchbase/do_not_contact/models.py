@@ -155,7 +155,7 @@ def fold(causes: Iterable[Cause], removed_us: Micros) -> Cause | None:
     if not live:
         return None
     shown = min(live, key=_precedence)
-    note = next((each.note for each in live if each.key == WRITTEN), shown.note)
+    note = next((cause.note for cause in live if cause.key == WRITTEN), shown.note)
     return Cause(
         shown.key, shown.reason, shown.source, shown.at_us, shown.since_us, shown.until_us, note, shown.tool, shown.delivery_id
     )  # fmt: skip
@@ -163,12 +163,12 @@ def fold(causes: Iterable[Cause], removed_us: Micros) -> Cause | None:
 
 def live_causes(causes: Iterable[Cause], removed_us: Micros) -> list[Cause]:
     """Return the causes that have not ended."""
-    known = list(causes)
+    all_causes = list(causes)
     resubscribed: dict[str | None, Micros] = {}
-    for each in known:
-        if each.reason == RESUBSCRIBED:
-            resubscribed[each.tool] = max(each.at_us, resubscribed.get(each.tool, 0))
-    return [each for each in known if each.at_us > removed_us and not _has_ended(each, resubscribed.get(each.tool, 0))]
+    for cause in all_causes:
+        if cause.reason == RESUBSCRIBED:
+            resubscribed[cause.tool] = max(cause.at_us, resubscribed.get(cause.tool, 0))
+    return [cause for cause in all_causes if cause.at_us > removed_us and not _has_ended(cause, resubscribed.get(cause.tool, 0))]
 
 
 def _has_ended(cause: Cause, resubscribed: Micros) -> bool:

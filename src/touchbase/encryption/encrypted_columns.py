@@ -84,10 +84,10 @@ FORGET_KEYS = Statement(
 
 def encrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Plan[Row]:
     """Encrypt the secrets of a row, and record the key in the same transaction."""
-    found = encrypt_values(cipher, table, columns, row)
-    if found != tuple(row):
+    encrypted = encrypt_values(cipher, table, columns, row)
+    if encrypted != tuple(row):
         yield from record_key(cipher)
-    return found
+    return encrypted
 
 
 def encrypt_values(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Row:
@@ -183,9 +183,9 @@ def retire_keys(cipher: Cipher) -> Plan[list[str]]:
 @query(cipher=True, scope=ALL_CLIENTS)
 def check_encryption(cipher: Cipher) -> Plan[EncryptionState]:
     """Decrypt every encrypted secret, and count them."""
-    found = EncryptionState()
+    state = EncryptionState()
     for key_id, canary in (yield Select("SELECT key_id, canary FROM encryption_key", ())):
-        _try_decrypt(cipher, canary, _canary_of(key_id), found)
+        _try_decrypt(cipher, canary, _canary_of(key_id), state)
     for table in TABLES:
         for column in table.columns:
             for row in (yield Select(f"SELECT {names(table.key)}, {column} FROM {table.name}", ())):
@@ -193,19 +193,19 @@ def check_encryption(cipher: Cipher) -> Plan[EncryptionState]:
                 if text in EMPTY:
                     continue
                 if not is_encrypted(text):
-                    found.clear += 1
+                    state.clear += 1
                     continue
-                found.by_key[key_id_of(text)] = found.by_key.get(key_id_of(text), 0) + 1
-                _try_decrypt(cipher, text, table.location(column, row), found)
-    return found
+                state.by_key[key_id_of(text)] = state.by_key.get(key_id_of(text), 0) + 1
+                _try_decrypt(cipher, text, table.location(column, row), state)
+    return state
 
 
-def _try_decrypt(cipher: Cipher, ciphertext: str, location: tuple[object, ...], found: EncryptionState) -> None:
+def _try_decrypt(cipher: Cipher, ciphertext: str, location: tuple[object, ...], state: EncryptionState) -> None:
     try:
         cipher.decrypt(ciphertext, location)
     except DecryptionFailed as error:
-        if len(found.lost) < MAX_LISTED:
-            found.lost.append(LostSecret(location, error.reason))
+        if len(state.lost) < MAX_LISTED:
+            state.lost.append(LostSecret(location, error.reason))
 
 
 def _unencrypted(table: EncryptedTable, column: str, limit: int | None) -> Select:

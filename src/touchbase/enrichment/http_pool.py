@@ -45,19 +45,19 @@ _NOT_PUBLIC_6 = tuple(map(IPv6Network, ("fec0::/10", "2001::/23", "3fff::/20", "
 def is_public(text: str) -> bool:
     """Return whether an address, as a resolver returns it, belongs to the public internet."""
     try:
-        found = ip_address(text.partition("%")[0])
+        ip = ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, IPv6Address):
-        if found.ipv4_mapped is not None:
-            return _is_public_4(found.ipv4_mapped)
-        excluded = any(found in network for network in (*_EMBEDDING, *_NOT_PUBLIC_6))
-        return found in _PUBLIC and found.is_global and not found.is_multicast and not excluded
-    return _is_public_4(found)
+    if isinstance(ip, IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return _is_public_4(ip.ipv4_mapped)
+        excluded = any(ip in network for network in (*_EMBEDDING, *_NOT_PUBLIC_6))
+        return ip in _PUBLIC and ip.is_global and not ip.is_multicast and not excluded
+    return _is_public_4(ip)
 
 
-def _is_public_4(found: IPv4Address) -> bool:
-    return found.is_global and not found.is_multicast and not found.is_reserved and not any(found in network for network in _NOT_PUBLIC)
+def _is_public_4(ip: IPv4Address) -> bool:
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved and not any(ip in network for network in _NOT_PUBLIC)
 
 
 def url_origin(url: str) -> Origin:

@@ -40,12 +40,12 @@ class NameLookup:
         lookup = self._lookups.get((host, port)) or self._start(host, port)
         try:
             async with asyncio.timeout_at(lookup.until):
-                found = await asyncio.shield(lookup.result)
+                addresses = await asyncio.shield(lookup.result)
         except TimeoutError:
             raise ConnectionLost(f"no name server has answered within {SECONDS:g} seconds") from None
-        if isinstance(found, OSError):
-            raise found
-        return found
+        if isinstance(addresses, OSError):
+            raise addresses
+        return addresses
 
     def _start(self, host: str, port: int) -> _Lookup:
         if self._running >= MAX_LOOKUPS:
@@ -54,14 +54,14 @@ class NameLookup:
         lookup = _Lookup(loop.time() + SECONDS, loop.create_future())
 
         def look_up() -> None:
-            found = _addresses(host, port)
+            addresses = _addresses(host, port)
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(end, found)
+                loop.call_soon_threadsafe(end, addresses)
 
-        def end(found: list[str] | OSError) -> None:
+        def end(result: list[str] | OSError) -> None:
             self._running -= 1
             if not lookup.result.done():
-                lookup.result.set_result(found)
+                lookup.result.set_result(result)
             loop.call_later(SLOW_SECONDS if loop.time() > lookup.until else 0, self._lookups.pop, (host, port))
 
         threading.Thread(target=look_up, name="touchbase-name", daemon=True).start()
@@ -72,9 +72,9 @@ class NameLookup:
 
 def _addresses(host: str, port: int) -> list[str] | OSError:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         return error
     except UnicodeError:  # a label that is too long
         return OSError("it is no host name")
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))

@@ -38,7 +38,7 @@ FORMAT = query.choice("format", FORMATS, "The form of the file. Default: `ndjson
 FORMULAS = query.flag("formulas", "CSV: write texts that a spreadsheet would compute as they are. Default: an apostrophe before them.")
 BOM: Parameter[bool] = Parameter(
     "bom",
-    lambda given, name: given.choice(name, YES_OR_NO) != "false",
+    lambda parameters, name: parameters.choice(name, YES_OR_NO) != "false",
     {"type": "boolean", "default": True},
     "CSV: begin with the byte order mark by which spreadsheets recognise UTF-8; `false` for programs that do not expect it.",
 )
@@ -49,7 +49,7 @@ FIELDS = query.text(
 )  # fmt: skip
 SUPPRESSED_FILTER: Parameter[bool | None] = Parameter(
     SUPPRESSED,
-    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
     {"type": "boolean"},
     "`false`: leave out the records that are on a do-not-contact list; `true`: only these.",
 )
@@ -61,38 +61,38 @@ OPTIONS: tuple[Parameter[Any], ...] = (FORMAT, FORMULAS, BOM, FIELDS, SUPPRESSED
 
 def _settings(call: Call, record: str, client: Client) -> ExportSettings:
     kind: ResourceType[Any, Any, Any] = CONTACTS if record == "contact" else COMPANIES
-    asked, now = Parameters(call.query, (*OPTIONS, *kind.filters)), call.api.dependencies.clock()
-    fields = _fields(asked, record)
-    form = ExportFormat(asked[FORMAT] or NDJSON, asked[FORMULAS], fields, asked[BOM])
-    settings = ExportSettings(form, {}, MEDIA[form.format], asked[SUPPRESSED_FILTER], now)
+    parameters, now = Parameters(call.query, (*OPTIONS, *kind.filters)), call.api.dependencies.clock()
+    fields = _fields(parameters, record)
+    form = ExportFormat(parameters[FORMAT] or NDJSON, parameters[FORMULAS], fields, parameters[BOM])
+    settings = ExportSettings(form, {}, MEDIA[form.format], parameters[SUPPRESSED_FILTER], now)
     # Filters that only searches have, and a status, whose spellings they find.
-    if asked.unknown or asked[Q] is not None or asked.filters.get("status") is not None:
-        since = asked[UPDATED_SINCE]
-        settings.q, settings.search = asked[Q], filters_of(asked, (*OPTIONS, UPDATED_SINCE))
+    if parameters.unknown or parameters[Q] is not None or parameters.filters.get("status") is not None:
+        since = parameters[UPDATED_SINCE]
+        settings.q, settings.search = parameters[Q], filters_of(parameters, (*OPTIONS, UPDATED_SINCE))
         if since is not None:
             settings.search.append(("updated_time[gte]", to_text(since)))
-        search_for(kind.type, client, asked, now, (*OPTIONS, UPDATED_SINCE), asked[Q])  # raises its faults
+        search_for(kind.type, client, parameters, now, (*OPTIONS, UPDATED_SINCE), parameters[Q])  # raises its faults
     else:
-        asked.done()
-        settings.filters = {name: value for name, value in asked.filters.items() if value is not None}
+        parameters.done()
+        settings.filters = {name: value for name, value in parameters.filters.items() if value is not None}
     if form.format == PARQUET:
         check_installed(not_installed)
     return settings
 
 
-def _fields(asked: Parameters, record: str) -> tuple[str, ...]:
-    given = asked[FIELDS]
-    if given is None:
+def _fields(parameters: Parameters, record: str) -> tuple[str, ...]:
+    listed = parameters[FIELDS]
+    if listed is None:
         return ()
-    names = tuple(each.strip() for each in given.split(","))
+    names = tuple(name.strip() for name in listed.split(","))
     for name in names:
         if name not in members(record):
-            if len(asked.faults) >= MOST_FAULTS:
-                asked.faults.append(COUNTED)
+            if len(parameters.faults) >= MOST_FAULTS:
+                parameters.faults.append(COUNTED)
                 continue
             near = suggest(name, members(record))
             hint = f"did you mean {near!r}?" if near else f"there are {', '.join(members(record))}"
-            asked.fault(FIELDS.name, "unknown", f"there is no field {name[:100]!r}; {hint}")
+            parameters.fault(FIELDS.name, "unknown", f"there is no field {name[:100]!r}; {hint}")
     return ("id", *names)
 
 
@@ -135,7 +135,7 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
 
 
 def _routes(record: str, many: str, filters: Any, tag: Tag) -> list[Route]:
-    options, media = (*OPTIONS, *filters, FILTERS), tuple(each.partition(";")[0] for each in MEDIA.values())
+    options, media = (*OPTIONS, *filters, FILTERS), tuple(media_type.partition(";")[0] for media_type in MEDIA.values())
     return [
         Route(
             "GET", f"/public/v2/{many}/export", stream(record, many), scope=READ, operation_id=f"export_{many}", tag=tag,

@@ -101,12 +101,12 @@ async def pages(
             listing = Listing(kind, client.number, PAGE, position.after, page_bytes=page_bytes, **settings.filters)
             page = await store.read(export_records(listing, encode, settings.suppressed_at, settings.suppressed))
         else:
-            found = await store.read(search_page(replace(search, after=position.after)))
-            ids = [record.id for record in found.records]
+            matches = await store.read(search_page(replace(search, after=position.after)))
+            ids = [record.id for record in matches.records]
             listing = Listing(kind, client.number, PAGE, page_bytes=page_bytes)
             page = await store.read(export_records(listing, encode, settings.suppressed_at, settings.suppressed, ids))
             # In order of creation: the time and the id. If the page has ended for its bytes, it says where.
-            page.after = page.after or found.next  # type: ignore[assignment]
+            page.after = page.after or matches.next  # type: ignore[assignment]
         if file is not None:
             page.body = await on_thread("exports", file.add, page.body, is_last=page.after is None)
         position = ExportPosition(page.after, position.rows + page.rows, position.custom_fields, position.begun)

@@ -49,17 +49,17 @@ class Columns:
         if not rows:
             return b""
         columns = list(zip(*rows, strict=True))
-        found: list[Sequence[Any]] = []
+        values_by_column: list[Sequence[Any]] = []
         for name, source, of in self._members:
             values = reasons if name == SUPPRESSED else columns[self._at[source]]
             if of == EMAILS:
                 first = columns[self._at["email"]]
                 values = ["; ".join(all_emails(email, more)) if more else None for email, more in zip(first, values, strict=True)]
-            found.append([value or None for value in values] if of == TEXT else values)
+            values_by_column.append([value or None for value in values] if of == TEXT else values)
         if self._custom:
             custom = [unpacked(packed) for packed in columns[-1]]
-            found += [[each.get(name) for each in custom] for name in self._custom]
-        arrays = [self._arrow.array(values, field.type) for values, field in zip(found, self.schema, strict=True)]
+            values_by_column += [[fields.get(name) for fields in custom] for name in self._custom]
+        arrays = [self._arrow.array(values, field.type) for values, field in zip(values_by_column, self.schema, strict=True)]
         body: bytes = self._arrow.record_batch(arrays, schema=self.schema).serialize().to_pybytes()
         return body
 
@@ -111,7 +111,7 @@ class _Sink:
 
     def taken(self) -> bytes:
         """Return the bytes since the last call."""
-        found = bytes(self._bytes)
-        self._taken += len(found)
+        data = bytes(self._bytes)
+        self._taken += len(data)
         self._bytes.clear()
-        return found
+        return data

@@ -84,7 +84,7 @@ def export_records(
     custom = f"SELECT {_PACKED} FROM custom_field f WHERE f.client = t.client AND f.record_kind = {kind} AND f.record_id = t.id"
     keys = () if suppressed_at is None else _KEYS[kind]
     selected = ", ".join([*columns, f"({custom})", *keys])
-    texts = [f"SELECT {selected} FROM {table} t WHERE {where}{each} ORDER BY {order} LIMIT ?" for each in _listed(ids)]
+    texts = [f"SELECT {selected} FROM {table} t WHERE {where}{entry} ORDER BY {order} LIMIT ?" for entry in _listed(ids)]
     budget = ByteBudget(listing.page_bytes, (len(columns),)) if listing.page_bytes else None
     rows = yield Select(texts[0], (*params, listing.limit + 1), texts[1], budget)
     page = rows[: listing.limit]
@@ -94,8 +94,8 @@ def export_records(
         return EncodedPage(encode(page, ()), len(page), after)
     width = len(columns) + 1
     reasons = yield from _reasons(listing.client, kind, [row[width:] for row in page], suppressed_at)
-    found = [(row[:width], reason) for row, reason in zip(page, reasons, strict=True) if suppressed in (None, reason is not None)]
-    return EncodedPage(encode([row for row, _ in found], [reason for _, reason in found]), len(found), after)
+    records = [(row[:width], reason) for row, reason in zip(page, reasons, strict=True) if suppressed in (None, reason is not None)]
+    return EncodedPage(encode([row for row, _ in records], [reason for _, reason in records]), len(records), after)
 
 
 def _listed(ids: Sequence[int] | None) -> tuple[str, str]:
@@ -120,15 +120,15 @@ def _place(row: Row, by_update: bool) -> tuple[int, int]:
 
 def unpacked(packed: str | None) -> dict[str, str]:
     """Return the custom fields of a row, by name; removed ones are not in it."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     at = 0
     while packed and at < len(packed):
         mark = packed.index(":", at)
         middle = mark + 1 + int(packed[at:mark])
         value = packed.index(":", middle)
         at = value + 1 + int(packed[middle:value])
-        found[packed[mark + 1 : middle]] = packed[value + 1 : at]
-    return found
+        fields[packed[mark + 1 : middle]] = packed[value + 1 : at]
+    return fields
 
 
 @query

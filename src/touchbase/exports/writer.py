@@ -83,18 +83,18 @@ def encoder(
     custom: Callable[[str | None], Custom] = partial(_typed, typed) if typed else unpacked
     chosen = _shown(record, form)
 
-    def made(rows: Rows, reasons: Reasons) -> Sequence[Any]:
+    def encode(rows: Rows, reasons: Reasons) -> Sequence[Any]:
         records: Sequence[Any] = exported.records(rows, custom)
         if SUPPRESSED in form.fields:
-            for each, reason in zip(records, reasons, strict=True):
-                each.suppressed = reason
+            for shown, reason in zip(records, reasons, strict=True):
+                shown.suppressed = reason
         return records
 
     if form.format == NDJSON:
-        return lambda rows, reasons: _lines(_chosen(made(rows, reasons), chosen) if form.fields else made(rows, reasons))
+        return lambda rows, reasons: _lines(_chosen(encode(rows, reasons), chosen) if form.fields else encode(rows, reasons))
     fields, names = _columns(record, form, custom_fields)
     columns = CsvFormat(fields, exported.custom if names else "", names, form.formulas, form.bom)
-    return lambda rows, reasons: csv_page(made(rows, reasons), columns, with_header=with_header)
+    return lambda rows, reasons: csv_page(encode(rows, reasons), columns, with_header=with_header)
 
 
 def parquet_columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> Columns:
@@ -118,8 +118,8 @@ def _chosen(records: Sequence[Any], members: Sequence[str]) -> list[dict[str, An
 
 
 def _typed(typed: dict[str, FieldType], packed: str | None) -> Custom:
-    found: Custom = unpacked(packed)
+    custom: Custom = unpacked(packed)
     for name, field in typed.items():
-        if name in found:
-            found[name] = json_value(found[name], field)
-    return found
+        if name in custom:
+            custom[name] = json_value(custom[name], field)
+    return custom

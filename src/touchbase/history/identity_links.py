@@ -66,9 +66,9 @@ class Links:
             self.changed[ref] = link
         return link
 
-    def merge_parking(self, one: Ref, other: Ref) -> None:
+    def merge_parking(self, ref: Ref, equal_ref: Ref) -> None:
         """Park the events of two refs under one id: they are one object, whose record is unknown."""
-        first, second = self.park(one), self.park(other)
+        first, second = self.park(ref), self.park(equal_ref)
         if first.parking_id == second.parking_id:
             return
         merged = [*self._sharing_with(first), *self._sharing_with(second)]

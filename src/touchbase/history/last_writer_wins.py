@@ -68,7 +68,7 @@ def stamp_of(stamps: Stamps, field: str, value: object, created_us: Micros) -> S
     A record created through the API stores no stamps until one is needed: the stamp of its values
     is its creation.
     """
-    known = stamps.get(field)
-    if known is not None:
-        return known
+    stamp = stamps.get(field)
+    if stamp is not None:
+        return stamp
     return NEVER if value is None else (DELIBERATE, created_us, "")

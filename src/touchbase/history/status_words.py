@@ -124,16 +124,16 @@ class StatusWords:
 
     def words_of(self, name: str) -> list[str]:
         """Return the words that have this present name, the name itself first."""
-        return [name, *sorted(word for word, known in self.names.items() if known == name)]
+        return [name, *sorted(word for word, own_word in self.names.items() if own_word == name)]
 
     def matching(self, word: str, declared: Sequence[str]) -> str | None:
         """Return the spelling of a word that is, or was, in a client's declared set; None if it is not."""
         folded = word.casefold().replace("_", " ")
-        found = next((own for own in declared if own.casefold().replace("_", " ") == folded), None)
-        if found is not None or not self.names:
-            return found
+        match = next((own for own in declared if own.casefold().replace("_", " ") == folded), None)
+        if match is not None or not self.names:
+            return match
         former = (name for name in sorted(self.names) if self.names[name] in declared)
-        return next((each for each in former if each.casefold().replace("_", " ") == folded), None)
+        return next((word for word in former if word.casefold().replace("_", " ") == folded), None)
 
     def _meaning(self, name: str | None) -> str:
         if name is None:

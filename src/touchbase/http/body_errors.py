@@ -53,9 +53,9 @@ def parse_json(body: bytes) -> Any:
 def decode_leniently(data: Any, wanted: type[msgspec.Struct]) -> tuple[Any, list[Fault]]:
     """Decode the body as `wanted`, with an empty value and a fault in place of each invalid value."""
     faults: list[Fault] = []
-    made = _value(data, _type_info(wanted), "", faults)
+    value = _value(data, _type_info(wanted), "", faults)
     _find_surrogates(data, [], faults)
-    return made, _unique(faults)
+    return value, _unique(faults)
 
 
 def with_rules(faults: list[Fault], rules: Callable[[], object]) -> list[Fault]:
@@ -103,7 +103,7 @@ def first_fault(error: msgspec.ValidationError) -> Fault:
     if (limit := re.fullmatch(r"Expected `int(?: \| null)?` (<=|>=) (-?\d+)", what)) is not None:
         return Fault(pointer, "range", f"must be an integer of {'at most' if limit[1] == '<=' else 'at least'} {limit[2]}")
     if (kinds := re.fullmatch(r"Expected `([a-z| ]+)`, got `([a-z]+)`", what)) is not None:
-        wanted = " or ".join(_NAMES.get(each, each) for each in kinds[1].split(" | "))
+        wanted = " or ".join(_NAMES.get(kind, kind) for kind in kinds[1].split(" | "))
         return Fault(pointer, "null" if kinds[2] == "null" else "type", f"must be {wanted}, not {_NAMES.get(kinds[2], kinds[2])}")
     return Fault(pointer, "choice" if what.startswith("Invalid enum value") else "type", f"is not valid: {what[:NAME]}")
 
@@ -140,9 +140,9 @@ def _metadata(data: Any, kind: types.Metadata, pointer: str, faults: list[Fault]
 def _union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) -> Any:
     # All unions are "a type or null", "a type, a list or null", or "an integer, a text or null": an invalid list is a fault of the list, an
     # invalid text one of the text, and another value one of the first type.
-    if data is None and any(isinstance(one, types.NoneType) for one in kind.types):
+    if data is None and any(isinstance(member, types.NoneType) for member in kind.types):
         return None
-    options = [one for one in kind.types if not isinstance(one, types.NoneType)]
+    options = [member for member in kind.types if not isinstance(member, types.NoneType)]
     fitting = types.ListType if isinstance(data, list) else types.StrType if isinstance(data, str) else types.NoneType
     return _value(data, next((option for option in options if isinstance(_bare(option), fitting)), options[0]), pointer, faults)
 
@@ -171,9 +171,9 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
             values[field.name] = _empty(field.type)
             faults.append(Fault(below, "required", "is required"))
     if kind.forbid_unknown_fields:
-        known = [field.encode_name for field in kind.fields]
-        detail = f"is no field of this object; its fields are {', '.join(known)}"
-        unknown = (name for name in data if name not in known)
+        names = [field.encode_name for field in kind.fields]
+        detail = f"is no field of this object; its fields are {', '.join(names)}"
+        unknown = (name for name in data if name not in names)
         faults += [Fault(f"{pointer}/{escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MOST_FAULTS - len(faults)))]
         faults += [COUNTED for _ in unknown]
     return kind.cls(**values)
@@ -198,14 +198,14 @@ def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) ->
     if kind.max_length is not None and len(data) > kind.max_length:
         faults.append(Fault(pointer, "too_long", f"must have at most {kind.max_length} entries, and has {len(data)}"))
         return {}
-    made: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for name, item in data.items():
         below = f"{pointer}/{escaped(name)}"
         fault = _scalar_fault(name, kind.key_type)
         if fault is not None:
             faults.append(Fault(below, fault[0], f"the name {fault[1]}"))
-        made[name] = _value(item, kind.value_type, below, faults)
-    return made
+        entries[name] = _value(item, kind.value_type, below, faults)
+    return entries
 
 
 def _anything(data: Any, kind: types.Type, pointer: str, faults: list[Fault]) -> Any:

@@ -94,7 +94,7 @@ def folder() -> Traversable:
     """Return the folder of the documentation: in the package if it was installed, else what `make docs` built, else its sources."""
     tree = Path(__file__).parents[3]
     folders = (resources.files("touchbase") / "docs", tree / "build" / "docs", tree / "docs")
-    return next((each for each in folders if each.is_dir()), folders[-1])
+    return next((folder for folder in folders if folder.is_dir()), folders[-1])
 
 
 @cache

@@ -224,12 +224,12 @@ class Call:
             raise NotFound("no such address")
         return text
 
-    def id(self, one: str) -> int:
+    def id(self, name: str) -> int:
         """Return the id in the path; raises `NotFound`, with `one` as the object's name, for an invalid id."""
         text = self.path("id")
         number = record_id(text)
         if number is None:
-            raise NotFound(f"there is no {one} with id {text[:40]!r}")
+            raise NotFound(f"there is no {name} with id {text[:40]!r}")
         return number
 
     async def client_in_path(self) -> Client:
@@ -257,7 +257,7 @@ class Call:
             raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
         return client.number
 
-    async def page_bytes(self, *, whole: bool = False) -> int:
+    async def page_bytes(self, *, is_full_page: bool = False) -> int:
         """Wait until the page of this request may be made; return the bytes after which it ends (`PageTurns.acquire`).
 
         Call it after authentication.
@@ -265,7 +265,7 @@ class Call:
         if PAGE not in self.scope:
             client = self.scope.get(IN_PROGRESS, OPERATOR)
             parts = self.api.dependencies
-            self.scope[PAGE] = (client, await parts.pages.acquire(client, parts.limits.page_bytes, whole=whole), whole)
+            self.scope[PAGE] = (client, await parts.pages.acquire(client, parts.limits.page_bytes, is_full_page=is_full_page), is_full_page)
         size: int = self.scope[PAGE][1]
         return size
 

@@ -36,8 +36,8 @@ def preferences(scope: Scope) -> Mapping[str, str]:
     if not values:
         return _NONE
     by_name: dict[str, str] = {}
-    for each in b",".join(values).decode("latin-1").split(",", MOST_PREFERENCES)[:MOST_PREFERENCES]:
-        name, _, value = each.partition(";")[0].partition("=")
+    for preference in b",".join(values).decode("latin-1").split(",", MOST_PREFERENCES)[:MOST_PREFERENCES]:
+        name, _, value = preference.partition(";")[0].partition("=")
         by_name.setdefault(name.strip().lower(), value.strip().strip('"'))
     return by_name
 

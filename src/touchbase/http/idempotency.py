@@ -95,21 +95,21 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
 
 async def _request(call: Call, owner: Owner) -> RequestKey:
     """Return the request's key and fingerprint. Reads the body; the handler can read it again."""
-    given = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
-    body, key = await read_whole_body(call, owner), idempotency_key(given)
+    keys = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
+    body, key = await read_whole_body(call, owner), idempotency_key(keys)
     plain = unpack(body, call.headers.get(b"content-encoding", b""), call.body_bytes)
     # Authorize again after the body: the stored response requires a key that is valid now.
     return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.dependencies.clock())
 
 
-def idempotency_key(given: list[bytes]) -> str:
+def idempotency_key(keys: list[bytes]) -> str:
     """Parse the key from the header fields; raises `Invalid`."""
-    if len(given) != 1:
+    if len(keys) != 1:
         raise _malformed("is given more than once; send one")
-    bare, quoted = _BARE.fullmatch(given[0]), _QUOTED.fullmatch(given[0])
+    bare, quoted = _BARE.fullmatch(keys[0]), _QUOTED.fullmatch(keys[0])
     if bare is None and quoted is None:
         raise _malformed('must be visible ASCII characters, plain or in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"')
-    key = given[0] if quoted is None else _ESCAPED.sub(rb"\1", quoted[1])
+    key = keys[0] if quoted is None else _ESCAPED.sub(rb"\1", quoted[1])
     if len(key) > MAX_KEY_LENGTH:
         raise _malformed(f"must have at most {MAX_KEY_LENGTH} characters, and has {len(key)}")
     return key.decode("ascii")

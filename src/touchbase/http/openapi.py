@@ -40,7 +40,7 @@ def tags(routes: Sequence[Route]) -> dict[str, str]:
 
 def body_types(routes: Sequence[Route]) -> tuple[type[msgspec.Struct], ...]:
     """Return the types of request and response bodies."""
-    bodies = [body for route in routes for body in (route.body, *(body for each in route.success for body in each.bodies))]
+    bodies = [body for route in routes for body in (route.body, *(body for success in route.success for body in success.bodies))]
     return tuple(dict.fromkeys([*(body for body in bodies if isinstance(body, type)), Problem]))
 
 
@@ -90,8 +90,8 @@ def operations(document: Json) -> Iterator[Json]:
 
 def _problem(status: int) -> Json:
     content = {"schema": {"$ref": f"{SCHEMAS}Problem"}, "example": problem_example(status)}
-    made: Json = {"description": problem_meaning(status), "content": {"application/problem+json": content}}
-    return {**made, "headers": {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS}} if status == RATE_LIMITED else made
+    response: Json = {"description": problem_meaning(status), "content": {"application/problem+json": content}}
+    return {**response, "headers": {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS}} if status == RATE_LIMITED else response
 
 
 def _drop_defaults(document: Json) -> None:
@@ -114,28 +114,28 @@ def _drop_defaults(document: Json) -> None:
 
 def _referenced(node: Any, schemas: Json) -> set[str]:
     """Return the names of the schemas that a part of the document refers to, directly or through others."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = [node]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, list):
-            waiting += each
-        elif isinstance(each, dict):
-            name = str(each.get("$ref", "")).removeprefix(SCHEMAS)
-            if name in schemas and name not in found:
-                found.add(name)
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            name = str(part.get("$ref", "")).removeprefix(SCHEMAS)
+            if name in schemas and name not in names:
+                names.add(name)
                 waiting.append(schemas[name])
-            waiting += each.values()
-    return found
+            waiting += part.values()
+    return names
 
 
 def _with_named_enums(document: Json) -> Json:
     """Replace each named set of values by a reference to its component."""
-    made: Json = _named(document, {frozenset(values): name for name, (_, values) in ENUMS.items()})
-    made["components"]["schemas"] |= {
+    named: Json = _named(document, {frozenset(values): name for name, (_, values) in ENUMS.items()})
+    named["components"]["schemas"] |= {
         name: {"title": name, "description": text, "type": "string", "enum": list(values)} for name, (text, values) in ENUMS.items()
     }
-    return made
+    return named
 
 
 def _named(node: Any, names: Mapping[frozenset[str], str]) -> Any:

@@ -333,13 +333,15 @@ def members(schemas: Json) -> Iterator[tuple[str, str, Json]]:
 
 def _own(schema: Json) -> str:
     """Return a member's description; that of the value's type for a member that may be null."""
-    text = schema.get("description") or next((each["description"] for each in schema.get("anyOf", ()) if "description" in each), "")
+    text = schema.get("description") or next(
+        (variant["description"] for variant in schema.get("anyOf", ()) if "description" in variant), ""
+    )
     return str(text)
 
 
 def _meaning(schemas: Json, name: str, member: str) -> str:
-    for each in (name, *LIKE.get(name, ())):
-        own = _own(schemas[each]["properties"].get(member, {}))
-        if text := ONLY.get(f"{each}.{member}") or (own if own not in FORMS else ""):
+    for alternative in (name, *LIKE.get(name, ())):
+        own = _own(schemas[alternative]["properties"].get(member, {}))
+        if text := ONLY.get(f"{alternative}.{member}") or (own if own not in FORMS else ""):
             return text
     return COMMON.get(member, "")

@@ -160,7 +160,7 @@ def _query_parameter(parameter: Parameter[Any]) -> Json:
 
 
 def _responses(route: Route) -> Json:
-    responses = {str(each.status): _success(route, each) for each in route.success}
+    responses = {str(success.status): _success(route, success) for success in route.success}
     statuses = [*route.problem_statuses, *([RATE_LIMITED] if route.scope else [])]
     return {**responses, **{str(status): {"$ref": f"#/components/responses/{problem_name(status)}"} for status in statuses}}
 
@@ -230,7 +230,7 @@ def problem_meaning(status: int) -> str:
     """Return what problems with this status mean and what to do, with their codes if there are several."""
     errors = [response_error for response_error in response_errors() if response_error.status == status]
     texts = [f"{meaning(error)} {error.remedy}" for error in errors]
-    return texts[0] if len(errors) == 1 else " ".join(f"`{each.code}`: {text}" for each, text in zip(errors, texts, strict=True))
+    return texts[0] if len(errors) == 1 else " ".join(f"`{entry.code}`: {text}" for entry, text in zip(errors, texts, strict=True))
 
 
 def problem_example(status: int) -> dict[str, Any]:

@@ -36,18 +36,18 @@ class PageTurns:
         self.unread_left: Callable[[], int] = _unlimited
         """Returns the bytes of responses that may still wait for their receivers."""
 
-    async def acquire(self, client: int, most: int, *, whole: bool = False) -> int:
+    async def acquire(self, client: int, most: int, *, is_full_page: bool = False) -> int:
         """Wait for a place; return the bytes that the page may have, with `whole` the `most` of any page. `release` it with them."""
-        await self._turns[whole].acquire(client)
+        await self._turns[is_full_page].acquire(client)
         left = min((2 * most - self._bytes) // 2, self.unread_left() // UNREAD_SHARE)
-        size = most if whole else min(most, max(LEAST_BYTES, left))
+        size = most if is_full_page else min(most, max(LEAST_BYTES, left))
         self._bytes += size
         return size
 
-    def release(self, client: int, size: int, whole: bool = False) -> None:
+    def release(self, client: int, size: int, is_full_page: bool = False) -> None:
         """Give back the place of a page that is encoded, or was given up."""
         self._bytes -= size
-        self._turns[whole].release(client)
+        self._turns[is_full_page].release(client)
 
     @asynccontextmanager
     async def place(self, client: int, most: int) -> AsyncIterator[int]:

@@ -32,17 +32,17 @@ class Parameters:
 
     def __init__(self, query: bytes, declared: Sequence[Parameter[Any]] = ()) -> None:
         self.faults: list[Fault] = []
-        self._given: dict[str, str] = {}
-        self._known = {each.name for each in declared}
+        self._sent: dict[str, str] = {}
+        self._readable = {parameter.name for parameter in declared}
         self._repeated: set[str] = set()
         self.pairs = self._pairs(query)
         """All parameters as they were sent."""
         for name, value in self.pairs:
-            if name in self._given:
+            if name in self._sent:
                 self._repeated.add(name)
-            self._given[name] = value
-        self._values = {each.name: each.read(self, each.name) for each in declared}
-        self.filters = {each.member: self._values[each.name] for each in declared if each.member}
+            self._sent[name] = value
+        self._values = {parameter.name: parameter.read(self, parameter.name) for parameter in declared}
+        self.filters = {parameter.member: self._values[parameter.name] for parameter in declared if parameter.member}
 
     def __getitem__(self, parameter: Parameter[T]) -> T:
         """Return the value of a declared parameter."""
@@ -60,8 +60,8 @@ class Parameters:
 
     def text(self, name: str) -> str | None:
         """Return a text without surrounding white space; blank is a fault."""
-        self._known.add(name)
-        value = self._given.get(name)
+        self._readable.add(name)
+        value = self._sent.get(name)
         if value is None:
             return None
         if name in self._repeated:
@@ -112,21 +112,21 @@ class Parameters:
     @property
     def unknown(self) -> set[str]:
         """The names of parameters that are not declared and were not read."""
-        return self._given.keys() - self._known
+        return self._sent.keys() - self._readable
 
     def given_cursor(self) -> str | None:
         """Return the cursor as it was sent; None, the first page, if it is blank."""
-        if "cursor" not in self._repeated and not self._given.get("cursor", "").strip():
-            self._known.add("cursor")
+        if "cursor" not in self._repeated and not self._sent.get("cursor", "").strip():
+            self._readable.add("cursor")
             return None
         return self.text("cursor")
 
     def done(self, *, strict: bool = True) -> None:
         """Raise `Invalid` if there are faults; with `strict` an unknown parameter is a fault, else only a misspelt one."""
         for name in sorted(self.unknown):
-            if strict or find_near(name, self._known) is not None:
+            if strict or find_near(name, self._readable) is not None:
                 self.faults.append(
-                    Fault(f"?{name}", "unknown", f"is no parameter here; there are {', '.join(sorted(self._known)) or 'none'}")
+                    Fault(f"?{name}", "unknown", f"is no parameter here; there are {', '.join(sorted(self._readable)) or 'none'}")
                 )
         if self.faults:
             raise Invalid(self.faults)
@@ -159,18 +159,20 @@ def text(name: str, description: str = "", *, member: str = "", required: bool =
 
 def choice(name: str, choices: Sequence[str], description: str = "", *, member: str = "") -> Parameter[str | None]:
     """Define a parameter that is one of several values."""
-    return Parameter(name, lambda given, name: given.choice(name, choices), {"enum": list(choices)}, description, member)
+    return Parameter(name, lambda parameters, name: parameters.choice(name, choices), {"enum": list(choices)}, description, member)
 
 
 def flag(name: str, description: str = "", *, member: str = "", required: bool = False) -> Parameter[bool]:
     """Define a parameter that is `true` or `false`, the default."""
-    return Parameter(name, lambda given, name: given.choice(name, YES_OR_NO) == "true", {"type": "boolean"}, description, member, required)
+    return Parameter(
+        name, lambda parameters, name: parameters.choice(name, YES_OR_NO) == "true", {"type": "boolean"}, description, member, required
+    )
 
 
 def integer(name: str, least: int, most: int, description: str = "", *, member: str = "") -> Parameter[int | None]:
     """Define a parameter that is an integer within limits."""
     schema = {"type": "integer", "minimum": least, "maximum": most}
-    return Parameter(name, lambda given, name: given.integer(name, least, most), schema, description, member)
+    return Parameter(name, lambda parameters, name: parameters.integer(name, least, most), schema, description, member)
 
 
 def time(name: str, description: str = "", *, member: str = "") -> Parameter[Micros | None]:
@@ -182,12 +184,12 @@ def integer_or(name: str, default: int, most: int, description: str, *, is_old: 
     """Define a parameter that is an integer from 1, with a default."""
     schema = {"type": "integer", "minimum": 1, "maximum": most, "default": default}
     more: Json = {"deprecated": True} if is_old else {}
-    return Parameter(name, lambda given, name: given.integer(name, 1, most) or default, schema, description, more=more)
+    return Parameter(name, lambda parameters, name: parameters.integer(name, 1, most) or default, schema, description, more=more)
 
 
 LIMIT = integer_or("limit", DEFAULT_PAGE, LARGEST_PAGE, "Maximum number of items in a page.")
 CURSOR: Parameter[None] = Parameter(
-    "cursor", lambda given, name: None, {"type": "string"}, "`next_cursor` of the previous page; blank or left out: the first page."
+    "cursor", lambda parameters, name: None, {"type": "string"}, "`next_cursor` of the previous page; blank or left out: the first page."
 )
 """`Parameters.cursor` reads its value, because it depends on the listing."""
 PAGE = (LIMIT, CURSOR)

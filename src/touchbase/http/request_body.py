@@ -155,10 +155,10 @@ def unpack(body: bytes, encoding: bytes, limit: int) -> bytes:
 
 def gunzip(body: bytes, limit: int) -> bytes:
     """Decompress a gzip body, never more than `limit` bytes."""
-    whole: list[bytes] = []
+    parts: list[bytes] = []
     left = limit
     while body:
-        if len(whole) == MOST_PIECES:
+        if len(parts) == MOST_PIECES:
             # The data after each member is copied, so a body of only small members would take quadratic time.
             raise MalformedBody(f"the body has more than {MOST_PIECES} gzip members; compress it as one")
         stream = zlib.decompressobj(wbits=31)
@@ -171,9 +171,9 @@ def gunzip(body: bytes, limit: int) -> bytes:
             raise TooLarge(f"the body expands to more than {limit} bytes")
         if not stream.eof:
             raise MalformedBody("the body has Content-Encoding gzip and ends too early")
-        whole.append(piece)
+        parts.append(piece)
         body = stream.unused_data
-    return b"".join(whole)
+    return b"".join(parts)
 
 
 def _too_large(limit: int) -> TooLarge:
@@ -274,10 +274,10 @@ def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], 
             raise Invalid([Fault("", "unusable_text", "must not contain the NUL character (\\u0000)")])
         return decoded
     data = parse_json(body)
-    made: Any
-    made, faults = decode_leniently(data, wanted)
+    decoded_leniently: Any
+    decoded_leniently, faults = decode_leniently(data, wanted)
     if faults:
-        raise Invalid(with_rules(faults, lambda: rules(made)))
+        raise Invalid(with_rules(faults, lambda: rules(decoded_leniently)))
     if refusal is not None:
         # Of a duplicate name `parse_json` takes the last value, while msgspec refuses the first invalid one.
         _, at, position = str(refusal).rpartition(" - at ")

@@ -41,18 +41,18 @@ class ResponseRecorder:
     def __init__(self, store: Store, request: RequestKey) -> None:
         self._store = store
         self._request = request
-        self._made: Response | None = None
+        self._response: Response | None = None
         self._unstored = False
 
     async def write_and_respond(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write and store its response in one transaction; raises `ReplayedResponse` if it was executed before."""
 
-        def made(result: object) -> StoredResponse:
-            self._made = _problem_response(result) if isinstance(result, TouchbaseError) else respond(result)  # type: ignore[arg-type]
-            return to_stored(self._made)
+        def record_response(result: object) -> StoredResponse:
+            self._response = _problem_response(result) if isinstance(result, TouchbaseError) else respond(result)  # type: ignore[arg-type]
+            return to_stored(self._response)
 
-        result = await write(IdempotentWrites(self._store, self._request, made))
-        return respond(result) if self._made is None else self._made
+        result = await write(IdempotentWrites(self._store, self._request, record_response))
+        return respond(result) if self._response is None else self._response
 
     def skip(self) -> None:
         """Store nothing: the request is a dry run, and its key stays free for the real one."""
@@ -60,7 +60,7 @@ class ResponseRecorder:
 
     async def store(self, response: Response) -> None:
         """Store the response of a handler without a write, in a transaction of its own; raises `ReplayedResponse`."""
-        if self._made is None and not self._unstored:
+        if self._response is None and not self._unstored:
             await store_response(self._store, self._request, to_stored(response))
 
 

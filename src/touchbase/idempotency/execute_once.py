@@ -68,10 +68,10 @@ def _execute_new(commands: Sequence[Any], ids: Ids, cipher: Cipher) -> Plan[list
     results = [None if command.command is None else next(outcomes) for command in commands]
     failed = [index for index, result in enumerate(results) if isinstance(result, TouchbaseError)]
     if failed:  # an equal request of another process may have made the change for which a command waited
-        known = yield from known_responses([commands[index].request for index in failed])
+        responses = yield from known_responses([commands[index].request for index in failed])
         for index in failed:
             request = commands[index].request
-            if (response := known.get((request.client, request.key))) is not None:
+            if (response := responses.get((request.client, request.key))) is not None:
                 results[index] = response.to(request)
     rows: list[Row] = []
     for call, result in zip(commands, results, strict=True):

@@ -37,16 +37,16 @@ class DedupeCleanup:
         self._pause, self._ran_us = 0, now_us
         deleted = 0
         for _ in range(MAX_BATCHES):
-            found = await self._store.read(old_dedupe_keys(now_us - EXPIRE_AFTER, BATCH_SIZE, self._cursor))
-            deleted += await self._forget(found, now_us)
-            if len(found) < BATCH_SIZE:
+            keys = await self._store.read(old_dedupe_keys(now_us - EXPIRE_AFTER, BATCH_SIZE, self._cursor))
+            deleted += await self._forget(keys, now_us)
+            if len(keys) < BATCH_SIZE:
                 self._pause, self._cursor = PAUSE, None
                 break
-            self._cursor = found[-1]
+            self._cursor = keys[-1]
         return deleted
 
-    async def _forget(self, found: list[tuple[int, bytes]], now_us: Micros) -> int:
+    async def _forget(self, keys: list[tuple[int, bytes]], now_us: Micros) -> int:
         by_client: dict[int, list[bytes]] = {}
-        for client, key in found:
+        for client, key in keys:
             by_client.setdefault(client, []).append(key)
         return sum([await self._store.write(forget_dedupe_keys(client, keys, now_us - EXPIRE_AFTER)) for client, keys in by_client.items()])

@@ -80,12 +80,12 @@ def snapshot(client: int, targets: Iterable[Target]) -> Plan[Snapshot]:
     values: Snapshot = {}
     if contacts:
         rows = yield Execute(records_sql.CONTACT_BY_ID, contacts)
-        found: list[Contact] = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
-        values |= {(CONTACT, record.id): _values(record) for record in found}
+        contact_records: list[Contact] = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
+        values |= {(CONTACT, record.id): _values(record) for record in contact_records}
     if companies:
         rows = yield Execute(records_sql.COMPANY_BY_ID, companies)
-        others: list[Company] = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
-        values |= {(COMPANY, record.id): _values(record) for record in others}
+        company_records: list[Company] = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
+        values |= {(COMPANY, record.id): _values(record) for record in company_records}
     return values
 
 
@@ -104,13 +104,13 @@ def compare(batch: InboxBatch, outcome: DryRun, before: Snapshot) -> DryRunResul
         result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, outcome.events.get(delivery.id, 0), error))
     for broken in batch.broken:
         result.deliveries.append(DryRunDelivery(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
-    result.deliveries.sort(key=lambda one: one.id)
+    result.deliveries.sort(key=lambda record: record.id)
     for target, values in outcome.after.items():
-        known = before.get(target)
-        if known is None:
+        earlier = before.get(target)
+        if earlier is None:
             result.created += 1
             continue
-        changed = [name for name in values.keys() | known.keys() if values.get(name) != known.get(name)]
+        changed = [name for name in values.keys() | earlier.keys() if values.get(name) != earlier.get(name)]
         result.changed += bool(changed)
         for name in changed:
             result.fields[name] = result.fields.get(name, 0) + 1

@@ -52,9 +52,9 @@ async def receive_webhook(
         verified=sender.verified,
         trace=trace,
     )
-    found = await store.write(command)
-    if found.is_repeat:
+    delivery = await store.write(command)
+    if delivery.is_repeat:
         # The webhook is stored; a count that fails is no reason to have it sent again.
         with suppress(Overloaded):
-            await store.write(count_repeat(client.number, found.id))
-    return found
+            await store.write(count_repeat(client.number, delivery.id))
+    return delivery

@@ -74,16 +74,16 @@ _Group = tuple[int, str, str, str | None, str]
 
 def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return the headers that help to find a refused webhook's sender; the values of possible secrets are replaced by `(present)`."""
-    found: dict[str, str] = {}
+    shown: dict[str, str] = {}
     for raw, value in headers:
         name = raw.lower().decode("latin-1")
         if may_be_secret(name):
-            found[name[:LONGEST_VALUE]] = "(present)"
+            shown[name[:LONGEST_VALUE]] = "(present)"
         elif name in _SHOWN_HEADERS or name.endswith(SAFE_SUFFIXES):
-            found[name[:LONGEST_VALUE]] = value.decode("latin-1").replace("\0", "")[:LONGEST_VALUE]
-        if len(found) == MAX_ALIKE:
+            shown[name[:LONGEST_VALUE]] = value.decode("latin-1").replace("\0", "")[:LONGEST_VALUE]
+        if len(shown) == MAX_ALIKE:
             break
-    return found
+    return shown
 
 
 class RefusedWebhooks:
@@ -201,32 +201,32 @@ class RefusedWebhooks:
             if has_failed(alike[0].client):
                 merged = [*alike, *self._waiting.get(group, [])]
                 if len(merged) > MAX_ALIKE:
-                    merged[MAX_ALIKE - 1].calls = sum(one.calls for one in merged[MAX_ALIKE - 1 :])
+                    merged[MAX_ALIKE - 1].calls = sum(refusal.calls for refusal in merged[MAX_ALIKE - 1 :])
                 self._waiting[group] = merged[:MAX_ALIKE]
 
     async def _by_client(self, store: Store, waiting: Mapping[_Group, list[RefusedWebhook]]) -> dict[int, list[RefusedWebhook]]:
         """Group the webhooks by client; look up the client ids that were only recorded."""
-        found: dict[int, list[RefusedWebhook]] = {}
+        by_client: dict[int, list[RefusedWebhook]] = {}
         for alike in waiting.values():
             if alike[0].client == NO_CLIENT and alike[0].cause != UNKNOWN_CLIENT:
                 client = await store.read(find_client(alike[0].client_id, self._clock()))
                 alike[0].client = NO_CLIENT if client is None else client.number
-            found.setdefault(alike[0].client, []).extend(alike)
-        return found
+            by_client.setdefault(alike[0].client, []).extend(alike)
+        return by_client
 
 
 async def page_of_refusals(
     store: Store, limit: int, client: int | None = None, **filters: Any
 ) -> tuple[list[RefusedWebhook], tuple[Micros, int] | None]:
     """Return a page of refused webhooks, newest first, and the cursor of the next page; `filters` are those of `list_refusals`."""
-    found = await store.read(list_refusals(limit + 1, client, **filters))
-    page = found[:limit]
-    return page, place_of(page[-1]) if len(found) > limit else None
+    refusals = await store.read(list_refusals(limit + 1, client, **filters))
+    page = refusals[:limit]
+    return page, place_of(page[-1]) if len(refusals) > limit else None
 
 
-def place_of(one: RefusedWebhook) -> tuple[Micros, int]:
+def place_of(refusal: RefusedWebhook) -> tuple[Micros, int]:
     """Return where a list goes on behind this one."""
-    return one.received_us, one.id
+    return refusal.received_us, refusal.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,11 +245,13 @@ async def find_affected_senders(store: Store, client: Client, connection: Connec
         return []
     recent = await store.read(list_deliveries(LOOKBACK_DELIVERIES, client.number, connection.channel, received_since_us=since_us))
     required = client.settings.require_verification.on(connection.channel)
-    found: dict[str | None, list[Micros]] = {}
-    for one in recent:
-        tool = None if one.tool == "generic" and connection.tool != "generic" else one.tool
-        if not one.verified and (required or tool in (None, connection.tool)):
-            found.setdefault(tool, []).append(one.received_us)
+    times_by_tool: dict[str | None, list[Micros]] = {}
+    for delivery in recent:
+        tool = None if delivery.tool == "generic" and connection.tool != "generic" else delivery.tool
+        if not delivery.verified and (required or tool in (None, connection.tool)):
+            times_by_tool.setdefault(tool, []).append(delivery.received_us)
     reasons: dict[str | None, UnverifiedReason] = {connection.tool: "must_prove", None: "not_recognised"}
-    made = [AffectedSender(tool, len(times), max(times), reasons.get(tool, "verification_required")) for tool, times in found.items()]
-    return sorted(made, key=lambda one: (-one.calls, one.tool or ""))
+    senders = [
+        AffectedSender(tool, len(times), max(times), reasons.get(tool, "verification_required")) for tool, times in times_by_tool.items()
+    ]
+    return sorted(senders, key=lambda sender: (-sender.calls, sender.tool or ""))

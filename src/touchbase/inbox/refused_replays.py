@@ -23,10 +23,10 @@ LOG = logging.getLogger("touchbase.refusals")
 
 async def get_refused_body(store: Store, client: int, digest: str) -> RefusedBody:
     """Return one refused webhook with its body. `NotFound`."""
-    found = await store.read(sql_refused_bodies.get_refused_body(client, digest))
-    if found is None:
+    refused_body = await store.read(sql_refused_bodies.get_refused_body(client, digest))
+    if refused_body is None:
         raise no_such_body(digest)
-    return found
+    return refused_body
 
 
 async def replay_refused(

@@ -58,11 +58,11 @@ async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = N
         following = (clients[number + 1][0].client_id, None) if number + 1 < len(clients) else None
         before, more = start, True
         while more:
-            found, end = await list_deliveries(store, replace(filters, client=client.number), size, before)
+            page, end = await list_deliveries(store, replace(filters, client=client.number), size, before)
             before = end if isinstance(end, int) else None  # of one client it is one id
             more = before is not None
-            if found:
-                yield Page(client, found, (client.client_id, before) if more else following)
+            if page:
+                yield Page(client, page, (client.client_id, before) if more else following)
 
 
 async def replay_page(store: Store, page: Page, now: Micros) -> int:
@@ -99,8 +99,8 @@ class DryRunner:
             connections = _under(connections, proposed, client, self._clock())
         translate = translator(self._read, connections)
 
-        async def attempt(some: Sequence[int]) -> DryRunResult:
-            return await self._store.dry_run(client, some, translate, self._clock())
+        async def attempt(portion: Sequence[int]) -> DryRunResult:
+            return await self._store.dry_run(client, portion, translate, self._clock())
 
         total = DryRunResult()
         for first in range(0, len(ids), DRY_RUN_SIZE):
@@ -111,11 +111,11 @@ class DryRunner:
 def _under(connections: Sequence[Connection], proposed: Proposed, client: int, now: Micros) -> list[Connection]:
     """Return the connections as they would be with the proposed settings."""
     key = proposed.channel, proposed.tool
-    known = next(
+    current = next(
         (connection for connection in connections if (connection.channel, connection.tool) == key), Connection(client, *key, now, now)
     )
     others = [connection for connection in connections if (connection.channel, connection.tool) != key]
-    return sorted([*others, replace(known, settings=proposed.settings)], key=lambda each: (each.channel, each.tool))
+    return sorted([*others, replace(current, settings=proposed.settings)], key=lambda connection: (connection.channel, connection.tool))
 
 
 async def _bisect(attempt: Callable[[Sequence[int]], Awaitable[DryRunResult]], ids: Sequence[int]) -> DryRunResult:
@@ -145,7 +145,7 @@ def add_result(total: DryRunResult, more: DryRunResult) -> None:
 
 
 async def _clients(store: Store, filters: DeliveryFilter, cursor: Cursor | None) -> list[tuple[Client, int | None]]:
-    clients = [each for each in await store.read(list_clients()) if filters.client is None or each.number == filters.client]
+    clients = [client for client in await store.read(list_clients()) if filters.client is None or client.number == filters.client]
     if cursor is None:
         return [(client, None) for client in clients]
     return [(client, cursor[1] if client.client_id == cursor[0] else None) for client in clients if client.client_id >= cursor[0]]

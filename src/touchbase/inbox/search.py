@@ -149,36 +149,36 @@ class _DeliverySearch:
         self._until = self._monotonic() + MOST_SECONDS
         history, inbox = place
         if not search.is_about_a_person:
-            found, inbox = await self._examine(inbox, search.text is not None)
-            self._add(found, None if search.text is None else IN_BODY)
+            deliveries, inbox = await self._examine(inbox, search.text is not None)
+            self._add(deliveries, None if search.text is None else IN_BODY)
         elif sought.addresses:
-            found, inbox = await self._examine(inbox, True, about=sought)
-            self._add(found, IN_BODY)
+            deliveries, inbox = await self._examine(inbox, True, about=sought)
+            self._add(deliveries, IN_BODY)
             # The history comes second, and the person is read again, so that a delivery that is applied meanwhile is found in either.
             sought = await self._store.read(self._person)
         else:
             inbox = 0
         if sought.contacts:
-            found, history = await self._examine(history, search.text is not None, of_contacts=sought.contacts)
-            self._add(found, IN_HISTORY)
+            deliveries, history = await self._examine(history, search.text is not None, of_contacts=sought.contacts)
+            self._add(deliveries, IN_HISTORY)
         else:
             history = 0
-        page.deliveries.sort(key=lambda each: -each.id)
+        page.deliveries.sort(key=lambda delivery: -delivery.id)
         page.cursor = (history, inbox) if history or inbox else None
         page.end_after(self._limit)
         return page
 
-    def _add(self, found: Sequence[Delivery], where: str | None) -> None:
-        by_id = {each.id: each for each in (*self._page.deliveries, *found)}
+    def _add(self, deliveries: Sequence[Delivery], where: str | None) -> None:
+        by_id = {delivery.id: delivery for delivery in (*self._page.deliveries, *deliveries)}
         self._page.deliveries = list(by_id.values())
         if where is not None:
-            self._page.found_in.update((each.id, where) for each in found)
+            self._page.found_in.update((delivery.id, where) for delivery in deliveries)
 
     async def _examine(
         self, below: int, bodies: bool, *, of_contacts: list[int] | None = None, about: SoughtPerson | None = None
     ) -> tuple[list[Delivery], int]:
         """Examine deliveries below an id until the page is full or the budget is spent; return the found ones, and where to go on."""
-        filters, found, examined = self._search.filters, list[Delivery](), 0
+        filters, deliveries, examined = self._search.filters, list[Delivery](), 0
         assert filters.client is not None
         while below:
             step = await self._store.read(
@@ -189,29 +189,29 @@ class _DeliverySearch:
                 )
             )  # fmt: skip
             examined += step.examined
-            found += [] if bodies else step.found
-            last = await self._look_into(step, found, None if about is None else about.addresses) if bodies else None
-            if len(found) > self._limit:
-                del found[self._limit :]
-                last = found[-1]
+            deliveries += [] if bodies else step.deliveries
+            last = await self._look_into(step, deliveries, None if about is None else about.addresses) if bodies else None
+            if len(deliveries) > self._limit:
+                del deliveries[self._limit :]
+                last = deliveries[-1]
             below = step.below if last is None else last.id
             if of_contacts is None and step.oldest_us is not None:
                 self._page.back_to_us = step.oldest_us if last is None else last.received_us
-            if len(found) == self._limit or examined >= MOST_EXAMINED or self._monotonic() >= self._until:
+            if len(deliveries) == self._limit or examined >= MOST_EXAMINED or self._monotonic() >= self._until:
                 break
-        return found, below
+        return deliveries, below
 
-    async def _look_into(self, step: DeliveryStep, found: list[Delivery], addresses: Collection[Ref] | None) -> Delivery | None:
+    async def _look_into(self, step: DeliveryStep, deliveries: list[Delivery], addresses: Collection[Ref] | None) -> Delivery | None:
         """Add the deliveries of a step whose bodies match; return the last examined one if the page is full or the time is up."""
-        waiting = step.found
+        waiting = step.deliveries
         while waiting:
             matches = await self._match(waiting, addresses)
             for delivery, is_match in zip(waiting, matches, strict=False):
                 if is_match is None:
                     self._count_unsearchable(delivery.body_removed or UNREADABLE, delivery)
                 elif is_match:
-                    found.append(delivery)
-                if len(found) == self._limit:
+                    deliveries.append(delivery)
+                if len(deliveries) == self._limit:
                     return delivery
             if self._monotonic() >= self._until:
                 return waiting[len(matches) - 1]
@@ -222,7 +222,7 @@ class _DeliverySearch:
         """Return for the first of these deliveries, at least one, whether it matches; None for one that cannot be searched."""
         if deliveries[0].body_removed is not None:
             return [None]
-        several = [*takewhile(lambda each: each.body_removed is None, deliveries)]
+        several = [*takewhile(lambda delivery: delivery.body_removed is None, deliveries)]
         for part in (several, several[:1]):
             with suppress(TaskStopped):
                 return await self._sandbox.call(MATCH_BODIES, part, LARGEST_SEARCHED, self._search.text, addresses, MOST_SECONDS)

@@ -23,7 +23,7 @@ class SoughtPerson:
 class DeliveryStep:
     """Deliveries that one step has examined."""
 
-    found: list[Delivery]
+    deliveries: list[Delivery]
     """The matching ones, newest first."""
     examined: int
     below: int

@@ -50,9 +50,9 @@ class DeliveryFilter:
 
 async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> tuple[list[Delivery], Before | None]:
     """Return a page of deliveries, newest first, and the cursor of the next page."""
-    found = await read_deliveries(store, filters, limit + 1, before)
-    page = found[:limit]
-    return page, end_of(found, limit - 1) if len(found) > limit else None
+    deliveries = await read_deliveries(store, filters, limit + 1, before)
+    page = deliveries[:limit]
+    return page, end_of(deliveries, limit - 1) if len(deliveries) > limit else None
 
 
 async def read_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> list[Delivery]:
@@ -112,7 +112,7 @@ def require_body(delivery: Delivery) -> None:
 
 async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
     """Return one delivery with its body. `NotFound`, also for another client's."""
-    found = await store.read(inbox_queries.get_delivery(delivery_id, client))
-    if found is None:
+    delivery = await store.read(inbox_queries.get_delivery(delivery_id, client))
+    if delivery is None:
         raise NotFound(f"there is no delivery with id {delivery_id}")
-    return found
+    return delivery

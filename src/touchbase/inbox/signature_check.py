@@ -42,13 +42,13 @@ class SenderChecks:
             return UNPROVEN
         # A public key is not secret and may appear in a webhook.
         secrets = tuple(
-            shown for one in guarded for secret, shown in zip(one.secrets, self._tools.secrets_of(one), strict=True)
-            if not self._tools.is_public(one.channel, one.tool, secret)
+            shown for connection in guarded for secret, shown in zip(connection.secrets, self._tools.secrets_of(connection), strict=True)
+            if not self._tools.is_public(connection.channel, connection.tool, secret)
         )  # fmt: skip
         if len(arrival.body) <= INLINE_BYTES:
-            for one in guarded:
-                if self._tools.verify_signature_quickly(one, arrival, now):
-                    return Sender(one.tool, True, secrets)
+            for connection in guarded:
+                if self._tools.verify_signature_quickly(connection, arrival, now):
+                    return Sender(connection.tool, True, secrets)
         tool, outcome, verified = await self._in_thread(partial(self._judge, guarded, arrival, now, required))
         return Sender(tool, verified, secrets, outcome)
 
@@ -63,11 +63,11 @@ class SenderChecks:
 
     def _judge(self, guarded: Sequence[Connection], arrival: Arrival, now: Micros, required: bool) -> tuple[str | None, str, bool]:
         tools = self._tools
-        for one in guarded:
-            if tools.verify_signature(one, arrival, now):
-                return one.tool, ACCEPTED, True
-        for one in guarded:
-            if tools.is_test_webhook(one, arrival, now):
-                return one.tool, DROPPED, False
-        tool, is_other = tools.guess_tool(arrival, {one.tool for one in guarded})
+        for connection in guarded:
+            if tools.verify_signature(connection, arrival, now):
+                return connection.tool, ACCEPTED, True
+        for connection in guarded:
+            if tools.is_test_webhook(connection, arrival, now):
+                return connection.tool, DROPPED, False
+        tool, is_other = tools.guess_tool(arrival, {connection.tool for connection in guarded})
         return (None, ACCEPTED, False) if is_other and not required else (tool, REFUSED, False)

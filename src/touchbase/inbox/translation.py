@@ -54,14 +54,14 @@ def scan_deliveries(connections: Sequence[Connection], deliveries: Sequence[Deli
     def translated(delivery: Delivery) -> Translation:
         return load().translate(request_of_delivery(delivery, connections))
 
-    found = []
+    matches = []
     for delivery in deliveries:
         limit_for(delivery)
-        found.append(find_addresses(delivery))
+        matches.append(find_addresses(delivery))
         if not addresses_only:
             limit_for(delivery)
-            add_events(found[-1], delivery, translated)
-    return found
+            add_events(matches[-1], delivery, translated)
+    return matches
 
 
 def fetched_records(tool: str, response: ApiResponse, ids: Sequence[str], secrets: Sequence[str]) -> Mapping[str, bytes] | FetchFailed:

@@ -118,7 +118,9 @@ class InboxWorker(Worker):
     async def drain(self) -> WorkReport:
         """Process all due deliveries not locked by another worker; `failing` of the report counts clients whose batches failed."""
         total, failing, taken = WorkReport(), set[int](), -1
-        while total.taken > taken and (busy := [one for one in await self._store.read(busy_clients(self._clock())) if one not in failing]):
+        while total.taken > taken and (
+            busy := [client for client in await self._store.read(busy_clients(self._clock())) if client not in failing]
+        ):
             taken = total.taken
             for client in busy:
                 try:

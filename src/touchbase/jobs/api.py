@@ -101,13 +101,15 @@ async def find_job(call: Call, client: int) -> Job:
 async def list_jobs(call: Call) -> Response:
     """Handle `GET` of a page of jobs."""
     client = await call.client()
-    asked = call.parameters()
-    before = asked.cursor("jobs", int)
-    asked.done()
+    parameters = call.parameters()
+    before = parameters.cursor("jobs", int)
+    parameters.done()
     parts = call.api.dependencies
     page_bytes = await call.page_bytes()
-    found = await parts.store.read(jobs_sql.list_jobs(client.number, asked[LIMIT] + 1, before, page_bytes=page_bytes, **asked.filters))
-    page, has_more = page_of(found, asked[LIMIT])
+    jobs = await parts.store.read(
+        jobs_sql.list_jobs(client.number, parameters[LIMIT] + 1, before, page_bytes=page_bytes, **parameters.filters)
+    )
+    page, has_more = page_of(jobs, parameters[LIMIT])
     data = fitting([job_out(call, job, await _sizes(call, job)) for job in page], page_bytes)
     cursor = cursor_text("jobs", page[len(data) - 1].id) if has_more or len(data) < len(page) else None
     return Response(body=encode({"data": data, "next_cursor": cursor}))

@@ -100,9 +100,9 @@ class JobWorker(Worker):
         job = await self._store.write(claim_job(client, job_id, f"{process}{number:x}", at, at + LEASE))
         if job is None:
             return False
-        found = await self._store.read(find_client_by_number(client))
-        if found is not None:
-            await self._run(job, found)
+        job_client = await self._store.read(find_client_by_number(client))
+        if job_client is not None:
+            await self._run(job, job_client)
         return True
 
     async def _run(self, job: Job, client: Client) -> None:

@@ -55,7 +55,7 @@ def find_identities(headers: Mapping[str, str], query: str, body: bytes) -> set[
     for text in (_plain(headers, body), query.encode("utf-8", "replace"), "\n".join(headers.values()).encode("utf-8", "replace")):
         for part in _parts(text):
             search.add(part)
-    return search.found
+    return search.refs
 
 
 def contains_text(plain: bytes, text: str) -> bool:
@@ -133,7 +133,7 @@ class _IdentitySearch:
     """Identities found in one webhook so far, and the candidates that were tried."""
 
     def __init__(self) -> None:
-        self.found: set[Ref] = set()
+        self.refs: set[Ref] = set()
         self._tried: set[str] = set()
 
     def add(self, text: str) -> None:
@@ -141,12 +141,12 @@ class _IdentitySearch:
         if "@" in text:
             for candidate in _email_candidates(text):
                 if self._is_new(candidate) and (key := find_email_key(candidate)):
-                    self.found.add(("", EMAIL, key))
+                    self.refs.add(("", EMAIL, key))
         if "linkedin" in text.lower():
             for match in _LINKEDIN.finditer(text):
                 candidate = match[0][:LONGEST_LINK].rstrip(".:!")
                 if self._is_new(candidate):
-                    self.found |= linkedin_refs(candidate)
+                    self.refs |= linkedin_refs(candidate)
 
     def _is_new(self, candidate: str) -> bool:
         if candidate in self._tried:

@@ -189,7 +189,8 @@ def _event(silence: Silence, what: EventType, at: Micros) -> LoggedEvent:
     ended = {"ended_at": to_text(silence.ended_us)} if silence.ended_us is not None else {}
     data = {
         "channel": silence.channel, "tool": silence.tool, "last_call_at": to_text(silence.since_us),
-        "noticed_at": to_text(silence.noticed_us), **ended, "calls_of_week": silence.week, "usual_interval_seconds": silence.usual_interval_seconds,
+        "noticed_at": to_text(silence.noticed_us), **ended, "calls_of_week": silence.week,
+        "usual_interval_seconds": silence.usual_interval_seconds,
     }  # fmt: skip
     return LoggedEvent(silence.client, what, at, cause={"origin": SERVICE}, data=data)
 

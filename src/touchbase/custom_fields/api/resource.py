@@ -48,20 +48,20 @@ _LISTING = "custom_fields"
 class FieldResource:
     """The handlers of the fields of one kind of record."""
 
-    def __init__(self, kind: int, one: str, many: str) -> None:
-        self._kind, self.one, self.many = kind, one, many
+    def __init__(self, kind: int, type_name: str, many: str) -> None:
+        self._kind, self.type_name, self.many = kind, type_name, many
         self.path = f"{PATH}/{many}"
 
     async def list(self, call: Call) -> Response:
         """`GET` of a page of fields."""
-        client, asked = await call.client(), call.parameters()
-        after = asked.cursor(_LISTING, str)
-        asked.done()
-        parts, limit = call.api.dependencies, asked[LIMIT]
+        client, parameters = await call.client(), call.parameters()
+        after = parameters.cursor(_LISTING, str)
+        parameters.done()
+        parts, limit = call.api.dependencies, parameters[LIMIT]
         page_bytes = await call.page_bytes()
-        found = await list_fields(parts.store, client, self._kind, after=after or "", limit=limit + 1)
-        data = fitting(map(detail_of, found[:limit]), page_bytes)
-        cursor = cursor_text(_LISTING, found[len(data) - 1].name) if len(found) > len(data) else None
+        fields = await list_fields(parts.store, client, self._kind, after=after or "", limit=limit + 1)
+        data = fitting(map(detail_of, fields[:limit]), page_bytes)
+        cursor = cursor_text(_LISTING, fields[len(data) - 1].name) if len(fields) > len(data) else None
         return Response(body=encode(CustomFieldPage(data, cursor)))  # type: ignore[arg-type]  # encoded items
 
     async def get(self, call: Call) -> Response:
@@ -74,78 +74,78 @@ class FieldResource:
         """`POST` of a new field."""
         client = await call.client()
         call.parameters().done()
-        asked = await call.body(CustomFieldDefinition)
-        name, declared = field_name(asked.name, "/name"), field_type(asked.type, asked.options)
+        body = await call.body(CustomFieldDefinition)
+        name, declared = field_name(body.name, "/name"), field_type(body.type, body.options)
 
         def response(_: None) -> Response:
-            made = detail_of(ClientField(name, declared, is_declared=True))
+            field = detail_of(ClientField(name, declared, is_declared=True))
             place = call.reached_at(f"{self.path}/{id_of(name)}")
-            return Response(201, encode(made), headers=[(b"location", place)])
+            return Response(201, encode(field), headers=[(b"location", place)])
 
         command = define_field(client.number, self._kind, name, declared, is_new=True)
-        made = await call.write_and_respond(lambda writes: writes.write(command), response)
+        created = await call.write_and_respond(lambda writes: writes.write(command), response)
         call.api.clients.forget(client.client_id)
-        return made
+        return created
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of the name or the type."""
-        client, asked = await call.client(), call.parameters()
-        asked.done()
+        client, parameters = await call.client(), call.parameters()
+        parameters.done()
         wanted = await call.body(CustomFieldUpdate)
         if isinstance(wanted.name, str):
             if isinstance(wanted.type, str) or isinstance(wanted.options, list):
                 raise Invalid([Fault("/name", "alone", "send the name alone, and the type in another request: renaming is a job")])
             name = field_name(wanted.name, "/name")
-            return await self._start(call, client, FieldJob("rename", self._name(call), name), dry_run=asked[DRY_RUN])
-        found = await self._find(call, client)
+            return await self._start(call, client, FieldJob("rename", self._name(call), name), dry_run=parameters[DRY_RUN])
+        field = await self._find(call, client)
         if not isinstance(wanted.type, str) and not isinstance(wanted.options, list):
-            return Response(body=encode(detail_of(found)))
-        kind = wanted.type if isinstance(wanted.type, str) else detail_of(found).type
-        known = found.type.options if kind == "select" else []
-        declared = field_type(kind, wanted.options if isinstance(wanted.options, list) else known)
+            return Response(body=encode(detail_of(field)))
+        kind = wanted.type if isinstance(wanted.type, str) else detail_of(field).type
+        options = field.type.options if kind == "select" else []
+        declared = field_type(kind, wanted.options if isinstance(wanted.options, list) else options)
         store = call.api.dependencies.store
-        check = await check_type(store, client.number, self._kind, found.name, declared)
-        if asked[DRY_RUN]:
+        check = await check_type(store, client.number, self._kind, field.name, declared)
+        if parameters[DRY_RUN]:
             return Response(body=encode(type_preview_of(check)))
-        if check.misfits and asked[MISFITS] is None:
-            some = ", ".join(repr(value[:40]) for _, value in check.samples[:3])
-            detail = f"{check.misfits} values are not of this type, such as {some}; change them, or send misfits=keep"
+        if check.misfits and parameters[MISFITS] is None:
+            examples = ", ".join(repr(value[:40]) for _, value in check.samples[:3])
+            detail = f"{check.misfits} values are not of this type, such as {examples}; change them, or send misfits=keep"
             raise WrongState(detail)
-        await store.write(define_field(client.number, self._kind, found.name, declared, is_new=False))
+        await store.write(define_field(client.number, self._kind, field.name, declared, is_new=False))
         return await self._changed(call, client)
 
     async def merge(self, call: Call) -> Response:
         """`POST` that merges this field into another."""
-        client, asked = await call.client(), call.parameters()
-        asked.done()
+        client, parameters = await call.client(), call.parameters()
+        parameters.done()
         name, into = self._name(call), field_name((await call.body(CustomFieldMerge)).into, "/into")
         if into == name:
             raise Invalid([Fault("/into", "itself", "is the field itself")])
         await check_merge(call.api.dependencies.store, client, self._kind, name, into)
-        return await self._start(call, client, FieldJob("merge", name, into), dry_run=asked[DRY_RUN])
+        return await self._start(call, client, FieldJob("merge", name, into), dry_run=parameters[DRY_RUN])
 
     async def merge_values(self, call: Call) -> Response:
         """`POST` that replaces values by another one."""
-        client, asked = await call.client(), call.parameters()
-        asked.done()
-        given = await call.body(ValueMerge)
-        into = field_name(given.into, "/into")
-        values = [field_name(value, f"/values/{index}") for index, value in enumerate(given.values)]
+        client, parameters = await call.client(), call.parameters()
+        parameters.done()
+        body = await call.body(ValueMerge)
+        into = field_name(body.into, "/into")
+        values = [field_name(value, f"/values/{index}") for index, value in enumerate(body.values)]
         values = [value for value in dict.fromkeys(values) if value != into]
         if not values:
             raise Invalid([Fault("/values", "itself", "has only the value that replaces them")])
-        return await self._start(call, client, FieldJob("merge_values", self._name(call), into, tuple(values)), dry_run=asked[DRY_RUN])
+        return await self._start(call, client, FieldJob("merge_values", self._name(call), into, tuple(values)), dry_run=parameters[DRY_RUN])
 
     async def remove(self, call: Call) -> Response:
         """`DELETE` of a field, with its values if asked."""
-        client, asked = await call.client(), call.parameters()
-        asked.done()
+        client, parameters = await call.client(), call.parameters()
+        parameters.done()
         name, store = self._name(call), call.api.dependencies.store
         what = FieldJob("remove", name)
         preview = await preview_change(store, client, self._kind, what)
-        if asked[DRY_RUN]:
+        if parameters[DRY_RUN]:
             return Response(body=encode(preview_of(preview)))
-        if preview.records and asked[VALUES] is None:
+        if preview.records and parameters[VALUES] is None:
             raise WrongState(f"{preview.records} {self.many} have a value of {name!r}; send values=delete to remove these too")
         if preview.records:
             return await self._start(call, client, what, dry_run=False)
@@ -158,12 +158,12 @@ class FieldResource:
 
     async def _find(self, call: Call, client: Client) -> ClientField:
         name = self._name(call)
-        found = await list_fields(call.api.dependencies.store, client, self._kind, name)
-        if not found:
+        fields = await list_fields(call.api.dependencies.store, client, self._kind, name)
+        if not fields:
             kind = CONTACT_TYPE if self._kind == CONTACT_TYPE.kind else COMPANY_TYPE
             now = kind.field_names(client.settings).get(name)
             raise NotFound(f"there is no custom field {name!r}" + (f" any more: it is {now!r} now" if now is not None else ""))
-        return found[0]
+        return fields[0]
 
     async def _changed(self, call: Call, client: Client) -> Response:
         call.api.clients.forget(client.client_id)
@@ -179,10 +179,10 @@ class FieldResource:
         def response(job: Job) -> Response:
             return job_response(call, job, {}, 202)
 
-        made = await call.write_and_respond(lambda writes: writes.write(command), response)
+        started = await call.write_and_respond(lambda writes: writes.write(command), response)
         call.api.clients.forget(client.client_id)
         parts.on_job()
-        return made
+        return started
 
 
 CONTACTS = FieldResource(CONTACT_TYPE.kind, "contact", "contacts")
@@ -192,33 +192,33 @@ _preview = Success(200, "With `dry_run`: what would change.", FieldChangePreview
 
 
 def _routes(of: FieldResource) -> list[Route]:
-    one, by_name = of.one, f"{of.path}/{{name}}"
+    type_name, by_name = of.type_name, f"{of.path}/{{name}}"
     return [
         Route(
-            "GET", of.path, of.list, scope=READ, operation_id=f"list_{one}_custom_fields", tag=TAG,
+            "GET", of.path, of.list, scope=READ, operation_id=f"list_{type_name}_custom_fields", tag=TAG,
             summary=f"List the custom fields of {of.many} with their use",
             description="By name: defined fields, and all that records have. Counting reads all values of the client.",
             query=PAGE, success=(Success(200, "A page.", CustomFieldPage),),
         ),
         Route(
-            "POST", of.path, of.define, scope=WRITE, operation_id=f"define_{one}_custom_field", tag=TAG,
+            "POST", of.path, of.define, scope=WRITE, operation_id=f"define_{type_name}_custom_field", tag=TAG,
             summary=f"Define a custom field of {of.many}",
             description="A field needs no definition: any name in a request or webhook is one. A definition gives it a type, which values "
             "of requests and imports must have.",
             body=CustomFieldDefinition, success=(Success(201, "The field.", CustomFieldDetail, headers=("Location",)),), problems=(409,),
         ),
         Route(
-            "GET", by_name, of.get, scope=READ, operation_id=f"get_{one}_custom_field", tag=TAG,
+            "GET", by_name, of.get, scope=READ, operation_id=f"get_{type_name}_custom_field", tag=TAG,
             summary=f"Get a custom field of {of.many} with its use", success=(Success(200, "The field.", CustomFieldDetail),),
         ),
     ]  # fmt: skip
 
 
 def _changes(of: FieldResource) -> list[Route]:
-    one, by_name = of.one, f"{of.path}/{{name}}"
+    type_name, by_name = of.type_name, f"{of.path}/{{name}}"
     return [
         Route(
-            "PATCH", by_name, of.change, scope=WRITE, operation_id=f"change_{one}_custom_field", tag=TAG,
+            "PATCH", by_name, of.change, scope=WRITE, operation_id=f"change_{type_name}_custom_field", tag=TAG,
             summary=f"Rename a custom field of {of.many}, or set its type",
             description="A new `name` starts a job. Requests, imports, filters and webhooks that use the old name reach the field from "
             "then on. A new `type` is refused while values are not of it, unless `misfits=keep`.",
@@ -229,20 +229,20 @@ def _changes(of: FieldResource) -> list[Route]:
             ),
         ),
         Route(
-            "POST", f"{by_name}/merge", of.merge, scope=WRITE, operation_id=f"merge_{one}_custom_field", tag=TAG,
+            "POST", f"{by_name}/merge", of.merge, scope=WRITE, operation_id=f"merge_{type_name}_custom_field", tag=TAG,
             summary=f"Merge a custom field of {of.many} into another",
             description="A job. A record that has a value of both keeps that of the other field. The name of this field leads to the other "
             "one from then on.",
             query=(DRY_RUN,), body=CustomFieldMerge, success=(_preview, _job), problems=(409,),
         ),
         Route(
-            "POST", f"{by_name}/merge-values", of.merge_values, scope=WRITE, operation_id=f"merge_{one}_custom_field_values", tag=TAG,
+            "POST", f"{by_name}/merge-values", of.merge_values, scope=WRITE, operation_id=f"merge_{type_name}_custom_field_values", tag=TAG,
             summary=f"Replace values of a custom field of {of.many} by another one",
             description="A job. Values are compared as they are written. A later write of one of the old values is stored as it comes.",
             query=(DRY_RUN,), body=ValueMerge, success=(_preview, _job), problems=(409,),
         ),
         Route(
-            "DELETE", by_name, of.remove, scope=WRITE, operation_id=f"remove_{one}_custom_field", tag=TAG,
+            "DELETE", by_name, of.remove, scope=WRITE, operation_id=f"remove_{type_name}_custom_field", tag=TAG,
             summary=f"Remove a custom field of {of.many}, or a former name",
             description="Refused while records have a value, unless `values=delete`: then a job removes the values. A later write of the "
             "name makes the field again.",

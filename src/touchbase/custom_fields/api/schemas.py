@@ -44,13 +44,13 @@ def checked_field(field: FieldTypeBody, pointer: str, faults: list[Fault]) -> Fi
 
 def check_words(words: Sequence[str], pointer: str, faults: list[Fault]) -> None:
     """Check words: values are stored without white space around them, so a word with some would never match."""
-    seen: set[str] = set()
+    folded: set[str] = set()
     for index, word in enumerate(words):
         if word != word.strip() or not word:
             faults.append(Fault(f"{pointer}/{index}", "blank", "must not be blank or have white space around it"))
-        elif word in seen:
+        elif word in folded:
             faults.append(Fault(f"{pointer}/{index}", "repeated", f"{word!r} is given twice"))
-        seen.add(word)
+        folded.add(word)
 
 
 class CustomFieldDefinition(Struct, forbid_unknown_fields=True):
@@ -167,26 +167,28 @@ def field_name(text: str, pointer: str) -> str:
 def field_type(type_: FieldTypeName, options: list[str]) -> FieldType:
     """Return a type; raise `Invalid` for one without the options that it needs, or with others."""
     faults: list[Fault] = []
-    made = checked_field(FieldTypeBody(type_, options), "/options", faults)
+    checked = checked_field(FieldTypeBody(type_, options), "/options", faults)
     if faults:
         raise Invalid(faults)
-    return made
+    return checked
 
 
-def detail_of(one: ClientField) -> CustomFieldDetail:
+def detail_of(field: ClientField) -> CustomFieldDetail:
     """Return a field as responses show it."""
-    first, last = (None if at is None else to_text(at) for at in (one.first_us, one.last_us))
-    kind: Any = one.type.type
+    first, last = (None if at is None else to_text(at) for at in (field.first_us, field.last_us))
+    kind: Any = field.type.type
     return CustomFieldDetail(
-        id_of(one.name), one.name, kind, one.type.options, one.is_declared, one.records, first, last, one.former_names
+        id_of(field.name), field.name, kind, field.type.options, field.is_declared, field.records, first, last, field.former_names
     )  # fmt: skip
 
 
-def preview_of(found: ChangePreview) -> FieldChangePreview:
+def preview_of(preview: ChangePreview) -> FieldChangePreview:
     """Return a preview as responses show it."""
-    return FieldChangePreview(True, found.records, [FieldChangeSample(each, dict(old), dict(new)) for each, old, new in found.samples])
+    return FieldChangePreview(
+        True, preview.records, [FieldChangeSample(sample, dict(old), dict(new)) for sample, old, new in preview.samples]
+    )
 
 
-def type_preview_of(found: TypeCheck) -> FieldTypePreview:
+def type_preview_of(check: TypeCheck) -> FieldTypePreview:
     """Return the values that are not of a type as responses show them."""
-    return FieldTypePreview(True, found.misfits, [MisfitSample(*sample) for sample in found.samples])
+    return FieldTypePreview(True, check.misfits, [MisfitSample(*sample) for sample in check.samples])

@@ -54,7 +54,7 @@ REASON = query.choice("reason", REASONS, "Entries with this reason.", member="re
 SOURCE = query.choice("source", SOURCES, "Entries that came to the list in this way.", member="source")
 ACTIVE: Parameter[bool | None] = Parameter(
     "active",
-    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
     {"type": "boolean"},
     "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.",
 )

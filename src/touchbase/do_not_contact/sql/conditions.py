@@ -25,17 +25,17 @@ def _postgres_parent(domain: str) -> str:
 
 def _covering(domain: str, parent: Parent) -> list[str]:
     """Return expressions for a domain and its parents; the last ones may repeat, or be a top-level domain alone, which no entry is."""
-    found = [domain]
+    domains = [domain]
     for _ in range(MAX_PARENTS):
-        found.append(parent(found[-1]))
-    return found
+        domains.append(parent(domains[-1]))
+    return domains
 
 
 def _listed(kind: str, values: list[str], now: str) -> str:
-    one = f"IN ({', '.join(values)})"
+    condition = f"IN ({', '.join(values)})"
     alive = f"(s.until_us IS NULL OR s.until_us > {now})"
-    own = f"s.client = t.client AND s.kind = '{kind}' AND s.value {one} AND s.reason IS NOT NULL AND {alive}"
-    shared = f"s.kind = '{kind}' AND s.value {one} AND {alive}"
+    own = f"s.client = t.client AND s.kind = '{kind}' AND s.value {condition} AND s.reason IS NOT NULL AND {alive}"
+    shared = f"s.kind = '{kind}' AND s.value {condition} AND {alive}"
     return f"EXISTS (SELECT 1 FROM suppression s WHERE {own}) OR EXISTS (SELECT 1 FROM installation_suppression s WHERE {shared})"
 
 

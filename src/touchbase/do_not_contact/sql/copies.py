@@ -70,10 +70,10 @@ def copy_installation_list(copied: InstallationList) -> Plan[int]:
 
 
 @command
-def raise_list_revision(known: int) -> Plan[None]:
+def raise_list_revision(revision: int) -> Plan[None]:
     """Give the list a later revision than `known`, if it has an earlier one, so that every cell gets it again.
 
     A cell has a later one than the home store after that was restored from a backup.
     """
-    if (yield from _revision()) < known:
-        yield Execute(SET_REVISION, [(_COUNTER, known + 1)])
+    if (yield from _revision()) < revision:
+        yield Execute(SET_REVISION, [(_COUNTER, revision + 1)])

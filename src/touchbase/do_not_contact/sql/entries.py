@@ -62,7 +62,7 @@ def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros)
         was_listed = row.reason is not None
         if cause is not None:
             written.append(cause_row(client, address, cause))
-            causes[address] = [*(each for each in earlier if each.key != WRITTEN), cause]
+            causes[address] = [*(entry for entry in earlier if entry.key != WRITTEN), cause]
         outcomes[address] = CREATED if not was_listed else UNCHANGED if cause is None else UPDATED
     if written:
         yield Execute(SAVE_CAUSE, written)
@@ -74,7 +74,7 @@ def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros)
 def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, earlier: Sequence[Cause], at: Micros) -> Cause | None:
     """Return the cause that a request makes; None if the last request said the same."""
     note = "" if hashed else new.note
-    last = next((each for each in earlier if each.key == WRITTEN and each.at_us > row.removed_us), None)
+    last = next((cause for cause in earlier if cause.key == WRITTEN and cause.at_us > row.removed_us), None)
     if last is not None:
         is_repeated = (new.reason, new.source, note, new.until_us) == (last.reason, last.source, last.note, last.until_us)
         if is_repeated and new.since_us in (None, last.since_us):
@@ -127,8 +127,8 @@ def add_causes(
 def drop_causes(client: int, addresses: Iterable[Address], is_dropped: Callable[[Cause], bool], now: Micros) -> Plan[None]:
     """Delete causes of addresses that are not about their person: an undone merge or deletion had brought them there."""
     rows = sorted({(client, *address) for address in addresses})
-    found = (yield Execute(CAUSES_OF, rows)) if rows else []
-    dropped = sorted((row[:4] for row in found if is_dropped(cause_of(row))), key=str)
+    stored = (yield Execute(CAUSES_OF, rows)) if rows else []
+    dropped = sorted((row[:4] for row in stored if is_dropped(cause_of(row))), key=str)
     if not dropped:
         return
     entries = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, sorted({row[:3] for row in dropped})))]
@@ -193,10 +193,10 @@ def hide_entries(key: bytes, client: int, refs: Iterable[Ref], now: Micros) -> P
         place = rows[places[row.address]]
         place.removed_us = max(place.removed_us, row.removed_us)
     hidden = [
-        cause_row(client, places[row.address], hashing.hidden_cause(key, client, one)) for row, causes in taken for one in causes
+        cause_row(client, places[row.address], hashing.hidden_cause(key, client, cause)) for row, causes in taken for cause in causes
     ]  # fmt: skip
     if hidden:
-        yield Execute(SAVE_CAUSE, sorted(hidden, key=lambda each: each[:4]))
+        yield Execute(SAVE_CAUSE, sorted(hidden, key=lambda cause: cause[:4]))
     causes = yield from _causes(client, rows)
     yield from _fold(client, rows.values(), causes, now, always=True)
 

@@ -33,26 +33,26 @@ def stored_addresses(
     client: int, addresses: Iterable[Address], hidden: Collection[Address] = ()
 ) -> Plan[dict[Address, tuple[Address, bool]]]:
     """Return by address how it is stored, and whether it is hashed: addresses of erased persons, and addresses listed as a hash."""
-    known = list(dict.fromkeys(addresses))
-    stored: dict[Address, tuple[Address, bool]] = {each: (each, False) for each in known}
+    distinct = list(dict.fromkeys(addresses))
+    stored: dict[Address, tuple[Address, bool]] = {address: (address, False) for address in distinct}
     key = yield from find_erasure_key()
-    refs = {ref: each for each in known if (ref := ref_of(each)) is not None}
+    refs = {ref: address for address in distinct if (ref := ref_of(address)) is not None}
     if key is None or not refs:
         return stored
     hashes = {ref: (ref[0], hashed_value(key, client, ref)) for ref in refs.values()}
     marks = yield from find_marks(key, client, refs)
-    rows = yield Execute(ENTRIES_OF, sorted((client, *each) for each in hashes.values()))
+    rows = yield Execute(ENTRIES_OF, sorted((client, *place) for place in hashes.values()))
     listed = {(row[1], row[2]) for row in rows}
-    for ref, each in refs.items():
-        if ref in marks or each in hidden or hashes[each] in listed:
-            stored[each] = (hashes[each], True)
+    for ref, address in refs.items():
+        if ref in marks or address in hidden or hashes[address] in listed:
+            stored[address] = (hashes[address], True)
     return stored
 
 
-def hidden_cause(key: bytes, client: int, one: Cause) -> Cause:
+def hidden_cause(key: bytes, client: int, cause: Cause) -> Cause:
     """Return a cause without its note, and with a hash of its key, which may name the person."""
-    hidden = one.key and PREFIX + digest(key, client, ("", "cause", one.key)).hex()
-    return Cause(hidden, one.reason, one.source, one.at_us, one.since_us, one.until_us, "", one.tool, one.delivery_id)
+    hidden = cause.key and PREFIX + digest(key, client, ("", "cause", cause.key)).hex()
+    return Cause(hidden, cause.reason, cause.source, cause.at_us, cause.since_us, cause.until_us, "", cause.tool, cause.delivery_id)
 
 
 def take_clear_entries(client: int, addresses: Sequence[Address]) -> Plan[list[tuple[EntryRow, list[Cause]]]]:
@@ -64,7 +64,7 @@ def take_clear_entries(client: int, addresses: Sequence[Address]) -> Plan[list[t
     taken: list[tuple[EntryRow, list[Cause]]] = [(entry, []) for entry in entries if not entry.hashed]
     if not taken:
         return []
-    by_address = {each.address: causes for each, causes in taken}
+    by_address = {entry.address: causes for entry, causes in taken}
     keys = [(client, *address) for address in sorted(by_address)]
     for row in (yield Execute(CAUSES_OF, keys)):
         by_address[row[1], row[2]].append(cause_of(row))

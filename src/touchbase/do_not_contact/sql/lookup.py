@@ -92,7 +92,7 @@ class Listed:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Matches:
     """Entries by address: of the clients, and of the installation."""
 
     hashes: dict[Place, Place] = field(default_factory=dict)
@@ -138,12 +138,12 @@ def find_suppressed(client: int, items: list[Addresses], now: Micros) -> Plan[li
     owners: list[int] = []
     for index, item in enumerate(items):
         of_item = [item] if item.contact is not None else [item, *people.get(item, ())]
-        expanded += [(client, each) for each in of_item]
+        expanded += [(client, addresses) for addresses in of_item]
         owners += [index] * len(of_item)
-    found: list[Suppressed | None] = [None] * len(items)
+    matches: list[Suppressed | None] = [None] * len(items)
     for index, match in zip(owners, (yield from suppressed_items(expanded, listed, now)), strict=True):
-        found[index] = found[index] or match
-    return found
+        matches[index] = matches[index] or match
+    return matches
 
 
 def _people(client: int, items: Iterable[Addresses]) -> Plan[dict[Addresses, list[Addresses]]]:
@@ -170,10 +170,10 @@ def _person(row: Row) -> Addresses:
 
 def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
     """Return for each item why it must not be contacted; only kinds that are `listed` are looked up."""
-    found = (yield from _listed_items(items, listed, now)) if any(each.any for each in listed.values()) else [None] * len(items)
+    matches = (yield from _listed_items(items, listed, now)) if any(kinds.any for kinds in listed.values()) else [None] * len(items)
     return [
         Suppressed(STATUS) if match is None and item.status is not None and listed[client].opts_out(item.status) else match
-        for match, (client, item) in zip(found, items, strict=True)
+        for match, (client, item) in zip(matches, items, strict=True)
     ]
 
 
@@ -186,18 +186,18 @@ def _listed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micr
             more = further.get((client, item.contact or 0), ())
             cover += [(client, kind, value) for kind, value in more if kind in listed[client].kinds]
     places = set(chain.from_iterable(covers))
-    found = _Found()
+    matches = _Matches()
     own = [place for place in places if place[1] in listed[place[0]].own]
     if own:
-        found.hashes = yield from _hashes(own, listed)
-        own += found.hashes.values()
-        found.own = {(row[6], row[0], row[1]): row for row in (yield Execute(FIND_LISTED, own))}
+        matches.hashes = yield from _hashes(own, listed)
+        own += matches.hashes.values()
+        matches.own = {(row[6], row[0], row[1]): row for row in (yield Execute(FIND_LISTED, own))}
     shared = {place[1:] for place in places if place[1] in listed[place[0]].shared}
     if shared:
-        found.shared = {(row[0], row[1]): row for row in (yield Execute(FIND_LISTED_INSTALLATION, list(shared)))}
-    if not found.own and not found.shared:
+        matches.shared = {(row[0], row[1]): row for row in (yield Execute(FIND_LISTED_INSTALLATION, list(shared)))}
+    if not matches.own and not matches.shared:
         return [None] * len(items)
-    return [_first(cover, found, now) for cover in covers]
+    return [_first(cover, matches, now) for cover in covers]
 
 
 def _covers(items: Sequence[Item], listed: Mapping[int, Listed]) -> list[list[Place]]:
@@ -207,25 +207,25 @@ def _covers(items: Sequence[Item], listed: Mapping[int, Listed]) -> list[list[Pl
     """
     by_domain: dict[tuple[int, str], list[Place]] = {}
     covers: list[list[Place]] = []
-    for client, each in items:
-        kinds, email = listed[client].kinds, each.email
+    for client, addresses in items:
+        kinds, email = listed[client].kinds, addresses.email
         places: list[Place] = []
         covers.append(places)
         if email is not None and EMAIL in kinds:
             places.append((client, EMAIL, email))
-        if each.linkedin is not None and LINKEDIN_URL in kinds:
-            places.append((client, LINKEDIN_URL, each.linkedin))
-            if listed[client].has_hashes and (former := former_linkedin_key(each.linkedin_url or "")) is not None:
+        if addresses.linkedin is not None and LINKEDIN_URL in kinds:
+            places.append((client, LINKEDIN_URL, addresses.linkedin))
+            if listed[client].has_hashes and (former := former_linkedin_key(addresses.linkedin_url or "")) is not None:
                 places.append((client, LINKEDIN_URL, former))
         if DOMAIN in kinds:
-            for domain in (None if email is None else email[email.rfind("@") + 1 :], each.domain):
+            for domain in (None if email is None else email[email.rfind("@") + 1 :], addresses.domain):
                 if domain is not None:
-                    known = by_domain.get((client, domain))
-                    if known is None:
-                        known = by_domain[client, domain] = [
+                    covering = by_domain.get((client, domain))
+                    if covering is None:
+                        covering = by_domain[client, domain] = [
                             (client, DOMAIN, covering_domain) for covering_domain in covering_domains(domain)
                         ]
-                    places += known
+                    places += covering
     return covers
 
 
@@ -238,16 +238,16 @@ def _hashes(own: Iterable[Place], listed: Mapping[int, Listed]) -> Plan[dict[Pla
     return {(client, kind, value): (client, kind, hashing.hashed_value(key, client, (kind, value))) for client, kind, value in wanted}
 
 
-def _first(places: Sequence[Place], found: _Found, now: Micros) -> Suppressed | None:
+def _first(places: Sequence[Place], matches: _Matches, now: Micros) -> Suppressed | None:
     """Return the first active entry at these places: of the client's list, then of the installation's."""
     for place in places:
-        row = found.own.get(place)
-        if (row is None or not _is_active(row, now)) and found.hashes:
-            row = found.own.get(found.hashes.get(place, place))
+        row = matches.own.get(place)
+        if (row is None or not _is_active(row, now)) and matches.hashes:
+            row = matches.own.get(matches.hashes.get(place, place))
         if row is not None and _is_active(row, now):
             return Suppressed(row[2], CLIENT_LIST, place[1], place[2], row[3], row[4])
-    for place in places if found.shared else ():
-        row = found.shared.get(place[1:])
+    for place in places if matches.shared else ():
+        row = matches.shared.get(place[1:])
         if row is not None and _is_active(row, now):
             return Suppressed(row[2], INSTALLATION_LIST, place[1], place[2], row[3], row[4])
     return None
@@ -342,7 +342,7 @@ def mark_records(records: Sequence[MarkedRecord], now: Micros, listed: Mapping[i
     """Set `suppressed` on these records."""
     if listed is None:
         listed = yield from listed_kinds({record.client for record in records})
-    if not any(each.any for each in listed.values()):
+    if not any(kinds.any for kinds in listed.values()):
         for record in records:
             status: str | None = getattr(record, "status", None)
             if (is_opt_out_word(status) or status in listed[record.client].opt_outs) and hasattr(record, "email_key"):

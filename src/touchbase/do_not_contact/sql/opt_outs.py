@@ -54,9 +54,9 @@ def addresses_of(contact: PersonWithStatus) -> list[Address]:
 
 def opted_out_at(contact: PersonWithStatus, opts_out: Callable[[str | None], bool]) -> tuple[Micros, str] | None:
     """Return since when a contact had its last status that opts out, and the status; None if it never had one."""
-    found = [(at, status) for at, status in path_of(contact.status_path).items() if status is not None and opts_out(status)]
-    if found:
-        return found[-1]
+    changes = [(at, status) for at, status in path_of(contact.status_path).items() if status is not None and opts_out(status)]
+    if changes:
+        return changes[-1]
     # Two statuses of one time: the path has the last one only.
     last = next((status for status in (contact.status, contact.previous_status) if status is not None and opts_out(status)), None)
     return None if last is None else (contact.status_changed_us or contact.created_us, last)
@@ -75,33 +75,38 @@ def is_of_contact(cause: Cause, contact: int) -> bool:
 def further_addresses(contacts: Iterable[tuple[int, int]]) -> Plan[dict[tuple[int, int], list[Address]]]:
     """Return the addresses that lead to contacts (client and id) and that they do not show."""
     rows = sorted(set(contacts))
-    found: dict[tuple[int, int], list[Address]] = {}
+    by_contact: dict[tuple[int, int], list[Address]] = {}
     for client, number, kind, value in (yield Execute(FURTHER_KEYS, rows)) if rows else ():
-        found.setdefault((client, number), []).append((KIND_OF_REF[kind], value))
-    return found
+        by_contact.setdefault((client, number), []).append((KIND_OF_REF[kind], value))
+    return by_contact
 
 
 def list_opt_outs(opt_outs: Sequence[StatusOptOut], now: Micros) -> Plan[None]:
     """Put contacts on the lists of their clients; a repetition, and a status from before the entry was removed, change nothing."""
-    listed = yield from _listed([each for each in opt_outs if each.if_unlisted])
+    listed = yield from _listed([opt_out for opt_out in opt_outs if opt_out.if_unlisted])
     groups: dict[tuple[int, frozenset[tuple[str, object]]], list[StatusOptOut]] = {}
-    for each in sorted(opt_outs, key=lambda each: each.client):
-        if each.addresses and each.contact not in listed:
-            groups.setdefault((each.client, frozenset(each.by.items())), []).append(each)
+    for opt_out in sorted(opt_outs, key=lambda opt_out: opt_out.client):
+        if opt_out.addresses and opt_out.contact not in listed:
+            groups.setdefault((opt_out.client, frozenset(opt_out.by.items())), []).append(opt_out)
     for (client, _), group in groups.items():
         causes = [
-            (each.addresses[0], Cause(cause_key(each.contact, each.at_us), STATUS, each.source, each.at_us, each.at_us, None, each.note))
-            for each in group
+            (
+                opt_out.addresses[0],
+                Cause(cause_key(opt_out.contact, opt_out.at_us), STATUS, opt_out.source, opt_out.at_us, opt_out.at_us, None, opt_out.note),
+            )
+            for opt_out in group
         ]
         yield from add_causes(client, causes, None, now, by=group[0].by)
 
 
 def _listed(opt_outs: Sequence[StatusOptOut]) -> Plan[set[int]]:
     """Return the contacts one of whose addresses is on the list, or was removed from it since the contact opted out."""
-    further = yield from further_addresses((each.client, each.contact) for each in opt_outs)
+    further = yield from further_addresses((opt_out.client, opt_out.contact) for opt_out in opt_outs)
     places = {
-        (each.client, *address): each for each in opt_outs for address in (*each.addresses, *further.get((each.client, each.contact), ()))
+        (opt_out.client, *address): opt_out
+        for opt_out in opt_outs
+        for address in (*opt_out.addresses, *further.get((opt_out.client, opt_out.contact), ()))
     }
     rows = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, sorted(places)))] if places else []
-    found = [(row, places[row.client, row.kind, row.value]) for row in rows]
-    return {each.contact for row, each in found if row.reason is not None or row.removed_us >= each.at_us}
+    entries = [(row, places[row.client, row.kind, row.value]) for row in rows]
+    return {opt_out.contact for row, opt_out in entries if row.reason is not None or row.removed_us >= opt_out.at_us}

@@ -194,10 +194,11 @@ def cause_of(row: Row) -> Cause:
     return Cause(key, reason, source, at_us, since_us, until_us, note, tool, delivery_id)
 
 
-def cause_row(client: int, address: tuple[str, str], one: Cause) -> Row:
+def cause_row(client: int, address: tuple[str, str], cause: Cause) -> Row:
     """Return the cause's row, in the order of `CAUSE`."""
     return (
-        client, *address, one.key, one.reason, one.source, one.note, one.since_us, one.until_us, one.at_us, one.tool, one.delivery_id
+        client, *address, cause.key, cause.reason, cause.source, cause.note, cause.since_us, cause.until_us, cause.at_us, cause.tool,
+        cause.delivery_id,
     )  # fmt: skip
 
 

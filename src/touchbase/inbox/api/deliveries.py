@@ -149,11 +149,11 @@ CHANNEL = query.choice("channel", CHANNELS, "Only on this channel.", member="cha
 STATE = query.choice("state", STATES, "Deliveries in this state.", member="state")
 
 
-async def checked_client(call: Call, asked: Parameters, limited: int | None) -> int | None:
+async def checked_client(call: Call, parameters: Parameters, limited: int | None) -> int | None:
     """Return the number of the client to filter by, None for all. Raises `Invalid` with all faults, and `Forbidden`."""
-    asked.faults += no_such_tool(call, asked[TOOL], "?tool")
-    asked.done()
-    client_id = asked[CLIENT]
+    parameters.faults += no_such_tool(call, parameters[TOOL], "?tool")
+    parameters.done()
+    client_id = parameters[CLIENT]
     return limited if client_id is None else await call.client_number(client_id, limited, "?client")
 
 
@@ -170,21 +170,21 @@ def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
 async def delivery(call: Call) -> Response:
     """Handle `GET` of one delivery."""
     limited = await call.administrator()
-    found, events = await get_delivery(call.api.dependencies.store, call.id("delivery"), limited)
-    return Response(body=encode(delivery_detail(found, events)))
+    delivery_row, events = await get_delivery(call.api.dependencies.store, call.id("delivery"), limited)
+    return Response(body=encode(delivery_detail(delivery_row, events)))
 
 
 async def replay(call: Call) -> Response:
     """Handle `POST` that replays a delivery; refuse options, which only the replay of many deliveries has."""
     limited = await call.administrator()
     await _refuse_options(call)
-    found = await find_delivery(call.api.dependencies.store, call.id("delivery"), limited)
+    delivery = await find_delivery(call.api.dependencies.store, call.id("delivery"), limited)
     now = call.api.dependencies.clock()
     response = await call.write_and_respond(
-        lambda writes: replay_delivery(writes, found, now),
-        lambda count: Response(202, encode(delivery_out(as_replayed(found) if count else found))),
+        lambda writes: replay_delivery(writes, delivery, now),
+        lambda count: Response(202, encode(delivery_out(as_replayed(delivery) if count else delivery))),
     )
-    call.api.dependencies.on_stored(found.client)
+    call.api.dependencies.on_stored(delivery.client)
     return response
 
 

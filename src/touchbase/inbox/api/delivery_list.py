@@ -147,7 +147,7 @@ def _row(delivery: Delivery, effects: DeliveryEffects, found_in: str | None) -> 
 
 def progress_of(page: FoundPage) -> SearchProgress:
     """Return how far the search of a page has come."""
-    causes = [UnsearchableOut(cause, each.count, each.example_id) for cause, each in sorted(page.unsearchable.items())]
+    causes = [UnsearchableOut(cause, progress.count, progress.example_id) for cause, progress in sorted(page.unsearchable.items())]
     return SearchProgress(page.cursor is None, None if page.back_to_us is None else to_text(page.back_to_us), causes)
 
 
@@ -160,10 +160,10 @@ def address_of(email: str | None, linkedin_url: str | None) -> Ref | None:
             raise Invalid([Fault("?email", refused.code, refused.detail)]) from None
     if linkedin_url is None:
         return None
-    found = linkedin_ref(linkedin_url)
-    if found is None:
+    ref = linkedin_ref(linkedin_url)
+    if ref is None:
         raise Invalid([Fault("?linkedin_url", "linkedin_url", "is not the address of a LinkedIn profile")])
-    return found
+    return ref
 
 
 async def only_client(store: Store) -> int:
@@ -177,39 +177,39 @@ async def only_client(store: Store) -> int:
 async def deliveries(call: Call) -> Response:
     """Handle `GET` of a page of deliveries."""
     limited = await call.administrator()
-    asked = call.parameters()
-    _check_search(asked)
-    searches = any(asked[each] is not None for each in (*_PERSON, TEXT, EVENT))
-    place: Any = asked.cursor(SEARCH_CURSOR, PLACE) if searches else asked.cursor("deliveries", BEFORE)
-    client = await checked_client(call, asked, limited)
-    filters, store = DeliveryFilter(client, **asked.filters), call.api.dependencies.store
+    parameters = call.parameters()
+    _check_search(parameters)
+    searches = any(parameters[parameter] is not None for parameter in (*_PERSON, TEXT, EVENT))
+    place: Any = parameters.cursor(SEARCH_CURSOR, PLACE) if searches else parameters.cursor("deliveries", BEFORE)
+    client = await checked_client(call, parameters, limited)
+    filters, store = DeliveryFilter(client, **parameters.filters), call.api.dependencies.store
     page_bytes = await call.page_bytes()
     if searches:
-        page = await _searched(store, call.api.dependencies.sandbox, filters, asked, place)
+        page = await _searched(store, call.api.dependencies.sandbox, filters, parameters, place)
         data = fitting(await rows_of(store, page.deliveries, page.found_in), page_bytes)
         page.end_after(len(data))
         cursor = None if page.cursor is None else cursor_text(SEARCH_CURSOR, page.cursor)
         return Response(body=encode(DeliveryPage(data, cursor, progress_of(page))))  # type: ignore[arg-type]  # encoded items
-    found = await read_deliveries(store, filters, asked[LIMIT] + 1, place)
-    data = fitting(await rows_of(store, found[: asked[LIMIT]], {}), page_bytes)
-    cursor = cursor_text("deliveries", end_of(found, len(data) - 1)) if len(found) > len(data) else None
+    newest = await read_deliveries(store, filters, parameters[LIMIT] + 1, place)
+    data = fitting(await rows_of(store, newest[: parameters[LIMIT]], {}), page_bytes)
+    cursor = cursor_text("deliveries", end_of(newest, len(data) - 1)) if len(newest) > len(data) else None
     return Response(body=encode(DeliveryPage(data, cursor, None)))  # type: ignore[arg-type]  # encoded items
 
 
-def _check_search(asked: Parameters) -> None:
-    named = [each.name for each in _PERSON if asked[each] is not None]
+def _check_search(parameters: Parameters) -> None:
+    named = [parameter.name for parameter in _PERSON if parameters[parameter] is not None]
     if len(named) > 1:
-        asked.fault(named[1], "one_person", f"names a person, as {named[0]} does: give one of email, linkedin_url and contact_id")
-    if len(asked[TEXT] or "") > LONGEST_TEXT:
-        asked.fault("text", "too_long", f"must have at most {LONGEST_TEXT} characters")
+        parameters.fault(named[1], "one_person", f"names a person, as {named[0]} does: give one of email, linkedin_url and contact_id")
+    if len(parameters[TEXT] or "") > LONGEST_TEXT:
+        parameters.fault("text", "too_long", f"must have at most {LONGEST_TEXT} characters")
 
 
-async def _searched(store: Store, sandbox: Sandbox, filters: DeliveryFilter, asked: Parameters, place: Place | None) -> FoundPage:
+async def _searched(store: Store, sandbox: Sandbox, filters: DeliveryFilter, parameters: Parameters, place: Place | None) -> FoundPage:
     if filters.client is None:
         filters = replace(filters, client=await only_client(store))
-    address = address_of(asked[EMAIL], asked[LINKEDIN])
-    search = DeliverySearch(filters, address, asked[CONTACT], asked[TEXT], asked[EVENT])
-    return await search_deliveries(store, sandbox, search, asked[LIMIT], place)
+    address = address_of(parameters[EMAIL], parameters[LINKEDIN])
+    search = DeliverySearch(filters, address, parameters[CONTACT], parameters[TEXT], parameters[EVENT])
+    return await search_deliveries(store, sandbox, search, parameters[LIMIT], place)
 
 
 SINCE = query.time("received_since", "Only deliveries received at this time or later.", member="received_since_us")
@@ -246,14 +246,14 @@ example(
 async def counts(call: Call) -> Response:
     """Handle `GET` of the counts."""
     limited = await call.administrator()
-    asked = call.parameters()
-    client = await checked_client(call, asked, limited)
+    parameters = call.parameters()
+    client = await checked_client(call, parameters, limited)
     store = call.api.dependencies.store
     if client is None:
         client = await only_client(store)
-    found = await store.read(count_states(client, asked[CHANNEL], asked[TOOL], asked[SINCE]))
-    rows = [DeliveryCountOut(count.channel, count.tool, count.state, count.count) for count in found.counts]
-    return Response(body=encode(DeliveryCounts(rows, found.is_complete)))
+    states = await store.read(count_states(client, parameters[CHANNEL], parameters[TOOL], parameters[SINCE]))
+    rows = [DeliveryCountOut(count.channel, count.tool, count.state, count.count) for count in states.counts]
+    return Response(body=encode(DeliveryCounts(rows, states.is_complete)))
 
 
 ROUTES = [

@@ -78,12 +78,12 @@ class RefusalPage(PageOf[RefusalOut]):
 async def refusals(call: Call) -> Response:
     """Handle `GET` of a page of refused webhooks; only administrators of all clients see those to unknown clients."""
     limited = await call.administrator()
-    asked = call.parameters()
-    before: Any = asked.cursor(LISTING, tuple[int, int])
-    client = await checked_client(call, asked, limited)
+    parameters = call.parameters()
+    before: Any = parameters.cursor(LISTING, tuple[int, int])
+    client = await checked_client(call, parameters, limited)
     parts = call.api.dependencies
     page_bytes = await call.page_bytes()
-    page, following = await page_of_refusals(parts.store, asked[LIMIT], client, before=before, **asked.filters)
+    page, following = await page_of_refusals(parts.store, parameters[LIMIT], client, before=before, **parameters.filters)
     data = fitting(map(refusal_out, page), page_bytes)
     if len(data) < len(page):
         following = place_of(page[len(data) - 1])
@@ -91,18 +91,28 @@ async def refusals(call: Call) -> Response:
     return Response(body=encode(RefusalPage(data, cursor)))  # type: ignore[arg-type]  # encoded items
 
 
-def refusal_out(one: RefusedWebhook) -> RefusalOut:
+def refusal_out(refusal: RefusedWebhook) -> RefusalOut:
     """Return a refused webhook as listed."""
-    return RefusalOut(to_text(one.received_us), one.client_id, one.channel, one.tool, one.cause, one.size, one.calls, one.headers, one.body)
+    return RefusalOut(
+        to_text(refusal.received_us),
+        refusal.client_id,
+        refusal.channel,
+        refusal.tool,
+        refusal.cause,
+        refusal.size,
+        refusal.calls,
+        refusal.headers,
+        refusal.body,
+    )
 
 
-def refused_out(found: RefusedBody, client_id: str) -> RefusedWebhookOut:
+def refused_out(body: RefusedBody, client_id: str) -> RefusedWebhookOut:
     """Return a refused webhook with its body."""
-    content, replayed = found.content, found.replayed_us
+    content, replayed = body.content, body.replayed_us
     return RefusedWebhookOut(
-        found.digest, client_id, found.channel, found.tool, to_text(found.first_us), to_text(found.received_us), found.calls, found.size,
+        body.digest, client_id, body.channel, body.tool, to_text(body.first_us), to_text(body.received_us), body.calls, body.size,
         content.headers if content else {}, content.query if content else "", raw_body(content.body) if content else None,
-        None if replayed is None else to_text(replayed), found.replayed_by, found.delivery_id,
+        None if replayed is None else to_text(replayed), body.replayed_by, body.delivery_id,
     )  # fmt: skip
 
 
@@ -110,20 +120,20 @@ async def refused_webhook(call: Call) -> Response:
     """Handle `GET` of one refused webhook with its body."""
     client = await call.client_in_path()
     call.parameters().done()
-    found = await get_refused_body(call.api.dependencies.store, client.number, call.path("refused_id"))
-    return Response(body=encode(refused_out(found, client.client_id)))
+    refused_body = await get_refused_body(call.api.dependencies.store, client.number, call.path("refused_id"))
+    return Response(body=encode(refused_out(refused_body, client.client_id)))
 
 
 async def replay_refused_webhook(call: Call) -> Response:
     """Handle `POST` that replays a refused webhook."""
     client, parts = await call.client_in_path(), call.api.dependencies
-    asked = call.parameters()
-    asked.faults += no_such_tool(call, asked[TOOL], "?tool")
-    asked.done()
+    parameters = call.parameters()
+    parameters.faults += no_such_tool(call, parameters[TOOL], "?tool")
+    parameters.done()
     connections, now = await call.api[CONNECTIONS].of(client.number), parts.clock()
     author = author_of(call.scope).key_id
     by = "an administrator without a key" if author is None else f"API key {author}"
-    stored = await replay_refused(parts.store, client, call.path("refused_id"), connections, by, now, parts.sandbox, asked[TOOL])
+    stored = await replay_refused(parts.store, client, call.path("refused_id"), connections, by, now, parts.sandbox, parameters[TOOL])
     parts.on_stored(client.number)
     return Response(202, encode(RefusedReplay(stored.id, stored.is_repeat)))
 

@@ -113,10 +113,10 @@ UNCHANGED_STATE = query.choice("state", GROUPED, "Deliveries in this state.", me
 async def groups(call: Call) -> Response:
     """Return the deliveries that changed nothing, in groups (`GET`)."""
     limited = await call.administrator()
-    asked = call.parameters()
-    client = await checked_client(call, asked, limited)
-    found = await group_deliveries(call.api.dependencies.store, DeliveryFilter(client, **asked.filters), asked[LIMIT])
-    return Response(body=encode(DeliveryGroups([group_out(each) for each in found])))
+    parameters = call.parameters()
+    client = await checked_client(call, parameters, limited)
+    page = await group_deliveries(call.api.dependencies.store, DeliveryFilter(client, **parameters.filters), parameters[LIMIT])
+    return Response(body=encode(DeliveryGroups([group_out(group) for group in page])))
 
 
 def group_out(group: DeliveryGroup) -> DeliveryGroupOut:
@@ -185,8 +185,8 @@ def _proposal_faults(call: Call, request: ReplayRequest) -> list[Fault]:
         faults.append(Fault("/client", "required", "must name the client whose connection it is"))
     settings = settings_of(proposed.settings)
     kinds = senders.kinds(proposed.channel, proposed.tool, settings)
-    found = connection_faults(proposed.channel, proposed.tool, settings, senders.tools(proposed.channel), kinds)
-    return [*faults, *(Fault(f"/connection{each.pointer}", each.code, each.detail) for each in found)]
+    proposal_faults = connection_faults(proposed.channel, proposed.tool, settings, senders.tools(proposed.channel), kinds)
+    return [*faults, *(Fault(f"/connection{fault.pointer}", fault.code, fault.detail) for fault in proposal_faults)]
 
 
 def _dry_run_out(result: DryRunResult) -> DryRunOut:

@@ -31,18 +31,18 @@ def store_deliveries(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
     numbers = [ids.take("delivery") for _ in commands]
     results: dict[int, object] = {}
     left = list(range(len(commands)))
-    traced = any(each.trace for each in commands)
+    traced = any(command.trace for command in commands)
     earlier: dict[int, int | None] = {}
     while left:
         # Of equal webhooks in one batch the first is stored first; the others are compared with it in the next round.
         firsts = list({(commands[n].client, commands[n].key): n for n in reversed(left)}.values())[::-1]
         rows = [_delivery_row(commands[n], numbers[n], earlier.get(n)) for n in firsts]
-        made = yield Execute(
+        stored = yield Execute(
             inbox_sql.STORE_DELIVERY_TRACED if traced else inbox_sql.STORE_DELIVERY,
             [(*row, commands[n].trace) for row, n in zip(rows, firsts, strict=True)] if traced else rows,
             [_body_row(commands[n], numbers[n]) for n in firsts],
         )
-        new = {row[0] for row in made}
+        new = {row[0] for row in stored}
         results.update({n: StoredDelivery(numbers[n], False) for n in firsts if numbers[n] in new})
         if len(results) == len(commands):
             break
@@ -55,10 +55,10 @@ def _split_repeats(
 ) -> Plan[list[int]]:
     """Find the repeats; return those to store, and put into `earlier` the earlier delivery with equal bytes within the dedupe window."""
     rows = yield Execute(inbox_sql.DELIVERY_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
-    known = {(row[0], bytes(row[1])): row for row in rows}
+    repeats = {(row[0], bytes(row[1])): row for row in rows}
     to_store: list[int] = []
     for n in left:
-        row = known.get((commands[n].client, commands[n].key))
+        row = repeats.get((commands[n].client, commands[n].key))
         if row is None:
             results[n] = Overloaded("the delivery that this webhook repeats has just been removed; send it again")
         elif _repeats(commands[n].received_us, *row[3:]):

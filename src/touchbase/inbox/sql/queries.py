@@ -42,7 +42,7 @@ def list_deliveries(
     """
     # Client by client, because every index begins with the client: no full scan or sort.
     clients = [(client,)] if client is not None else (yield Select("SELECT id FROM client", ()))
-    found: list[Delivery] = []
+    deliveries: list[Delivery] = []
     for (number,) in clients:
         where = _where(number, channel, tool, state, before, received_since_us, like)
         where.less("d.received_us", received_until_us)
@@ -50,8 +50,8 @@ def list_deliveries(
             where.add("d.problems IS NOT NULL")
         sql = f"SELECT c.client_id, {_DELIVERY} FROM delivery d JOIN client c ON c.id = d.client WHERE {where} ORDER BY d.id DESC LIMIT ?"
         rows = yield Select(sql, (*where.params, limit))
-        found += map(inbox_rows.delivery_of, rows)
-    return found if client is not None else sorted(found, key=lambda delivery: -delivery.id)[:limit]
+        deliveries += map(inbox_rows.delivery_of, rows)
+    return deliveries if client is not None else sorted(deliveries, key=lambda delivery: -delivery.id)[:limit]
 
 
 @query
@@ -90,7 +90,7 @@ def count_states(
         for current_channel, current_tool, state, many in rows
         if state is not None and channel in (None, current_channel) and tool in (None, current_tool)
     ]
-    counts.sort(key=lambda each: (-each.count, each.channel, each.tool or "", each.state))
+    counts.sort(key=lambda state: (-state.count, state.channel, state.tool or "", state.state))
     return StateCounts(counts, is_past_since or read < most)
 
 
@@ -122,17 +122,17 @@ def group_deliveries(
     where.equal("d.channel", channel)
     where.equal("d.tool", tool)
     alike = "d.client, d.channel, d.tool, d.shape"
-    found = (
+    grouped = (
         f"SELECT {alike}, count(*) AS many, min(d.received_us) AS first_us, max(d.received_us) AS last_us, max(d.id) AS example "
         f"FROM delivery d WHERE {where} GROUP BY {alike} ORDER BY many DESC, example DESC LIMIT ?"
     )
     rows = yield Select(
-        f"WITH g AS ({found}) SELECT c.client_id, g.channel, g.tool, g.shape, g.many, g.first_us, g.last_us, g.example, e.error "
+        f"WITH g AS ({grouped}) SELECT c.client_id, g.channel, g.tool, g.shape, g.many, g.first_us, g.last_us, g.example, e.error "
         "FROM g JOIN client c ON c.id = g.client JOIN delivery e ON e.client = g.client AND e.id = g.example",
         (*where.params, limit),
     )
-    made = [DeliveryGroup(row[0], row[1], row[2], state, *row[3:]) for row in rows]
-    return sorted(made, key=lambda group: (-group.count, -group.example_id))
+    groups = [DeliveryGroup(row[0], row[1], row[2], state, *row[3:]) for row in rows]
+    return sorted(groups, key=lambda group: (-group.count, -group.example_id))
 
 
 @query(quick=True)

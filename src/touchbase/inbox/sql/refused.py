@@ -79,11 +79,23 @@ def list_refusals(
     return [_refused(row) for row in rows]
 
 
-def _row(client: int, one: RefusedWebhook, number: int) -> Row:
-    headers = msgspec.json.encode(one.headers).decode()
+def _row(client: int, refusal: RefusedWebhook, number: int) -> Row:
+    headers = msgspec.json.encode(refusal.headers).decode()
     # The id of an existing client is read from the client's own row, because it can change.
-    client_id = "" if client else one.client_id
-    return (client, one.received_us, number, client_id, one.channel, one.tool, one.cause, one.size, one.calls, headers, one.body)
+    client_id = "" if client else refusal.client_id
+    return (
+        client,
+        refusal.received_us,
+        number,
+        client_id,
+        refusal.channel,
+        refusal.tool,
+        refusal.cause,
+        refusal.size,
+        refusal.calls,
+        headers,
+        refusal.body,
+    )
 
 
 def _refused(row: Row) -> RefusedWebhook:

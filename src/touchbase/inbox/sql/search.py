@@ -29,8 +29,8 @@ MOST_EVENTS = 100
 _KEYS = {EMAIL: "email_key", LINKEDIN: "linkedin_key"}
 _FOUND = f"SELECT c.client_id, {names(DELIVERY[:-1], 'd.')}"
 _FROM = "FROM p JOIN client c ON c.id = p.client JOIN delivery d ON d.client = p.client AND d.id = p.id"
-FOUND_DELIVERIES = Statement("found_deliveries", ONE, body=f"{_FOUND} {_FROM}")
-FOUND_BODIES = Statement(
+DELIVERIES_OF = Statement("found_deliveries", ONE, body=f"{_FOUND} {_FROM}")
+BODIES_OF = Statement(
     "found_bodies",
     ONE,
     body=f"{_FOUND}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us "
@@ -151,8 +151,8 @@ def step_through_deliveries(
     )
     last, ids = _within(rows) if bodies else (len(rows), [row[0] for row in rows if row[3]])
     next_below = 0 if last == len(rows) < limit else rows[last - 1][0]
-    found = (yield Execute(FOUND_BODIES if bodies else FOUND_DELIVERIES, [(client, number) for number in ids])) if ids else []
-    deliveries = sorted(map(delivery_of, found), key=lambda delivery: -delivery.id)
+    matching = (yield Execute(BODIES_OF if bodies else DELIVERIES_OF, [(client, number) for number in ids])) if ids else []
+    deliveries = sorted(map(delivery_of, matching), key=lambda delivery: -delivery.id)
     return DeliveryStep(deliveries, last, next_below, rows[last - 1][1] if rows else None)
 
 

@@ -151,7 +151,7 @@ class RecordResource(Generic[A, C, R]):
         parameters, number = call.parameters(), call.id(self._kind.type.name)
         parameters.done()
         record = await self._get(call, client, number)
-        page_bytes = await call.page_bytes(whole=True)
+        page_bytes = await call.page_bytes(is_full_page=True)
         explained, since_us = await explain_values(call.api.dependencies.store, record, parameters[FIELD], self._words(client))
         return Response(body=explanation(explained, since_us, page_bytes))
 

@@ -62,7 +62,7 @@ async def list_emails(call: Call) -> Response:
         parameters.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
     parameters.done()
     size = parameters[PAGE_SIZE]
-    skip, page_bytes = (parameters[EMAIL_PAGE] - 1) * size, await call.page_bytes(whole=True)
+    skip, page_bytes = (parameters[EMAIL_PAGE] - 1) * size, await call.page_bytes(is_full_page=True)
     wanted = list_messages(client.number, size, contact_key=key, channel=EMAIL, skip=skip, page_bytes=page_bytes, **parameters.filters)
     page, is_cut = page_of(await call.api.dependencies.store.read(wanted), size)
     data = fitting(map(email_out, page), page_bytes)

@@ -88,7 +88,7 @@ class ListResource:
 
     async def _array(self, call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> Response:
         search_for = _search_for(call, wanted, clients)
-        parts, page_bytes = call.api.dependencies, await call.page_bytes(whole=True)
+        parts, page_bytes = call.api.dependencies, await call.page_bytes(is_full_page=True)
         records, _ = await records_across(parts.store, clients, search_for, None, LONGEST_PAGE, page_bytes=page_bytes)
         items = (_out(self._kind, *record, flat=False, everywhere=self._is_everywhere) for record in records)
         return Response(body=encode(fitting(items, page_bytes)))
@@ -123,7 +123,7 @@ async def _numbered(
     search_for = _search_for(call, wanted, clients)
     page, size = parameters[PAGE_NUMBER], parameters[PAGE_SIZE]
     key = (whose, wanted.key, size)
-    parts, page_bytes = call.api.dependencies, await call.page_bytes(whole=True)
+    parts, page_bytes = call.api.dependencies, await call.page_bytes(is_full_page=True)
     page_read = await read_page(parts.store, call.api[PAGES_READ], key, clients, search_for, page, size, page_bytes)
     results = fitting((_out(kind, *record, flat=parameters[FLAT], everywhere=everywhere) for record in page_read.records), page_bytes)
     if page_read.is_cut or len(results) < len(page_read.records):
