@@ -61,11 +61,11 @@ async def list_fields(
     shown = shown[:limit] if limit else shown
     none = FieldUse(0, 0, 0)
     fields = []
-    for field in shown:
-        use = uses.get(field, none)
-        former = sorted(old for old, now in names.items() if now == field)
+    for own_name in shown:
+        use = uses.get(own_name, none)
+        former = sorted(old for old, now in names.items() if now == own_name)
         first, last = (use.first_us, use.last_us) if use.records else (None, None)
-        fields.append(ClientField(field, types.get(field, TEXT), field in types, use.records, first, last, former))
+        fields.append(ClientField(own_name, types.get(own_name, TEXT), own_name in types, use.records, first, last, former))
     return fields
 
 

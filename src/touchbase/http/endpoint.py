@@ -225,7 +225,7 @@ class Call:
         return text
 
     def id(self, name: str) -> int:
-        """Return the id in the path; raises `NotFound`, with `one` as the object's name, for an invalid id."""
+        """Return the id in the path; raises `NotFound`, with `name` as the object's name, for an invalid id."""
         text = self.path("id")
         number = record_id(text)
         if number is None:

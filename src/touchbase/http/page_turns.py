@@ -37,7 +37,7 @@ class PageTurns:
         """Returns the bytes of responses that may still wait for their receivers."""
 
     async def acquire(self, client: int, most: int, *, is_full_page: bool = False) -> int:
-        """Wait for a place; return the bytes that the page may have, with `whole` the `most` of any page. `release` it with them."""
+        """Wait for a place; return the bytes that the page may have, for a full page the `most` of any page. `release` it with them."""
         await self._turns[is_full_page].acquire(client)
         left = min((2 * most - self._bytes) // 2, self.unread_left() // UNREAD_SHARE)
         size = most if is_full_page else min(most, max(LEAST_BYTES, left))

@@ -83,8 +83,8 @@ class Message:
         if self.message_id is None:
             return None
         bare = self.message_id.strip().removeprefix("<").removesuffix(">")
-        known = bare if "@" in bare else f"{self.tool} {bare}"
-        return known if len(known) <= LONGEST_KEY else blake2b(known.encode(), digest_size=16).hexdigest()
+        bare_key = bare if "@" in bare else f"{self.tool} {bare}"
+        return bare_key if len(bare_key) <= LONGEST_KEY else blake2b(bare_key.encode(), digest_size=16).hexdigest()
 
 
 _FILLED = (
@@ -95,13 +95,15 @@ _FILLED = (
 
 def united(copies: Iterable[Message]) -> Message:
     """Return the message of these copies. Its id is the lowest one, which no later copy changes."""
-    known = sorted(copies, key=lambda copy: (copy.occurred_us, copy.event_key, copy.id))
-    filled: dict[str, Any] = {name: next((found for each in known if (found := getattr(each, name)) is not None), None) for name in _FILLED}
+    ordered = sorted(copies, key=lambda copy: (copy.occurred_us, copy.event_key, copy.id))
+    filled: dict[str, Any] = {
+        name: next((value for copy in ordered if (value := getattr(copy, name)) is not None), None) for name in _FILLED
+    }
     custom: dict[str, str] = {}
-    for each in known:
-        custom = each.custom | custom
-    updated = max(each.updated_us for each in known)
-    return replace(known[0], place=known[0].id, id=min(each.id for each in known), custom=custom, updated_us=updated, **filled)
+    for copy in ordered:
+        custom = copy.custom | custom
+    updated = max(copy.updated_us for copy in ordered)
+    return replace(ordered[0], place=ordered[0].id, id=min(copy.id for copy in ordered), custom=custom, updated_us=updated, **filled)
 
 
 def direction_of(event: Event) -> str:

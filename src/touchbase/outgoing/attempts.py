@@ -118,7 +118,7 @@ def without_secrets(text: str, endpoint: Endpoint) -> str:
     is_cut = len(text.encode()) >= RESPONSE_BYTES - len(STRUCK)
     length = cut.start() if is_cut and (cut := _CUT_ESCAPE.search(text)) else len(text)
     letters = [*_LETTER.finditer(text, 0, length)]
-    plain = "".join(chr(int(one[1] or one[2], 16)) if one[3] is None else one[3] for one in letters)
+    plain = "".join(chr(int(letter[1] or letter[2], 16)) if letter[3] is None else letter[3] for letter in letters)
     lower = plain.lower() if plain.isascii() else "".join(letter.lower()[:1] for letter in plain)
     spans = list[tuple[int, int]]()
     for part in _secret_parts(tuple(secret.value for secret in endpoint.secrets)):

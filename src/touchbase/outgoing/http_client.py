@@ -53,7 +53,7 @@ class WebhookClient:
             return failed(UNREACHABLE, f"{origin[1]} may be reached by https only")
         try:
             async with asyncio.timeout(SECONDS):
-                found = await self._pool.send("POST", url, headers, body, READ_BYTES)
+                response = await self._pool.send("POST", url, headers, body, READ_BYTES)
         except TimeoutError:
             return failed(TIMEOUT, f"no response within {SECONDS:g} seconds")
         except FetchFailed as error:
@@ -61,5 +61,5 @@ class WebhookClient:
         except (ConnectionLost, OSError) as error:
             why = str(error) if isinstance(error, ConnectionLost) else f"{type(error).__name__} {error}".strip()
             return failed(UNREACHABLE, f"{origin[1]} cannot be reached: {why}"[:200])
-        text = found.body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
-        return Answer(int((time.perf_counter() - began) * 1e6), found.status, found.headers, text)
+        text = response.body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
+        return Answer(int((time.perf_counter() - began) * 1e6), response.status, response.headers, text)

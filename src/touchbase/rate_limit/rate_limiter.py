@@ -62,8 +62,8 @@ class Allowance:
         for name in LIMITED:
             own = getattr(limits, name)
             rate = getattr(rates, name) if own is None else own
-            known: TokenBucket | None = getattr(self, name)
-            if known is None or known.rate != rate:
+            bucket: TokenBucket | None = getattr(self, name)
+            if bucket is None or bucket.rate != rate:
                 setattr(self, name, TokenBucket(name, rate, rates.burst_seconds, now) if rate else None)
 
     def is_new(self, now: Micros) -> bool:
@@ -143,13 +143,13 @@ class RateLimiter:
             raise Overloaded("this client has too many requests in progress; send it again in a moment")
 
     def _of(self, client: Client, now: Micros) -> Allowance:
-        found = self._clients.by_name.get(client.number) or self._clients.of(client.number, now)
-        if found.settings is not client.settings:
-            found.settings = client.settings
+        allowance = self._clients.by_name.get(client.number) or self._clients.of(client.number, now)
+        if allowance.settings is not client.settings:
+            allowance.settings = client.settings
             limits = client.settings.limits or NO_LIMITS
-            if limits != found.limits:
-                found.apply(self.rates, limits, now)
-        return found
+            if limits != allowance.limits:
+                allowance.apply(self.rates, limits, now)
+        return allowance
 
     def _new_key(self, key_id: str, now: Micros) -> TokenBucket:
         return TokenBucket("key-requests", self.rates.key_requests, self.rates.burst_seconds, now)

@@ -30,20 +30,20 @@ RAISE_HOURS = Statement(
 )
 
 
-def _inserted(rows: Sequence[Row], made: Sequence[Row]) -> Hours:
-    """Return the hours of the counted events among `EVENT` rows that were inserted; `made` has their keys."""
+def _inserted(rows: Sequence[Row], inserted: Sequence[Row]) -> Hours:
+    """Return the hours of the counted events among `EVENT` rows that were inserted; `inserted` has their keys."""
     counted = [row for row in rows if row[1] == CONTACT and row[6] in COUNTED]
-    if counted and len(made) < len(rows):
-        new = set(made)
+    if counted and len(inserted) < len(rows):
+        new = set(inserted)
         counted = [row for row in counted if row[1:5] in new]
     return [(row[0], row[3] // HOUR) for row in counted]
 
 
-def _retimed(rows: Sequence[Row], made: Sequence[Row]) -> Hours:
+def _retimed(rows: Sequence[Row], retimed: Sequence[Row]) -> Hours:
     return [(row[0], at // HOUR) for row in rows if row[1] == CONTACT for at in (row[4], row[5])]
 
 
-def _removed(rows: Sequence[Row], made: Sequence[Row]) -> Hours:
+def _removed(rows: Sequence[Row], removed: Sequence[Row]) -> Hours:
     return [(row[0], row[3] // HOUR) for row in rows if row[1] == CONTACT]
 
 

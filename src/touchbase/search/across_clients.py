@@ -34,23 +34,23 @@ async def records_across(
     `clients` are in the order of their numbers. Only `most` of them are searched, and the page ends when its custom fields have
     `page_bytes`, if that is not 0: then it may have fewer records.
     """
-    found: list[tuple[Client, Record]] = []
+    records: list[tuple[Client, Record]] = []
     searched, left = 0, page_bytes
     for client in clients:
         if place is not None and client.number < place.client:
             continue
         if searched == most:
-            return found, Place(client.number)
+            return records, Place(client.number)
         after = place.after if place is not None and place.client == client.number else None
-        search = replace(search_for(client), limit=limit + 1 - len(found), after=after, page_bytes=left)
+        search = replace(search_for(client), limit=limit + 1 - len(records), after=after, page_bytes=left)
         page, _ = await search_records(store, search)
-        found += [(client, record) for record in page.records]
+        records += [(client, record) for record in page.records]
         searched += 1
-        if len(found) > limit:
-            owner, last = found[limit - 1]
-            return found[:limit], Place(owner.number, position_of(last, search.sort))
+        if len(records) > limit:
+            owner, last = records[limit - 1]
+            return records[:limit], Place(owner.number, position_of(last, search.sort))
         if page_bytes and page.records:
-            left -= sum(len(each.value or "") for record in page.records for each in record.custom_fields)
+            left -= sum(len(field.value or "") for record in page.records for field in record.custom_fields)
             if page.next is not None or left <= 0:
-                return found, Place(client.number, position_of(page.records[-1], search.sort))
-    return found, None
+                return records, Place(client.number, position_of(page.records[-1], search.sort))
+    return records, None

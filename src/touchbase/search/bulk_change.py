@@ -64,10 +64,10 @@ def change_page(ids: Ids, cipher: Cipher, client: int, listing: Matching, update
 
     `update`: the change; its `id` is set for each record.
     """
-    found = yield from _matching(listing)
-    if not found:
+    matches = yield from _matching(listing)
+    if not matches:
         return Step()
-    updated_by_id = {number: updated for number, _, updated in found}
+    updated_by_id = {number: updated for number, _, updated in matches}
     outcomes = yield from _change(updated_by_id, listing, update, ids, cipher)
     if stale := {number for number, outcome in outcomes.items() if isinstance(outcome, PreconditionFailed)}:
         # Other requests changed these since they were read. They are locked now: those that still match are changed, others do not count.
@@ -83,8 +83,8 @@ def change_page(ids: Ids, cipher: Cipher, client: int, listing: Matching, update
             step.changed += record.updated_us != updated
         elif isinstance(outcome, TouchbaseError):
             step.failed.append((number, outcome))
-    if len(found) == listing.limit:
-        step.last = (found[-1][1], found[-1][0])
+    if len(matches) == listing.limit:
+        step.last = (matches[-1][1], matches[-1][0])
     return step
 
 

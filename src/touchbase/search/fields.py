@@ -123,19 +123,19 @@ class SearchFields:
     def find(self, name: str) -> SearchField | None:
         """Return the field of this name; None if there is none."""
         if self.kind == CONTACT and name.startswith(OF_COMPANY):
-            found = SearchFields(COMPANY_TYPE, self._settings).find(name.removeprefix(OF_COMPANY))
-            return found and replace(found, name=name, through_company=True, nullable=True)
+            field = SearchFields(COMPANY_TYPE, self._settings).find(name.removeprefix(OF_COMPANY))
+            return field and replace(field, name=name, through_company=True, nullable=True)
         if name.startswith(CUSTOM):
             return self._custom(name)
         return OWN_FIELDS[self.kind].get(name) or FLAGS[self.kind].get(name)
 
     def nearest(self, name: str, also: Collection[str] = ()) -> str | None:
         """Return the known name that is most like this one."""
-        known = [*OWN_FIELDS[self.kind], *FLAGS[self.kind], *also]
-        known += [f"{CUSTOM}{field_kind}" for field_kind in RECORD_TYPES[self.kind].field_types(self._settings)]
+        names = [*OWN_FIELDS[self.kind], *FLAGS[self.kind], *also]
+        names += [f"{CUSTOM}{field_kind}" for field_kind in RECORD_TYPES[self.kind].field_types(self._settings)]
         if self.kind == CONTACT:
-            known += [f"{OF_COMPANY}{own_field}" for own_field in OWN_FIELDS[COMPANY]]
-        by_folded = {_letters(each): each for each in reversed(known)}
+            names += [f"{OF_COMPANY}{own_field}" for own_field in OWN_FIELDS[COMPANY]]
+        by_folded = {_letters(candidate): candidate for candidate in reversed(names)}
         near = suggest(_letters(name[: 2 * LONGEST_COMPARED]), by_folded, cutoff=0.5)
         return near and by_folded[near]
 
@@ -161,13 +161,13 @@ def spellings(text: str) -> tuple[str, ...]:
     """
     if text.isascii():
         return (text.lower(),)
-    return tuple(dict.fromkeys(folded(each) for each in (text, text.lower(), text.upper(), text.title(), text.capitalize())))
+    return tuple(dict.fromkeys(folded(spelling) for spelling in (text, text.lower(), text.upper(), text.title(), text.capitalize())))
 
 
 def status_spellings(status: str, used: Iterable[str]) -> list[str]:
     """Return which statuses in use are this one: letters' case does not count, in every list, search and export."""
     wanted = set(spellings(status))
-    return [each for each in used if spellings(each)[0] in wanted]
+    return [status for status in used if spellings(status)[0] in wanted]
 
 
 def _letters(name: str) -> str:

@@ -38,7 +38,7 @@ LONGEST_NUMBER = 15
 TEXT_OPS = frozenset({Op.CONTAINS, Op.STARTS_WITH})
 """Operators for text only."""
 _LISTS = frozenset({Op.IN, Op.NIN})
-_OPS = {each.value: each for each in Op}
+_OPS = {op.value: op for op in Op}
 _NEGATED = {Op.NE: Op.EQ, Op.NIN: Op.IN}
 _JOINS: dict[str, Callable[[tuple[Node, ...]], Node]] = {"all": All, "any": Any}
 
@@ -59,21 +59,21 @@ class Parser:
     def query(self, parameters: Iterable[tuple[str, str]]) -> Node:
         """Parse query parameters, decoded; all must hold. One without operator or with `eq` or `in` may be given once."""
         nodes: list[Node] = []
-        seen: set[tuple[str, str]] = set()
+        conditions: set[tuple[str, str]] = set()
         for name, text in parameters:
             field, op = self._named(name, f"?{name}")
             if field is None or op is None:
                 continue
             if op in (Op.EQ, Op.IN, Op.IS_SET):
-                if (field.name, op) in seen:
+                if (field.name, op) in conditions:
                     self._fault(f"?{name}", "repeated", "is given more than once")
                     continue
-                seen.add((field.name, op))
-            given: object = text.split(",") if op in _LISTS else text
+                conditions.add((field.name, op))
+            value: object = text.split(",") if op in _LISTS else text
             if field.kind is FieldKind.TIME or field.name == "email":
                 # A plus sign that was not escaped arrives as a space, which neither of them contains.
-                given = [each.strip().replace(" ", "+") for each in given] if isinstance(given, list) else text.strip().replace(" ", "+")
-            nodes += self._condition(field, op, given, f"?{name}")
+                value = [part.strip().replace(" ", "+") for part in value] if isinstance(value, list) else text.strip().replace(" ", "+")
+            nodes += self._condition(field, op, value, f"?{name}")
         return All(tuple(nodes))
 
     def json(self, body: object, pointer: str = "", depth: int = 1) -> Node:
@@ -93,7 +93,7 @@ class Parser:
                 if isinstance(value, list):
                     if self._is_too_much(value, place):
                         continue
-                    nodes.append(_JOINS[name](tuple(self.json(each, f"{place}/{n}", depth + 1) for n, each in enumerate(value))))
+                    nodes.append(_JOINS[name](tuple(self.json(item, f"{place}/{n}", depth + 1) for n, item in enumerate(value))))
                 else:
                     self._fault(place, "type", "must be an array of objects")
             elif name == "not":
@@ -114,8 +114,8 @@ class Parser:
 
     def _named(self, name: str, pointer: str) -> tuple[SearchField | None, Op | None]:
         """Return field and operator of `name[op]`; None for one that does not exist."""
-        found = _NAME.fullmatch(name)
-        field_name, op_name = (found["field"], found["op"]) if found else (name, None)
+        match = _NAME.fullmatch(name)
+        field_name, op_name = (match["field"], match["op"]) if match else (name, None)
         field = self.fields.find(field_name)
         if len(self.faults) >= MOST_FAULTS and (field is None or (op_name or "eq") not in _OPS):
             self.faults.append(COUNTED)
@@ -133,7 +133,7 @@ class Parser:
         self._fault(pointer, "unknown_operator", f"there is no operator {op_name[:100]!r}; {hint}")
         return field, None
 
-    def _condition(self, field: SearchField, op: Op, given: object, pointer: str) -> list[Node]:
+    def _condition(self, field: SearchField, op: Op, value: object, pointer: str) -> list[Node]:
         """Return the condition as a list of one; none after a fault."""
         self.conditions += 1
         if self.conditions > MOST_CONDITIONS:
@@ -141,23 +141,23 @@ class Parser:
                 self._fault(pointer, "too_many", f"a search has at most {MOST_CONDITIONS} conditions")
             return []
         try:
-            made = _flag(field, given) if op is Op.IS_SET and field.kind is not FieldKind.FLAG else self._comparison(field, op, given)
+            node = _flag(field, value) if op is Op.IS_SET and field.kind is not FieldKind.FLAG else self._comparison(field, op, value)
         except InvalidText as refused:
             self._fault(pointer, refused.code, refused.detail)
             return []
-        return [Not(made) if op in _NEGATED else made]
+        return [Not(node) if op in _NEGATED else node]
 
-    def _comparison(self, field: SearchField, op: Op, given: object) -> Condition:
+    def _comparison(self, field: SearchField, op: Op, value: object) -> Condition:
         """Return the condition, not negated; `InvalidText` for a fault."""
         if field.kind is FieldKind.FLAG:
             if op not in (Op.EQ, Op.NE):
                 raise InvalidText("operator", f"{field.name} is true or false; leave out the operator")
-            return Condition(field, Op.EQ, (*_flag(field, given).values, self.now))
+            return Condition(field, Op.EQ, (*_flag(field, value).values, self.now))
         if op in TEXT_OPS and field.kind in (FieldKind.NUMBER, FieldKind.TIME):
             raise InvalidText("operator", f"{op} is for text, and {field.name} is a {field.kind.value}; use gte and lte")
-        if op in _LISTS and not isinstance(given, list):
+        if op in _LISTS and not isinstance(value, list):
             raise InvalidText("type", f"must be an array of values: {op} takes several")
-        values = given if isinstance(given, list) and op in _LISTS else [given]
+        values = value if isinstance(value, list) and op in _LISTS else [value]
         if not 0 < len(values) <= MOST_VALUES:
             raise InvalidText("range", f"must have 1 to {MOST_VALUES} values")
         self.values += len(values)
@@ -205,20 +205,20 @@ class Parser:
         self.faults.append(Fault(pointer, code, detail))
 
 
-def _flag(field: SearchField, given: object) -> Condition:
-    flag = given if isinstance(given, bool) else {"true": True, "false": False}.get(str(given).strip().lower())
+def _flag(field: SearchField, value: object) -> Condition:
+    flag = value if isinstance(value, bool) else {"true": True, "false": False}.get(str(value).strip().lower())
     if flag is None:
         raise InvalidText("choice", "must be true or false")
     return Condition(field, Op.IS_SET, (flag,))
 
 
-def _text(given: object, field: SearchField) -> str:
+def _text(value: object, field: SearchField) -> str:
     """Return a value as text; numbers and flags have their JSON text."""
-    if isinstance(given, bool):
-        given = "true" if given else "false"
-    if not isinstance(given, str | int | float):
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    if not isinstance(value, str | int | float):
         raise InvalidText("type", "must be text, a number, true or false")
-    text = str(given).strip()
+    text = str(value).strip()
     if (why := why_not_storable(text)) is not None:
         raise InvalidText("unusable_text", why)
     if not text:
@@ -235,9 +235,9 @@ def _as_number(text: str) -> float:
     return number
 
 
-def number_of(given: object) -> float | None:
+def number_of(value: object) -> float | None:
     """Return the number that the text of a custom field stands for; None for other text."""
-    text = str(given).strip()
+    text = str(value).strip()
     if len(text) > LONGEST_NUMBER or _NUMBER.fullmatch(text) is None:
         return None
     number = float(text)

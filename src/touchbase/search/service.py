@@ -98,14 +98,14 @@ async def search_records(store: Store, search: RecordSearch[R]) -> tuple[SearchP
 def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, place: str, faults: list[Fault]) -> frozenset[str] | None:
     if text is None:
         return None
-    known = {*OWN_FIELDS[kind.kind], CUSTOM_FIELDS[kind.name]} - {"created_time"}
-    names: list[str] = [each.strip() for each in text.split(",")]
+    allowed = {*OWN_FIELDS[kind.kind], CUSTOM_FIELDS[kind.name]} - {"created_time"}
+    names: list[str] = [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in known and len(faults) >= MOST_FAULTS:
+        if name not in allowed and len(faults) >= MOST_FAULTS:
             faults.append(COUNTED)
-        elif name not in known:
+        elif name not in allowed:
             near = fields.nearest(name, [CUSTOM_FIELDS[kind.name]])
-            hint = f"did you mean {near!r}?" if near in known else f"there are {', '.join(sorted(known))}"
+            hint = f"did you mean {near!r}?" if near in allowed else f"there are {', '.join(sorted(allowed))}"
             faults.append(Fault(place, "unknown", f"there is no field {name[:100]!r}; {hint}"))
     return frozenset({"id", *names})
 

@@ -48,7 +48,7 @@ def parse_sort(text: str | None, fields: SearchFields, pointer: str, faults: lis
     """Parse the parameter; None is the default order of this search."""
     if text is None:
         return default_sort(fields.kind, where)
-    names = [each.strip() for each in text.split(",")]
+    names = [name.strip() for name in text.split(",")]
     if not 0 < len(names) <= MOST_KEYS:
         faults.append(Fault(pointer, "range", f"must name 1 to {MOST_KEYS} fields, separated by commas"))
         return default_sort(fields.kind)

@@ -82,7 +82,7 @@ def is_limit(node: Node) -> TypeGuard[Condition]:
 def conjuncts(node: Node) -> Iterator[Node]:
     """Yield the nodes that must all be true for the tree to be true."""
     if isinstance(node, All):
-        for each in node.nodes:
-            yield from conjuncts(each)
+        for branch in node.nodes:
+            yield from conjuncts(branch)
     else:
         yield node

@@ -97,8 +97,8 @@ def has_words(record: Record, words: Iterable[str]) -> bool:
 
 def match_text(client: int, kind: int, words: Iterable[str], *, begin: int) -> str:
     """Return the search for records that have all words, of which the last `begin` need only begin a word of the record."""
-    first, some = prefix(client, kind), list(words)
-    return " ".join(f"{first}{word}{'*' if len(some) - number <= begin else ''}" for number, word in enumerate(some))
+    first, texts = prefix(client, kind), list(words)
+    return " ".join(f"{first}{word}{'*' if len(texts) - number <= begin else ''}" for number, word in enumerate(texts))
 
 
 def rowid(kind: int, record_id: int) -> int:

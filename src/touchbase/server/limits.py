@@ -188,7 +188,7 @@ def portions(data: bytes) -> Iterator[tuple[bytes, int]]:
     """Split data into portions in which few requests can begin, each with its end offset: a request's head ends at a blank line."""
     start = 0
     while start < len(data):
-        found = data.find(BLANK_LINE, start + PORTION)
-        end = len(data) if found < 0 else found + len(BLANK_LINE)
+        mark = data.find(BLANK_LINE, start + PORTION)
+        end = len(data) if mark < 0 else mark + len(BLANK_LINE)
         yield data[start:end], end
         start = end

@@ -169,18 +169,18 @@ class Exposition:
         own = list(self._metrics.registry.collect())
         if self._shared is None:
             return own
-        total = {each.name: each for each in _summed(self._shared.folder)}
-        return [total.get(each.name) or PrometheusMetric(each.name, each.documentation, each.type) for each in own]
+        total = {sample.name: sample for sample in _summed(self._shared.folder)}
+        return [total.get(sample.name) or PrometheusMetric(sample.name, sample.documentation, sample.type) for sample in own]
 
     def _processes(self) -> Iterable[PrometheusMetric]:
         total: dict[str, PrometheusMetric] = {}
         for pid in ["self"] if self._shared is None else self._shared.pids():
-            for each in ProcessCollector(pid=partial(str, pid), registry=None).collect():
-                known = total.setdefault(each.name, each)
-                if known is not each:
-                    (one,), (other,) = known.samples, each.samples
-                    value = max(one.value, other.value) if each.name == NEWEST else one.value + other.value
-                    known.samples = [one._replace(value=value)]
+            for metric in ProcessCollector(pid=partial(str, pid), registry=None).collect():
+                combined = total.setdefault(metric.name, metric)
+                if combined is not metric:
+                    (combined_sample,), (sample,) = combined.samples, metric.samples
+                    value = max(combined_sample.value, sample.value) if metric.name == NEWEST else combined_sample.value + sample.value
+                    combined.samples = [combined_sample._replace(value=value)]
         return total.values()
 
 
@@ -252,12 +252,12 @@ def storage_metrics(stored: StoredTotals | None) -> list[PrometheusMetric]:
     return [total, largest, over]
 
 
-def _outgoing_metrics(found: Backlog | None, now: Micros) -> list[PrometheusMetric]:
+def _outgoing_metrics(backlog: Backlog | None, now: Micros) -> list[PrometheusMetric]:
     waiting, oldest, endpoints = _family(WEBHOOKS_WAITING), _family(WEBHOOKS_OLDEST_AGE), _family(WEBHOOK_ENDPOINTS)
-    if found is not None:
-        waiting.add_metric((), found.waiting)
-        oldest.add_metric((), 0 if found.oldest_us is None else max(0, now - found.oldest_us) / SECOND)
-        for state, count in sorted({**found.endpoints, "failing": found.failing}.items()):
+    if backlog is not None:
+        waiting.add_metric((), backlog.waiting)
+        oldest.add_metric((), 0 if backlog.oldest_us is None else max(0, now - backlog.oldest_us) / SECOND)
+        for state, count in sorted({**backlog.endpoints, "failing": backlog.failing}.items()):
             endpoints.add_metric((state,), count)
     return [waiting, oldest, endpoints]
 

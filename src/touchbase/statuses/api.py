@@ -126,7 +126,7 @@ DRY_RUN = query.flag("dry_run", "Change nothing; respond 200 with what would cha
 NAME = query.text("name", "Part of its name, case ignored.")
 IN_USE: Parameter[bool | None] = Parameter(
     "in_use",
-    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
     {"type": "boolean"},
     "`true`: only statuses that records have; `false`: only statuses without records.",
 )
@@ -141,39 +141,43 @@ class StatusResource:
 
     async def list(self, call: Call) -> Response:
         """`GET` of a page of statuses."""
-        client, asked = await call.client(), call.parameters()
-        after: tuple[int, str] | None = asked.cursor(self.path, tuple[int, str])
-        asked.done()
-        found = await call.api.dependencies.store.read(list_statuses(client.number, self._kind))
-        part = (asked[NAME] or "").casefold()
-        found = [one for one in found if part in one.name.casefold() and (asked[IN_USE] is None or asked[IN_USE] == bool(one.records))]
-        start = _start([one.name for one in found], after)
-        page = found[start : start + asked[LIMIT]]
-        cursor = cursor_text(self.path, (start + len(page), page[-1].name)) if start + len(page) < len(found) else None
-        return Response(body=encode(StatusPage([status_out(one) for one in page], cursor)))
+        client, parameters = await call.client(), call.parameters()
+        after: tuple[int, str] | None = parameters.cursor(self.path, tuple[int, str])
+        parameters.done()
+        statuses = await call.api.dependencies.store.read(list_statuses(client.number, self._kind))
+        part = (parameters[NAME] or "").casefold()
+        statuses = [
+            status
+            for status in statuses
+            if part in status.name.casefold() and (parameters[IN_USE] is None or parameters[IN_USE] == bool(status.records))
+        ]
+        start = _start([status.name for status in statuses], after)
+        page = statuses[start : start + parameters[LIMIT]]
+        cursor = cursor_text(self.path, (start + len(page), page[-1].name)) if start + len(page) < len(statuses) else None
+        return Response(body=encode(StatusPage([status_out(status) for status in page], cursor)))
 
     async def define(self, call: Call) -> Response:
         """`POST` of a status."""
         client = await call.client()
-        asked = await call.body(NewStatus)
-        name = _name(asked.name, "/name")
-        if asked.opts_out and self._kind != CONTACT:
+        body = await call.body(NewStatus)
+        name = _name(body.name, "/name")
+        if body.opts_out and self._kind != CONTACT:
             raise Invalid([Fault("/opts_out", "unexpected", "is for statuses of contacts: leave it out")])
-        command = define_status(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call), asked.opts_out)
-        made = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
-        made.headers.append((b"location", call.reached_at(self.path)))
+        command = define_status(client.number, self._kind, name, body.start_set, call.api.dependencies.clock(), _key(call), body.opts_out)
+        response = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
+        response.headers.append((b"location", call.reached_at(self.path)))
         call.api.dependencies.on_job()
-        return made
+        return response
 
     async def rename(self, call: Call) -> Response:
         """`PATCH` of a status: its new name."""
-        client, asked = await call.client(), await call.body(StatusChange)
-        return await self._rename(call, client.number, _name(asked.name, "/name"), merge=False)
+        client, body = await call.client(), await call.body(StatusChange)
+        return await self._rename(call, client.number, _name(body.name, "/name"), merge=False)
 
     async def merge(self, call: Call) -> Response:
         """`POST` that makes two statuses one."""
-        client, asked = await call.client(), await call.body(StatusMerge)
-        return await self._rename(call, client.number, _name(asked.into, "/into"), merge=True)
+        client, body = await call.client(), await call.body(StatusMerge)
+        return await self._rename(call, client.number, _name(body.into, "/into"), merge=True)
 
     async def remove(self, call: Call) -> Response:
         """`DELETE` of a status from the declared set."""
@@ -182,17 +186,17 @@ class StatusResource:
         return await self._change(call, remove_status(client.number, self._kind, name), lambda changed: Response(204))
 
     async def _rename(self, call: Call, client: int, after: str, *, merge: bool) -> Response:
-        asked, parts, before = call.parameters(), call.api.dependencies, _path_name(call)
-        asked.done()
-        if asked[DRY_RUN]:
+        parameters, parts, before = call.parameters(), call.api.dependencies, _path_name(call)
+        parameters.done()
+        if parameters[DRY_RUN]:
             preview = await parts.store.read(preview_rename(client, self._kind, before, after, merge))
             if isinstance(preview, TouchbaseError):
                 raise preview
             return Response(body=encode(preview_out(preview)))
         command = rename_status(client, self._kind, before, after, merge, parts.clock(), _key(call))
-        made = await self._change(call, command, lambda changed: _accepted(call, changed))
+        response = await self._change(call, command, lambda changed: _accepted(call, changed))
         parts.on_job()
-        return made
+        return response
 
     async def _change(self, call: Call, command: Command[Changed], respond: Callable[[Changed], Response]) -> Response:
         """Execute a command, respond, and let this process see the new settings at once."""
@@ -203,8 +207,8 @@ class StatusResource:
             return respond(result)
 
         response = await call.write_and_respond(lambda writes: writes.write(command), remember)
-        for each in changed:
-            call.api.clients.forget(each.client.client_id)
+        for change in changed:
+            call.api.clients.forget(change.client.client_id)
         return response
 
 
@@ -216,8 +220,8 @@ def _start(names: Sequence[str], after: tuple[int, str] | None) -> int:
 
 
 def _key(call: Call) -> str | None:
-    found: str | None = call.scope.get("touchbase.key_id")
-    return found
+    key_id: str | None = call.scope.get("touchbase.key_id")
+    return key_id
 
 
 def _path_name(call: Call) -> str:
@@ -240,15 +244,24 @@ def _accepted(call: Call, changed: Changed) -> Response:
 
 
 def _defined(changed: Changed, kind: int, name: str) -> RecordStatus:
-    found = listed(changed.client.settings, kind, {})
-    return status_out(next(one for one in found if one.name == name))
+    statuses = listed(changed.client.settings, kind, {})
+    return status_out(next(status for status in statuses if status.name == name))
 
 
-def status_out(one: StatusInfo) -> RecordStatus:
+def status_out(status: StatusInfo) -> RecordStatus:
     """Return a status as responses show it."""
-    former = [_former(rename) for rename in one.former]
+    former = [_former(rename) for rename in status.former]
     return RecordStatus(
-        one.name, one.declared, one.records, one.renaming, one.stands_for, one.refused, one.role, one.opts_out, one.next, former
+        status.name,
+        status.declared,
+        status.records,
+        status.renaming,
+        status.stands_for,
+        status.refused,
+        status.role,
+        status.opts_out,
+        status.next,
+        former,
     )
 
 
@@ -265,7 +278,7 @@ def preview_out(preview: RenamePreview) -> RenamePreviewOut:
 
 def _routes(kind: int) -> list[Route]:
     at, many = StatusResource(kind), PLURALS[kind]
-    one = TABLES[kind]
+    noun = TABLES[kind]
     by_name = f"{at.path}/{{name}}"
     started = (
         Success(202, "The job; from now on the new name is set and accepted.", JobOut, headers=("Location",)),
@@ -273,32 +286,32 @@ def _routes(kind: int) -> list[Route]:
     )
     return [
         Route(
-            "GET", at.path, at.list, scope=READ, operation_id=f"list_{one}_statuses", tag=TAG, summary=f"List the statuses of {many}",
+            "GET", at.path, at.list, scope=READ, operation_id=f"list_{noun}_statuses", tag=TAG, summary=f"List the statuses of {many}",
             description="The declared statuses, those of records, and the words that Touchbase sets, with the number of records and "
             "the former names of each.",
             query=(*PAGE, NAME, IN_USE), success=(Success(200, "A page.", StatusPage),),
         ),
         Route(
-            "POST", at.path, at.define, scope=ADMIN, operation_id=f"define_{one}_status", tag=TAG,
+            "POST", at.path, at.define, scope=ADMIN, operation_id=f"define_{noun}_status", tag=TAG,
             summary=f"Add a status to the declared set of {many}",
-            description=f"The set is that of the client's setting `{one}_statuses`; its new status comes last. Events that asked for the "
+            description=f"The set is that of the client's setting `{noun}_statuses`; its new status comes last. Events that asked for the "
             "status before, and were refused, are applied by a job.",
             body=NewStatus, success=(Success(201, "The status.", RecordStatus, headers=("Location",)),),
         ),
         Route(
-            "PATCH", by_name, at.rename, scope=ADMIN, operation_id=f"rename_{one}_status", tag=TAG, summary=f"Rename a status of {many}",
+            "PATCH", by_name, at.rename, scope=ADMIN, operation_id=f"rename_{noun}_status", tag=TAG, summary=f"Rename a status of {many}",
             description="From the response on, requests and events set the new name, also if they say the former one; a job gives it to "
             "all records. Every word can be renamed, also a word that Touchbase sets. The rules follow what a status means.",
             query=(DRY_RUN,), body=StatusChange, success=started, problems=(409,),
         ),
         Route(
-            "POST", f"{by_name}/merge", at.merge, scope=ADMIN, operation_id=f"merge_{one}_status", tag=TAG,
+            "POST", f"{by_name}/merge", at.merge, scope=ADMIN, operation_id=f"merge_{noun}_status", tag=TAG,
             summary=f"Merge a status of {many} into another one",
             description="The two become one: records and later events of the first have the second. It cannot be undone.",
             query=(DRY_RUN,), body=StatusMerge, success=started,
         ),
         Route(
-            "DELETE", by_name, at.remove, scope=ADMIN, operation_id=f"remove_{one}_status", tag=TAG,
+            "DELETE", by_name, at.remove, scope=ADMIN, operation_id=f"remove_{noun}_status", tag=TAG,
             summary=f"Remove a status from the declared set of {many}",
             description="Responds 409 while records have it: merge it into another one first. Events that ask for it later are refused, "
             "which their deliveries show as a problem.",

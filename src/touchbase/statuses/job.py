@@ -105,13 +105,17 @@ class RecheckKind:
             reached: list[RecheckPosition] = []
 
             def checkpoint(results: list[Any], at: RecheckPosition = at, reached: list[RecheckPosition] = reached) -> Checkpoint:
-                [made] = results
-                found = RecheckPosition(
-                    made.last or 0, at.deliveries + made.deliveries, at.events + made.events, at.records + made.records, made.last is None
+                [result] = results
+                position = RecheckPosition(
+                    result.last or 0,
+                    at.deliveries + result.deliveries,
+                    at.events + result.events,
+                    at.records + result.records,
+                    result.last is None,
                 )
-                reached[:] = [found]
-                progress = {"deliveries": found.deliveries, "events": found.events, "changed": found.records}
-                return Checkpoint(msgspec.to_builtins(found), progress)
+                reached[:] = [position]
+                progress = {"deliveries": position.deliveries, "events": position.events, "changed": position.records}
+                return Checkpoint(msgspec.to_builtins(position), progress)
 
             await run.step([apply_refused(run.job.client, self._kind, at.after, DELIVERIES, run.clock())], checkpoint)
             [at] = reached

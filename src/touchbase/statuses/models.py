@@ -94,19 +94,19 @@ def listed(settings: ClientSettings, kind: int, counts: Mapping[str, int], refus
     used = {words.of(name) or name for name in counts}
     service = {words.of(word) or word for word in SERVICE_WORDS if name_of(settings, kind, word) is None or declared is None}
     names = [*own, *sorted((used | service | {*refused}) - {*own})]
-    found = {name: StatusInfo(name, declared is None or name in own) for name in names}
+    statuses = {name: StatusInfo(name, declared is None or name in own) for name in names}
     for word, count in counts.items():
-        one = found[words.of(word) or word]
-        one.records += count
-        one.renaming += count if words.is_former(word) else 0
+        status = statuses[words.of(word) or word]
+        status.records += count
+        status.renaming += count if words.is_former(word) else 0
     for name, count in refused.items():
-        found[name].refused = count
-    for name, one in found.items():
-        one.stands_for, one.role = stands_for(settings, kind, name), role_of(words, name)
-        one.opts_out = kind == CONTACT and words.opts_out(name)
-        one.next = None if declared is None else declared.transitions.get(name)
-        one.former = [rename for rename in words.renames if words.is_former(rename.before) and words.of(rename.before) == name]
-    return [*found.values()]
+        statuses[name].refused = count
+    for name, status in statuses.items():
+        status.stands_for, status.role = stands_for(settings, kind, name), role_of(words, name)
+        status.opts_out = kind == CONTACT and words.opts_out(name)
+        status.next = None if declared is None else declared.transitions.get(name)
+        status.former = [rename for rename in words.renames if words.is_former(rename.before) and words.of(rename.before) == name]
+    return [*statuses.values()]
 
 
 def same_spelling(name: str, statuses: Sequence[str]) -> str | None:

@@ -46,11 +46,11 @@ def refuse_missing(url: str) -> None:
 
 def keys_of(url: str, encryption_keys: EncryptionKeys) -> KeySource:
     """Return the keys of the store at this address: those given, and for a SQLite file those of its key file."""
-    given = encryption_keys.read()
+    keys = encryption_keys.read()
     if scheme_of(url) != "sqlite":
-        return StaticKeys(given)
+        return StaticKeys(keys)
     file = encryption_keys.file or key_file_of(url)
-    return KeyFile(file, given) if file else StaticKeys(given or [new_key()])
+    return KeyFile(file, keys) if file else StaticKeys(keys or [new_key()])
 
 
 def key_file_of(url: str) -> Path | None:

@@ -45,7 +45,7 @@ async def schema_state(url: str) -> SchemaState:
         try:
             waiting = pending(packaged("postgres"), await applied(server))
             clock = await server.fetchval("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-            return SchemaState(tuple(each.name for each in waiting), int(clock))
+            return SchemaState(tuple(migration.name for migration in waiting), int(clock))
         finally:
             await server.close()
     except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:

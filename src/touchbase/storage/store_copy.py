@@ -140,10 +140,10 @@ class StoreCopy:
 
     async def _tables(self) -> list[StoredTable]:
         """Return the target's tables to copy, in an order that foreign keys allow. Both stores must have the same ones."""
-        found, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
-        if {name: set(one.columns) for name, one in found.items()} != {name: set(one.columns) for name, one in wanted.items()}:
+        tables, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
+        if {name: set(table.columns) for name, table in tables.items()} != {name: set(table.columns) for name, table in wanted.items()}:
             raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
-        return sorted(found.values(), key=lambda table: (table.name not in FIRST, table.name))
+        return sorted(tables.values(), key=lambda table: (table.name not in FIRST, table.name))
 
     async def _begin(self, tables: Sequence[StoredTable]) -> dict[str, TableProgress]:
         unfinished = await self.target.progress()
@@ -191,11 +191,11 @@ class StoreCopy:
     async def _compare(self, table: StoredTable) -> CopiedTable:
         """Return the number of rows. Raises `UnusableStore` when the two stores do not have the same rows."""
         total = await self.source.count(table)
-        found = await self._checksum("compare", self.target, self.target_cipher, table, total)
+        checksum = await self._checksum("compare", self.target, self.target_cipher, table, total)
         wanted = await self._checksum("compare", self.source, self.source_cipher, table, total)
-        if found != wanted:
+        if checksum != wanted:
             raise UnusableStore(
-                f"the copy differs from its source in the table {table.name}: {found[0]} rows, and {wanted[0]} in the source. "
+                f"the copy differs from its source in the table {table.name}: {checksum[0]} rows, and {wanted[0]} in the source. "
                 "A server has changed the source: stop it, remove the target, and copy again"
             )
         return CopiedTable(table.name, wanted[0])
@@ -220,13 +220,13 @@ async def _copied_tables(store: Reader) -> dict[str, StoredTable]:
 
 def key_to_text(key: tuple[Any, ...] | None) -> str:
     """Return a primary key as JSON, with bytes as `{"hex": ...}`; `null` for None."""
-    return json.dumps(key if key is None else [{"hex": each.hex()} if isinstance(each, bytes) else each for each in key])
+    return json.dumps(key if key is None else [{"hex": part.hex()} if isinstance(part, bytes) else part for part in key])
 
 
 def key_from_text(text: str) -> tuple[Any, ...] | None:
     """Return the primary key that `key_to_text` has written."""
-    found = json.loads(text)
-    return found if found is None else tuple(bytes.fromhex(each["hex"]) if isinstance(each, dict) else each for each in found)
+    parts = json.loads(text)
+    return parts if parts is None else tuple(bytes.fromhex(part["hex"]) if isinstance(part, dict) else part for part in parts)
 
 
 def in_progress_elsewhere() -> UnusableStore:

@@ -47,7 +47,7 @@ def find_marks(key: bytes, client: int, refs: Iterable[Ref]) -> Plan[dict[Ref, M
     by_digest = {digest(key, client, ref): ref for ref in refs}
     if not by_digest:
         return {}
-    rows = yield Execute(FIND_ERASED, [(client, each) for each in by_digest])
+    rows = yield Execute(FIND_ERASED, [(client, mark) for mark in by_digest])
     return {by_digest[bytes(row[0])]: Mark(row[1], bool(row[2])) for row in rows}
 
 

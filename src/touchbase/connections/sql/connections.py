@@ -70,7 +70,7 @@ def change_connection(
     A change lets stopped fetching start again; a new token also queues the records again that were not found.
 
     `access_token`: Empty: remove it.
-    `known`: The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check.
+    `current`: The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check.
     """
     key = (client, channel, tool)
     if (yield from _is_outdated(key, current, cipher)):

@@ -30,7 +30,7 @@ CONTACT_ID = query.integer("contact_id", 1, LARGEST_ID, "Messages of this contac
 CONTACT_EMAIL = query.text("contact_email", "Messages of the contact with this e-mail address.")
 INTERESTED: Parameter[bool | None] = Parameter(
     "interested",
-    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
     {"type": "boolean"},
     "Messages that are marked so.",
     "interested",
@@ -52,16 +52,16 @@ FILTERS = (
 
 async def list_messages(call: Call) -> Response:
     """`GET` of a page of messages."""
-    client, asked = await call.client(), call.parameters()
-    after: tuple[Micros, int] | None = asked.cursor(PATH, tuple[int, int])
-    address = asked[CONTACT_EMAIL]
+    client, parameters = await call.client(), call.parameters()
+    after: tuple[Micros, int] | None = parameters.cursor(PATH, tuple[int, int])
+    address = parameters[CONTACT_EMAIL]
     key = address and find_email_key(address)
     if address is not None and key is None:
-        asked.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
-    asked.done()
-    limit = min(asked[LIMIT], LARGEST_PAGE)
+        parameters.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
+    parameters.done()
+    limit = min(parameters[LIMIT], LARGEST_PAGE)
     page_bytes = await call.page_bytes()
-    wanted = sql_plans.list_messages(client.number, limit + 1, after, contact_key=key, page_bytes=page_bytes, **asked.filters)
+    wanted = sql_plans.list_messages(client.number, limit + 1, after, contact_key=key, page_bytes=page_bytes, **parameters.filters)
     page, has_more = page_of(await call.api.dependencies.store.read(wanted), limit)
     data = fitting(map(message_out, page), page_bytes)
     last = page[len(data) - 1] if has_more or len(data) < len(page) else None
@@ -77,22 +77,22 @@ async def get_message(call: Call) -> Response:
 
 async def find_message(call: Call, client: Client, number: int) -> Message:
     """Return a message; raise `NotFound`."""
-    found = await call.api.dependencies.store.read(get_messages(client.number, [number]))
-    if number not in found:
+    messages = await call.api.dependencies.store.read(get_messages(client.number, [number]))
+    if number not in messages:
         raise NotFound(f"there is no message with id {number}: it was deleted, or its contact was")
-    return found[number]
+    return messages[number]
 
 
 async def create_message(call: Call) -> Response:
     """`POST` of one message."""
     client, parts = await call.client(), call.api.dependencies
     call.parameters().done()
-    asked = await call.body(NewMessage)
+    body = await call.body(NewMessage)
     now = parts.clock()
-    contact_id = await contact_of(call, client, asked)
-    made = new_message(asked, contact_id, new_write_key(), now, with_body=client.settings.store_message_bodies)
+    contact_id = await contact_of(call, client, body)
+    message = new_message(body, contact_id, new_write_key(), now, with_body=client.settings.store_message_bodies)
     call.api.storing(client, 1, now)
-    made = await with_text(made, parts.sandbox)
+    message = await with_text(message, parts.sandbox)
 
     def respond(message: Message) -> Response:
         response = Response(201, encode(message_out(message)))
@@ -100,23 +100,23 @@ async def create_message(call: Call) -> Response:
         response.record = (CONTACT, message.contact_id)
         return response
 
-    command = sql_plans.create_message(client.number, made, author_of(call.scope))
+    command = sql_plans.create_message(client.number, message, author_of(call.scope))
     return await call.write_and_respond(lambda writes: writes.write(command), respond)
 
 
-async def contact_of(call: Call, client: Client, asked: NewMessage) -> int:
+async def contact_of(call: Call, client: Client, body: NewMessage) -> int:
     """Return the id of the contact that a new message names; raise `Invalid` or `NotFound`."""
-    if (asked.contact_id is None) == (asked.contact_email is None):
+    if (body.contact_id is None) == (body.contact_email is None):
         raise Invalid([Fault("/contact_id", "required", "send one of contact_id and contact_email")])
-    if asked.contact_id is not None:
-        return asked.contact_id
-    key = find_email_key(asked.contact_email or "")
+    if body.contact_id is not None:
+        return body.contact_id
+    key = find_email_key(body.contact_email or "")
     if key is None:
         raise Invalid([Fault("/contact_email", "email", "must be an e-mail address")])
-    found = await call.api.dependencies.store.read(list_records(Listing(CONTACT_TYPE, client.number, 1, email_key=key)))
-    if not found:
+    page = await call.api.dependencies.store.read(list_records(Listing(CONTACT_TYPE, client.number, 1, email_key=key)))
+    if not page:
         raise NotFound("there is no contact with this contact_email; create the contact first")
-    return found[0].id
+    return page[0].id
 
 
 async def delete_message(call: Call) -> Response:
@@ -131,8 +131,8 @@ async def set_interested(call: Call) -> Response:
     """`POST` of whether the author of one message is interested."""
     client, number = await call.client(), call.id("message")
     call.parameters().done()
-    asked = await call.body(Interest)
-    command = sql_plans.set_interested(client.number, number, asked.interested, call.api.dependencies.clock())
+    body = await call.body(Interest)
+    command = sql_plans.set_interested(client.number, number, body.interested, call.api.dependencies.clock())
 
     def respond(message: Message) -> Response:
         response = Response(body=encode(message_out(message)))

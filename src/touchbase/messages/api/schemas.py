@@ -122,25 +122,25 @@ INLINE_HTML = 16 * 1024
 TEXT_OF_HTML: Task[[str], str | None] = Task("touchbase.common.html_text:text_of_html", 2.0)
 
 
-def new_message(asked: NewMessage, contact_id: int, key: str, now: Micros, *, with_body: bool) -> Message:
+def new_message(body: NewMessage, contact_id: int, key: str, now: Micros, *, with_body: bool) -> Message:
     """Return the message that a request describes; raise `Invalid`. Without `with_body` it has no subject and no text."""
     faults: list[Fault] = []
-    given: dict[str, Any] = {name: _clean(getattr(asked, name), f"/{name}", faults) for name in _TEXTS}
-    custom = {name: _clean(value, f"/custom_fields/{name}", faults) for name, value in asked.custom_fields.items()}
-    for name in asked.custom_fields:
+    texts: dict[str, Any] = {name: _clean(getattr(body, name), f"/{name}", faults) for name in _TEXTS}
+    custom = {name: _clean(value, f"/custom_fields/{name}", faults) for name, value in body.custom_fields.items()}
+    for name in body.custom_fields:
         _clean(name, f"/custom_fields/{name}", faults)
-    at = parse_time(asked.occurred_at, "/occurred_at", faults)
+    at = parse_time(body.occurred_at, "/occurred_at", faults)
     if at is not None and at > now:
         faults.append(Fault("/occurred_at", "time", "lies in the future: leave it out, or send the time of the message"))
     if faults:
         raise Invalid(faults)
     if not with_body:
-        given |= dict.fromkeys(_BODY)
-    tool = given.pop("tool") or API
+        texts |= dict.fromkeys(_BODY)
+    tool = texts.pop("tool") or API
     return Message(
-        id=0, direction=asked.direction, channel=asked.channel, occurred_us=now if at is None else at, event_key=key, delivery_id=None,
-        received_us=now, tool=tool, interested=asked.interested, contact_id=contact_id,
-        custom={name: value for name, value in custom.items() if value is not None}, **given,
+        id=0, direction=body.direction, channel=body.channel, occurred_us=now if at is None else at, event_key=key, delivery_id=None,
+        received_us=now, tool=tool, interested=body.interested, contact_id=contact_id,
+        custom={name: value for name, value in custom.items() if value is not None}, **texts,
     )  # fmt: skip
 
 
@@ -164,11 +164,12 @@ def _clean(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
     return clean(text)
 
 
-def message_out(one: Message, contact_email: str | None = None) -> MessageOut:
+def message_out(message: Message, contact_email: str | None = None) -> MessageOut:
     """Return a message as responses show it."""
-    source = "api" if one.delivery_id is None else "webhook"
+    source = "api" if message.delivery_id is None else "webhook"
     return MessageOut(
-        one.id, one.contact_id, one.contact_email or contact_email, one.direction, one.channel, to_text(one.occurred_us), one.tool,
-        one.mailbox, one.subject, one.text, one.html, one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id,
-        one.category, one.interested, one.custom, source, one.delivery_id,
+        message.id, message.contact_id, message.contact_email or contact_email, message.direction, message.channel,
+        to_text(message.occurred_us), message.tool, message.mailbox, message.subject, message.text, message.html, message.campaign_id,
+        message.campaign_name, message.step, message.message_id, message.thread_id, message.category, message.interested, message.custom,
+        source, message.delivery_id,
     )  # fmt: skip

@@ -28,17 +28,17 @@ class TimelineResource:
     async def get(self, call: Call) -> Response:
         """`GET` of a page of a record's timeline."""
         client = await call.client()
-        asked, number = call.parameters(), call.id(self._kind.type.name)
+        parameters, number = call.parameters(), call.id(self._kind.type.name)
         listing = f"{self._kind.type.name} {number}"
-        before = asked.cursor(listing, tuple[int, str])
-        asked.done()
+        before = parameters.cursor(listing, tuple[int, str])
+        parameters.done()
         store = call.api.dependencies.store
         record = await get_record(store, self._kind.type, client.number, number)
         page_bytes = await call.page_bytes()
-        page, place, since_us = await timeline(store, record, asked[LIMIT], before, client.settings.words(self._kind.type.kind))
-        events = [(each.event.key, each.event.occurred_us) for each in page]
+        page, place, since_us = await timeline(store, record, parameters[LIMIT], before, client.settings.words(self._kind.type.kind))
+        events = [(event.event.key, event.event.occurred_us) for event in page]
         messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
-        shown = (timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True))
+        shown = (timeline_event(entry, messages.get(key)) for entry, key in zip(page, events, strict=True))
         data = fitting(shown, page_bytes)
         place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time
         cursor = place and cursor_text(listing, place)
@@ -46,10 +46,10 @@ class TimelineResource:
 
 
 def _route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
-    one = kind.type.name
+    type_name = kind.type.name
     return Route(
-        "GET", f"{kind.path}/{{id}}/timeline", TimelineResource(kind).get, scope=READ, operation_id=f"get_{one}_timeline", tag=tag,
-        summary=f"Get the timeline of one {one}, newest first",
+        "GET", f"{kind.path}/{{id}}/timeline", TimelineResource(kind).get, scope=READ, operation_id=f"get_{type_name}_timeline", tag=tag,
+        summary=f"Get the timeline of one {type_name}, newest first",
         description="Events of webhooks and API writes in the order of time, each with the values that it changed and their previous "
         "values. An API write names its `key_id` and `request_id`.",
         query=PAGE, success=(Success(200, "A page.", TimelinePage),),

@@ -186,14 +186,15 @@ def message_of(row: Row) -> Message:
     return _message(*values, contact_id=row[21], contact_email=row[22])
 
 
-def message_row(client: int, one: Message) -> Row:
+def message_row(client: int, message: Message) -> Row:
     """Return the row of a copy, in the order of `MESSAGE`."""
-    interested = None if one.interested is None else int(one.interested)
+    interested = None if message.interested is None else int(message.interested)
     return (
-        client, one.id, one.direction, one.channel, one.occurred_us, one.event_key, one.delivery_id, one.received_us, one.tool,
-        one.mailbox, one.subject, one.text, one.html, one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id,
-        one.category, interested, encode(one.custom) if one.custom else "{}", one.updated_us or one.received_us, one.copy_key,
-        int(one.has_body), 0,
+        client, message.id, message.direction, message.channel, message.occurred_us, message.event_key, message.delivery_id,
+        message.received_us, message.tool, message.mailbox, message.subject, message.text, message.html, message.campaign_id,
+        message.campaign_name, message.step, message.message_id, message.thread_id, message.category, interested,
+        encode(message.custom) if message.custom else "{}", message.updated_us or message.received_us, message.copy_key,
+        int(message.has_body), 0,
     )  # fmt: skip
 
 
@@ -207,19 +208,19 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     for copy in copies:
         copy.id = ids.take(ID)
     rows = [message_row(client, copy) for copy in sorted(copies, key=lambda copy: (copy.event_key, copy.occurred_us))]
-    made = {row[0] for row in (yield Execute(INSERT_MESSAGE, rows))} & {copy.id for copy in copies}
-    if not made:
+    inserted = {row[0] for row in (yield Execute(INSERT_MESSAGE, rows))} & {copy.id for copy in copies}
+    if not inserted:
         return []
     by_id = {copy.id: copy for copy in copies}
-    found = yield Execute(NEW_MESSAGES, [(client, number) for number in sorted(made)])
-    return [replace(by_id[number], contact_id=contact) for number, contact in sorted(found)]
+    owners = yield Execute(NEW_MESSAGES, [(client, number) for number in sorted(inserted)])
+    return [replace(by_id[number], contact_id=contact) for number, contact in sorted(owners)]
 
 
 def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]:
     """Return the messages of which these events brought the first copy."""
     rows = (yield Execute(COPIES_OF_EVENTS, [(client, *event) for event in events])) if events else []
-    found = yield from _by_ids(client, sorted(row[2] for row in rows))
-    return [message for number, message in found.items() if message.id == number]
+    messages = yield from _by_ids(client, sorted(row[2] for row in rows))
+    return [message for number, message in messages.items() if message.id == number]
 
 
 def log_messages(client: int, messages: Iterable[Message], at: int, cause: Mapping[str, Any] | None = None) -> Plan[None]:
@@ -266,11 +267,11 @@ def _deleted(message: Message) -> NotFound:
 @command
 def delete_message(client: int, id: int) -> Plan[Message | NotFound]:
     """Remove a message, also for later repeats of it; the result is the message as it was. `NotFound`."""
-    found = (yield from _by_ids(client, [id])).get(id)
-    if found is None:
+    message = (yield from _by_ids(client, [id])).get(id)
+    if message is None:
         return _missing(id)
-    yield Execute(MARK_DELETED, [(client, number) for number in (yield from _copies(client, id, found))])
-    return found
+    yield Execute(MARK_DELETED, [(client, number) for number in (yield from _copies(client, id, message))])
+    return message
 
 
 @command
@@ -281,47 +282,47 @@ def set_interested(
 
     `custom`: Custom fields that are set too.
     """
-    found = (yield from _by_ids(client, [id])).get(id)
-    if found is None:
+    message = (yield from _by_ids(client, [id])).get(id)
+    if message is None:
         return _missing(id)
     value = None if interested is None else int(interested)
-    numbers = yield from _copies(client, id, found)
+    numbers = yield from _copies(client, id, message)
     if custom:
         present = yield from _custom_of(client, numbers)
-        yield from _store_custom(client, found, present, custom, at_us)
+        yield from _store_custom(client, message, present, custom, at_us)
     yield Execute(SET_INTERESTED, [(client, number, value, at_us) for number in numbers])
-    return replace(found, interested=interested, custom={**found.custom, **(custom or {})}, updated_us=at_us)
+    return replace(message, interested=interested, custom={**message.custom, **(custom or {})}, updated_us=at_us)
 
 
 @command
 def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros) -> Plan[Message | NotFound | Conflict | Invalid]:
     """Add a custom field to a message. `NotFound`; `Conflict` if it has a field of this name; `Invalid` if it has too many."""
-    found = (yield from _by_ids(client, [id])).get(id)
-    if found is None:
+    message = (yield from _by_ids(client, [id])).get(id)
+    if message is None:
         return _missing(id)
-    present = yield from _custom_of(client, (yield from _copies(client, id, found)))
+    present = yield from _custom_of(client, (yield from _copies(client, id, message)))
     names = {current_name for custom in present.values() for current_name in custom}
     if name in names:
         return Conflict(f"this message has the custom field {name!r} already; remove it first")
     if len(names) >= MOST_CUSTOM_FIELDS:
         fault = Fault("/field_name", "too_many", f"a message has at most {MOST_CUSTOM_FIELDS} custom fields: remove one first")
         return Invalid([fault])
-    yield from _store_custom(client, found, present, {name: value}, at_us)
-    return replace(found, custom=found.custom | {name: value}, updated_us=at_us)
+    yield from _store_custom(client, message, present, {name: value}, at_us)
+    return replace(message, custom=message.custom | {name: value}, updated_us=at_us)
 
 
 @command
 def remove_custom_field(client: int, id: int, name: str, at_us: Micros) -> Plan[Message | NotFound]:
     """Remove a custom field from a message. `NotFound`, also without a field of this name."""
-    found = (yield from _by_ids(client, [id])).get(id)
-    if found is None:
+    message = (yield from _by_ids(client, [id])).get(id)
+    if message is None:
         return _missing(id)
-    present = yield from _custom_of(client, (yield from _copies(client, id, found)))
+    present = yield from _custom_of(client, (yield from _copies(client, id, message)))
     if not any(name in custom for custom in present.values()):
         return NotFound(f"message {id} has no custom field {name!r}")
-    yield from _store_custom(client, found, present, {name: None}, at_us)
-    left = {current_name: value for current_name, value in found.custom.items() if current_name != name}
-    return replace(found, custom=left, updated_us=at_us)
+    yield from _store_custom(client, message, present, {name: None}, at_us)
+    left = {current_name: value for current_name, value in message.custom.items() if current_name != name}
+    return replace(message, custom=left, updated_us=at_us)
 
 
 def _custom_of(client: int, numbers: Sequence[int]) -> Plan[dict[int, dict[str, str]]]:
@@ -331,13 +332,13 @@ def _custom_of(client: int, numbers: Sequence[int]) -> Plan[dict[int, dict[str, 
 
 
 def _store_custom(
-    client: int, found: Message, present: Mapping[int, dict[str, str]], change: Mapping[str, str | None], at: Micros
+    client: int, message: Message, present: Mapping[int, dict[str, str]], change: Mapping[str, str | None], at: Micros
 ) -> Plan[None]:
     """Change custom fields of a message: its earliest copy gets the values, and no other one has these names."""
     rows = []
     for number, custom in present.items():
         left = {name: value for name, value in custom.items() if name not in change}
-        if number == found.place:
+        if number == message.place:
             left |= {name: value for name, value in change.items() if value is not None}
         rows.append((client, number, encode(left), at))
     yield Execute(STORE_CUSTOM, rows)
@@ -347,10 +348,10 @@ def _missing(number: int) -> NotFound:
     return NotFound(f"there is no message with id {number}: it was deleted, or its contact was")
 
 
-def _copies(client: int, number: int, found: Message) -> Plan[list[int]]:
-    if found.copy_key is None:
+def _copies(client: int, number: int, message: Message) -> Plan[list[int]]:
+    if message.copy_key is None:
         return [number]
-    rows = yield Execute(COPIES_OF, [(client, *_group(found))])
+    rows = yield Execute(COPIES_OF, [(client, *_group(message))])
     return sorted({number, *(row[0] for row in rows)})
 
 
@@ -437,25 +438,25 @@ def messages_of_contact(client: int, contact_id: int, after: tuple[Micros, int] 
         if not any(row[4] for row in rows) and (after is None or place > after):
             places.append((place, sorted(row[0] for row in rows)))
     places.sort()
-    found: list[Message] = []
+    messages: list[Message] = []
     budget = ByteBudget(page_bytes or sys.maxsize, LONG_COLUMNS)
-    while len(found) < len(places):
+    while len(messages) < len(places):
         if budget.is_spent:
-            return Cut(found)
-        portion = [numbers for _, numbers in places[len(found) : len(found) + budget.rows]]
+            return Cut(messages)
+        portion = [numbers for _, numbers in places[len(messages) : len(messages) + budget.rows]]
         rows = yield Execute(COPIES_BY_NUMBER, [(client, number) for numbers in portion for number in numbers])
         by_number = {row[0]: message_of((*row, contact_id, None)) for row in rows}
-        found += [united([by_number[number] for number in numbers]) for numbers in portion]
+        messages += [united([by_number[number] for number in numbers]) for numbers in portion]
         budget.spend(rows)
-    return found
+    return messages
 
 
 @query
 def messages_of_events(client: int, events: list[EventKey]) -> Plan[dict[EventKey, int]]:
     """The ids of the messages that events of histories brought, by the event's key and time; events without one are left out."""
     rows = yield Execute(COPIES_OF_EVENTS, [(client, *event) for event in events])
-    found = yield from _by_ids(client, [row[2] for row in rows])
-    return {(row[0], row[1]): found[row[2]].id for row in rows if row[2] in found}
+    messages = yield from _by_ids(client, [row[2] for row in rows])
+    return {(row[0], row[1]): messages[row[2]].id for row in rows if row[2] in messages}
 
 
 def _by_ids(client: int, numbers: Sequence[int]) -> Plan[dict[int, Message]]:
@@ -469,16 +470,16 @@ def _complete(client: int, copies: Sequence[Message]) -> Plan[dict[int, Message]
     others: dict[Group, list[Message]] = {}
     gone: set[Group] = set()
     for row in (yield Execute(COPIES_OF, [(client, *group) for group in sorted(groups)])) if groups else []:
-        other = message_of(row)
-        others.setdefault(_group(other), []).append(other)
+        stored_copy = message_of(row)
+        others.setdefault(_group(stored_copy), []).append(stored_copy)
         if row[-1]:
-            gone.add(_group(other))
-    found: dict[int, Message] = {}
+            gone.add(_group(stored_copy))
+    messages: dict[int, Message] = {}
     for copy in copies:
         if copy.copy_key is None or _group(copy) not in gone:
-            whole = united([copy]) if copy.copy_key is None else united(others[_group(copy)])
-            found[copy.id] = replace(whole, contact_email=copy.contact_email)
-    return found
+            united_message = united([copy]) if copy.copy_key is None else united(others[_group(copy)])
+            messages[copy.id] = replace(united_message, contact_email=copy.contact_email)
+    return messages
 
 
 def _group(copy: Message) -> Group:

@@ -196,10 +196,10 @@ class EventSamples(Struct):
 
 async def samples(call: Call) -> Response:
     """Handle `GET` of samples."""
-    client, given, parts = await call.client(), call.parameters(), call.api.dependencies
-    types = types_of(given[TYPES], "?types", given.faults)
-    given.done()
-    stored = await parts.store.read(list_latest_events(client.number, given[MOST_SAMPLES], types))
+    client, parameters, parts = await call.client(), call.parameters(), call.api.dependencies
+    types = types_of(parameters[TYPES], "?types", parameters.faults)
+    parameters.done()
+    stored = await parts.store.read(list_latest_events(client.number, parameters[MOST_SAMPLES], types))
     data = await envelopes(parts.store, client, stored)
     if not stored:
         now = parts.clock()

@@ -94,24 +94,26 @@ def _store_progress(commands: Sequence[Any], ids: Ids) -> Plan[list[bool]]:
     """Store the progress of several endpoints."""
     rows = yield Select("SELECT name, token FROM dispatch_lease", ())
     tokens: dict[str, str] = dict(rows)
-    there = {*(yield Execute(FIND_ENDPOINTS, sorted({(each.client, each.id) for each in commands})))}
-    led = [tokens.get(_shard(each.client % SHARDS)) == each.token and (each.client, each.id) in there for each in commands]
-    waiting = [each for each, is_led in zip(commands, led, strict=True) if is_led]
+    there = {*(yield Execute(FIND_ENDPOINTS, sorted({(command.client, command.id) for command in commands})))}
+    led = [tokens.get(_shard(command.client % SHARDS)) == command.token and (command.client, command.id) in there for command in commands]
+    waiting = [command for command, is_led in zip(commands, led, strict=True) if is_led]
     while waiting:  # one statement changes a row once, so an endpoint's second command waits
-        once = {(each.client, each.id): each for each in reversed(waiting)}
+        once = {(command.client, command.id): command for command in reversed(waiting)}
         yield from _store_once([once[key] for key in sorted(once)], ids)
-        waiting = [each for each in waiting if once[each.client, each.id] is not each]
+        waiting = [command for command in waiting if once[command.client, command.id] is not command]
     return led
 
 
 def _store_once(commands: Sequence[Any], ids: Ids) -> Plan[None]:
     """Store the progress of different endpoints, in the order of their keys. Endpoints are locked before positions, as by other plans."""
-    stopped = [(each.client, each.id, each.state, each.reason, each.at) for each in commands if each.state != ACTIVE]
+    stopped = [(command.client, command.id, command.state, command.reason, command.at) for command in commands if command.state != ACTIVE]
     yield Execute(STOP_ENDPOINT, stopped)
-    yield Execute(ADVANCE, [(each.client, each.id, each.position, each.failing_since_us, each.delivered_us) for each in commands])
-    yield Execute(SAVE_PENDING, [pending_row(each.client, each.id, one) for each in commands for one in each.save])
-    yield Execute(REMOVE_PENDING, [(each.client, each.id, sequence) for each in commands for sequence in sorted(each.remove)])
-    yield from _insert([attempt for each in commands for attempt in each.attempts], ids)
+    yield Execute(
+        ADVANCE, [(command.client, command.id, command.position, command.failing_since_us, command.delivered_us) for command in commands]
+    )
+    yield Execute(SAVE_PENDING, [pending_row(command.client, command.id, pending) for command in commands for pending in command.save])
+    yield Execute(REMOVE_PENDING, [(command.client, command.id, sequence) for command in commands for sequence in sorted(command.remove)])
+    yield from _insert([attempt for command in commands for attempt in command.attempts], ids)
 
 
 @command(ids=lambda calls: {"webhook_attempt": sum(len(call.attempts) for call in calls)}, batch=_store_progress, background=True)
@@ -197,16 +199,16 @@ def endpoint_versions(shards: Collection[int]) -> Plan[dict[tuple[int, int], int
 @query(cipher=True)
 def read_served(cipher: Cipher, client: int, ids: list[int]) -> Plan[list[Served]]:
     """Endpoints of a client as the process that serves them reads them; missing ones are left out."""
-    keys = [(client, each) for each in sorted(ids)]
+    keys = [(client, number) for number in sorted(ids)]
     rows = yield Execute(SERVED, keys)
     waiting: dict[int, list[Pending]] = {}
     for row in sorted((yield Execute(WAITING, keys))):
         waiting.setdefault(row[1], []).append(pending_of(row))
-    found, width = [], len(ENDPOINT)
+    served, width = [], len(ENDPOINT)
     for row in rows:
         endpoint = endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row[:width]))
-        found.append(Served(endpoint, row[width], EndpointProgress(*row[width + 1 :]), waiting.get(endpoint.id, [])))
-    return found
+        served.append(Served(endpoint, row[width], EndpointProgress(*row[width + 1 :]), waiting.get(endpoint.id, [])))
+    return served
 
 
 @query(scope=ALL_CLIENTS, merge=sorted_page(lambda trouble: (trouble.client_id, trouble.endpoint_id)))

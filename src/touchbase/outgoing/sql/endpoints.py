@@ -63,16 +63,16 @@ def _newest(client: int) -> Plan[int]:
 
 
 @command(cipher=True, client="endpoint.client")
-def change_endpoint(cipher: Cipher, endpoint: Endpoint, known: int) -> Plan[Endpoint | TouchbaseError]:
-    """Replace the values of an endpoint, decided on `known`; `NotFound`, and `PreconditionFailed` if it has changed since.
+def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[Endpoint | TouchbaseError]:
+    """Replace the values of an endpoint, decided on `revision`; `NotFound`, and `PreconditionFailed` if it has changed since.
 
     `endpoint`: With the new values.
-    `known`: The version that the change was decided on.
+    `revision`: The version that the change was decided on.
     """
     current_known = yield from _locked(endpoint.client, endpoint.id, cipher)
     if current_known is None:
         return no_such_endpoint(endpoint.id)
-    if current_known.version != known:
+    if current_known.version != revision:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
     return (yield from _save(endpoint, cipher))
 
@@ -80,26 +80,26 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, known: int) -> Plan[Endp
 @command(cipher=True)
 def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Add a secret; the present one signs too until `until_us`, older ones no more. `NotFound`."""
-    known = yield from _locked(client, id, cipher)
-    if known is None:
+    current = yield from _locked(client, id, cipher)
+    if current is None:
         return no_such_endpoint(id)
-    if known.kind != WEBHOOK:
-        return WrongState(f"an endpoint of the kind {known.kind} signs nothing; change what its messages are sent to instead")
-    known.secrets = [secret, replace(known.secrets[0], until_us=until_us)]
-    known.updated_us = at
-    return (yield from _save(known, cipher))
+    if current.kind != WEBHOOK:
+        return WrongState(f"an endpoint of the kind {current.kind} signs nothing; change what its messages are sent to instead")
+    current.secrets = [secret, replace(current.secrets[0], until_us=until_us)]
+    current.updated_us = at
+    return (yield from _save(current, cipher))
 
 
 @command(cipher=True)
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Make an endpoint active; what waited is sent, in order. `NotFound`."""
-    known = yield from _locked(client, id, cipher)
-    if known is None:
+    current = yield from _locked(client, id, cipher)
+    if current is None:
         return no_such_endpoint(id)
-    known.state, known.reason, known.state_us, known.updated_us = ACTIVE, None, at, at
+    current.state, current.reason, current.state_us, current.updated_us = ACTIVE, None, at, at
     yield Execute(NO_FAILURE, [(client, id)])
     yield Execute(RETRY_WAITING, [(client, id, at)])
-    return (yield from _save(known, cipher))
+    return (yield from _save(current, cipher))
 
 
 def _locked(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint | None]:
@@ -207,7 +207,7 @@ def list_endpoints(
     sql = f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
     rows = yield Select(sql, (client, after or 0, limit))
     newest = yield from _newest(client)
-    found: list[tuple[Endpoint, EndpointProgress]] = []
+    endpoints: list[tuple[Endpoint, EndpointProgress]] = []
     settings: ClientSettings | None = None
     for row in rows:
         endpoint = _decrypted(row, cipher)
@@ -222,5 +222,5 @@ def list_endpoints(
             settings = (yield from settings_of(client)) or ClientSettings()
         conditions = [] if settings is None else filter_conditions(endpoint.filter, settings, at)
         waiting, _ = yield from count_waiting(endpoint.client, endpoint.id, endpoint.types, conditions, position[1], newest)
-        found.append((endpoint, EndpointProgress(position[0], position[1], position[2], position[3], waiting, failed)))
-    return found
+        endpoints.append((endpoint, EndpointProgress(position[0], position[1], position[2], position[3], waiting, failed)))
+    return endpoints

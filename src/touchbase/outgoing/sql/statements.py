@@ -129,8 +129,8 @@ def endpoint_row(e: Endpoint) -> Row:
 def endpoint_of(row: Row) -> Endpoint:
     """Return the endpoint of an `ENDPOINT` row whose secrets are plain."""
     secrets = [Secret(value, until) for value, until in _list(row[12])]
-    made: Callable[..., Endpoint] = Endpoint
-    return made(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:18], _dict(row[18]))
+    build: Callable[..., Endpoint] = Endpoint
+    return build(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:18], _dict(row[18]))
 
 
 def pending_of(row: Row) -> Pending:
@@ -139,16 +139,16 @@ def pending_of(row: Row) -> Pending:
     return Pending(sequence, None if number is None else (kind, number), attempts, first_us, next_us)
 
 
-def pending_row(client: int, endpoint_id: int, one: Pending) -> Row:
+def pending_row(client: int, endpoint_id: int, pending: Pending) -> Row:
     """Return the row of an event that waits."""
-    kind, number = one.record or (None, None)
-    return (client, endpoint_id, one.sequence, kind, number, one.attempts, one.first_us, one.next_us)
+    kind, number = pending.record or (None, None)
+    return (client, endpoint_id, pending.sequence, kind, number, pending.attempts, pending.first_us, pending.next_us)
 
 
 def attempt_of(row: Row) -> Attempt:
     """Return the attempt of an `ATTEMPT` row."""
-    made: Callable[..., Attempt] = Attempt
-    return made(*row)
+    build: Callable[..., Attempt] = Attempt
+    return build(*row)
 
 
 def attempt_row(a: Attempt) -> Row:

@@ -46,12 +46,12 @@ class ReportQuery:
 
 
 def asked_statuses(parameters: Parameters, now: Micros) -> ReportQuery:
-    """Read the parameters of a report by status; faults are added to `given`."""
+    """Read the parameters of a report by status; faults are added to `parameters`."""
     return _report_query(parameters, now, parameters[INTERVAL] or WEEK, WEEK, frozenset())
 
 
 def asked_campaigns(parameters: Parameters, now: Micros) -> ReportQuery:
-    """Read the parameters of a report by campaign; faults are added to `given`."""
+    """Read the parameters of a report by campaign; faults are added to `parameters`."""
     names = [group.strip() for group in (parameters[GROUP_BY] or CAMPAIGN).split(",")]
     if any(name not in _GROUPS for name in names) or len(set(names)) != len(names):
         parameters.fault("group_by", "choice", f"must be different ones of {', '.join(_GROUPS)}, separated by commas")

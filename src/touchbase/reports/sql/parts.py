@@ -183,13 +183,13 @@ def _page(
     if len(rows) < limit:
         return rows, None
     last = (rows[-1][4], rows[-1][0])
-    whole = [row for row in rows if (row[4], row[0]) != last]  # the last person may have more events at that time
-    return (whole, last) if whole else (yield from _page(client, effect, at, end, has_deleted, 2 * limit))
+    full_times = [row for row in rows if (row[4], row[0]) != last]  # the last person may have more events at that time
+    return (full_times, last) if full_times else (yield from _page(client, effect, at, end, has_deleted, 2 * limit))
 
 
 @command(background=True)
 def store_parts(client: int, parts: Mapping[Stretch, CountedPart], at: Micros) -> Plan[None]:
     """Store parts of reports in place of older ones, and remove hours that no present report has."""
     yield Execute(FORGET_HOURS, [(client, at - HOURS_STAY)])
-    rows = [(client, *stretch, one.version, at, one.content) for stretch, one in sorted(parts.items())]
+    rows = [(client, *stretch, part.version, at, part.content) for stretch, part in sorted(parts.items())]
     yield Execute(STORE_PARTS, rows)

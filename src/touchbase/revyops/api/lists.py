@@ -152,10 +152,10 @@ def with_numbered_pages(kind: ResourceType[Any, Any, Any], route: Route) -> Rout
         return numbered(call) if b"page" in call.scope["query_string"] else cursor_page(call)  # the beginning of both names
 
     async def numbered(call: Call) -> Response:
-        client, asked = await call.client(), Parameters(call.query, V2)
-        if all(name not in _NUMBERED_NAMES for name, _ in asked.pairs):
+        client, parameters = await call.client(), Parameters(call.query, V2)
+        if all(name not in _NUMBERED_NAMES for name, _ in parameters.pairs):
             return await cursor_page(call)
-        return await _numbered(call, kind, filter_of(kind, asked, V2), asked, [client], client.number)
+        return await _numbered(call, kind, filter_of(kind, parameters, V2), parameters, [client], client.number)
 
     [page, *others] = route.success
     return replace(

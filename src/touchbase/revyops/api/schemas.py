@@ -147,23 +147,23 @@ example(NewEmail, _EXAMPLE)
 example(InterestedIn, {"email": "jane.doe@example.com", "subject": "Re: A question", "disposition": "meeting"})
 
 
-def email_out(one: Message) -> EmailOut:
+def email_out(message: Message) -> EmailOut:
     """Return a message as an e-mail."""
     return EmailOut(
-        one.id, to_text(updated_us(one)), to_text(one.occurred_us), one.contact_email, one.contact_id, one.mailbox, _TYPES[one.direction],
-        one.subject, one.text, one.html, one.campaign_id, one.campaign_name, bool(one.interested), one.tool,
-        [field_out(one, name) for name in sorted(one.custom)],
+        message.id, to_text(updated_us(message)), to_text(message.occurred_us), message.contact_email, message.contact_id,
+        message.mailbox, _TYPES[message.direction], message.subject, message.text, message.html, message.campaign_id,
+        message.campaign_name, bool(message.interested), message.tool, [field_out(message, name) for name in sorted(message.custom)],
     )  # fmt: skip
 
 
-def updated_us(one: Message) -> int:
+def updated_us(message: Message) -> int:
     """Return when a message was changed last; a message that was made just now has not been read from the store."""
-    return one.updated_us or one.received_us
+    return message.updated_us or message.received_us
 
 
-def field_out(one: Message, name: str) -> CustomFieldOut:
+def field_out(message: Message, name: str) -> CustomFieldOut:
     """Return one custom field of a message."""
-    return CustomFieldOut(field_id(one.id, name), to_text(updated_us(one)), name, one.custom[name])
+    return CustomFieldOut(field_id(message.id, name), to_text(updated_us(message)), name, message.custom[name])
 
 
 def field_id(message: int, name: str) -> int:
@@ -171,27 +171,27 @@ def field_id(message: int, name: str) -> int:
     return 1 + int.from_bytes(blake2b(f"{message} {name}".encode(), digest_size=6).digest(), "big")
 
 
-def new_message_of(asked: NewEmail) -> NewMessage:
+def new_message_of(email: NewEmail) -> NewMessage:
     """Return the message that an e-mail is; raise `Invalid`."""
     faults: list[Fault] = []
-    direction = _DIRECTIONS.get(asked.email_type.strip().lower())
+    direction = _DIRECTIONS.get(email.email_type.strip().lower())
     if direction is None:
         faults.append(Fault("/email_type", "choice", f"must be {SENT} or {REPLY} (also received)"))
     custom: dict[str, str] = {}
-    for index, each in enumerate(asked.custom_fields):
-        name = each.field_name.strip()
+    for index, custom_field in enumerate(email.custom_fields):
+        name = custom_field.field_name.strip()
         if not name:
             faults.append(Fault(f"/custom_fields/{index}/field_name", "blank", "must not be blank"))
-        elif custom.setdefault(name, each.field_value) != each.field_value:
+        elif custom.setdefault(name, custom_field.field_value) != custom_field.field_value:
             faults.append(Fault(f"/custom_fields/{index}/field_name", "repeated", "has another value above; send one of them"))
     if faults or direction is None:
         raise Invalid(faults)
-    texts = {ours: getattr(asked, theirs) for ours, theirs in _NAMES.items() if ours != "direction"}
-    texts |= {name: getattr(asked, name) for name in _SAME}
-    given: dict[str, Any] = {name: text if text and text.strip() else None for name, text in texts.items()}
+    texts = {ours: getattr(email, theirs) for ours, theirs in _NAMES.items() if ours != "direction"}
+    texts |= {name: getattr(email, name) for name in _SAME}
+    values: dict[str, Any] = {name: text if text and text.strip() else None for name, text in texts.items()}
     return NewMessage(
-        direction=direction, contact_id=asked.contact_id, contact_email=asked.contact_email or None,
-        interested=asked.interested, custom_fields=custom, **given,
+        direction=direction, contact_id=email.contact_id, contact_email=email.contact_email or None,
+        interested=email.interested, custom_fields=custom, **values,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ Q = text("q", "Words that must begin words of names, e-mail address, domain or c
 FIELDS = text("fields", "Members that the records of the response have, separated by commas; the id is always there.")
 FILTERS: Parameter[None] = Parameter(
     "filters",
-    lambda given, name: None,
+    lambda parameters, name: None,
     {"type": "object", "additionalProperties": {"type": "string"}},
     "Any number of filters, each a parameter: `name=value`, or `name[operator]=value` with one of the operators eq, ne, in, nin, contains, "
     "starts_with, gt, gte, lt, lte, is_set. Names are the members of a record, `cf.NAME` for a custom field, and for contacts "
@@ -84,7 +84,7 @@ def filters_of(parameters: Parameters, declared: Sequence[Parameter[Any]]) -> li
 def search_for(
     kind: RecordType[R], client: Client, parameters: Parameters, now: Micros, others: Sequence[Parameter[Any]], q: str | None = None
 ) -> RecordSearch[Any]:
-    """Return the search that a request's filters describe, in order of creation. Raises `Invalid`, with the faults of `asked` first.
+    """Return the search that a request's filters describe, in order of creation. Raises `Invalid`, with the faults of `parameters` first.
 
     `others` are the declared parameters that are no filters.
     """

@@ -49,7 +49,7 @@ from touchbase.sql.page_budget import page_of
 
 DECLARED: tuple[Parameter[Any], ...] = (FLAT, LIMIT, CURSOR, UPDATED_SINCE, *SEARCH)
 """The parameters of a filtered list that are not filters."""
-_KNOWN = frozenset(each.name for each in DECLARED)
+_KNOWN = frozenset(parameter.name for parameter in DECLARED)
 _MEMBERS = SearchBody.__struct_fields__
 _decoder = msgspec.json.Decoder(SearchBody)
 

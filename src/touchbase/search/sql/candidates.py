@@ -30,7 +30,7 @@ ENOUGH = 200
 """Candidates for which no better index is looked for."""
 MOST_PENDING = 500
 """Records not indexed yet whose words a search reads itself."""
-MOST_ASKED = 8
+MOST_REQUESTS = 8
 """Searches of the full-text index for one search of records."""
 NEWEST = 200
 COMMON = 5
@@ -62,7 +62,7 @@ class Candidates:
     kind: int
     is_complete: bool = True
     """False: a full-text search found indexed records only, as too many are not indexed yet."""
-    _asked: int = 0
+    _requests: int = 0
     _pending: Ids = frozenset()
     _pending_read: bool = False
     _pending_hits: frozenset[int] = frozenset()
@@ -74,8 +74,8 @@ class Candidates:
         nodes = [*conjuncts(where)]
         if words:
             best = yield from self._of_words(words, [text for node in nodes if (text := self._text(node))])
-        found = yield from self._of_all(nodes, best)
-        return found
+        candidates = yield from self._of_all(nodes, best)
+        return candidates
 
     def exact(self, where: Node, sort: Sequence[SortKey]) -> Iterator[tuple[str, Row]]:
         """Yield conditions that let an index with the order of the page read matching records only."""
@@ -92,9 +92,9 @@ class Candidates:
         first = prefix(self.client, self.kind)
         column = "s.rowid" if d is SQLITE else "s.client = t.client AND s.record"
         number = f"t.id * 2 + {rowid(self.kind, 0)}"
-        each = "instr(' ' || s.words, ?) > 0" if d is SQLITE else "s.words @@ CAST(ltrim(?) || ':*' AS tsquery)"
+        condition = "instr(' ' || s.words, ?) > 0" if d is SQLITE else "s.words @@ CAST(ltrim(?) || ':*' AS tsquery)"
         params += [f" {first}{word}" for word in words]
-        indexed = f"EXISTS (SELECT 1 FROM search_index s WHERE {column} = {number} AND {' AND '.join(each for _ in words)})"
+        indexed = f"EXISTS (SELECT 1 FROM search_index s WHERE {column} = {number} AND {' AND '.join(condition for _ in words)})"
         if not self._pending:
             return indexed
         params += [_json(self._pending), _json(self._pending_hits)]
@@ -142,26 +142,26 @@ class Candidates:
             return (yield from self._of_all(node.nodes, None))
         if isinstance(node, Any):
             union: frozenset[int] = frozenset()
-            for each in node.nodes:
-                found = yield from self._of_all([*conjuncts(each)], None)
-                if found is None or len(union | found) > FEW:
+            for branch in node.nodes:
+                candidates = yield from self._of_all([*conjuncts(branch)], None)
+                if candidates is None or len(union | candidates) > FEW:
                     return None
-                union |= found
+                union |= candidates
             return union
         return (yield from self._of_condition(node)) if isinstance(node, Condition) else None
 
     def _of_condition(self, condition: Condition) -> Plan[Ids]:
-        each, values = condition.field, condition.values
-        if each.through_company:
+        field, values = condition.field, condition.values
+        if field.through_company:
             return (yield from self._of_company(condition))
-        if condition.op in (Op.EQ, Op.IN) and each.kind in (FieldKind.KEY, FieldKind.NUMBER):
+        if condition.op in (Op.EQ, Op.IN) and field.kind in (FieldKind.KEY, FieldKind.NUMBER):
             marks = ", ".join("?" for _ in values)
-            found = yield from self._ids(f"{each.column} IN ({marks})", values)
-            return found if each.kind is FieldKind.NUMBER else _union(found, (yield from self._having(each.column, values)))
-        if each.column == "status" and condition.op in (Op.EQ, Op.IN):
+            candidates = yield from self._ids(f"{field.column} IN ({marks})", values)
+            return candidates if field.kind is FieldKind.NUMBER else _union(candidates, (yield from self._having(field.column, values)))
+        if field.column == "status" and condition.op in (Op.EQ, Op.IN):
             return (yield from self._of_status(condition))
-        if each.kind is FieldKind.KEY and each.column in SORTED_KEYS and condition.op is Op.STARTS_WITH:
-            return (yield from self._ids(f"{each.column} >= ? AND {each.column} < ?", (values[0], f"{values[0]}\U0010ffff")))
+        if field.kind is FieldKind.KEY and field.column in SORTED_KEYS and condition.op is Op.STARTS_WITH:
+            return (yield from self._ids(f"{field.column} >= ? AND {field.column} < ?", (values[0], f"{values[0]}\U0010ffff")))
         return None
 
     def _of_times(self, conditions: Sequence[Condition]) -> Plan[Ids]:
@@ -199,10 +199,10 @@ class Candidates:
         """
         if not isinstance(node, Condition) or node.field.through_company:
             return None
-        each, op = node.field, node.op
-        if (op is Op.IS_SET and not node.values[0]) or not (each.is_custom or each.column in IN_INDEX[self.kind]):
+        field, op = node.field, node.op
+        if (op is Op.IS_SET and not node.values[0]) or not (field.is_custom or field.column in IN_INDEX[self.kind]):
             return None
-        has = [field_mark(self.client, self.kind, each.column)] if each.is_custom else []
+        has = [field_mark(self.client, self.kind, field.column)] if field.is_custom else []
         texts = []
         for value in node.values if op in (Op.EQ, Op.IN, Op.STARTS_WITH) and not node.numeric else ():
             words = [*words_of(str(value))]
@@ -223,8 +223,8 @@ class Candidates:
 
     def _of_company(self, condition: Condition) -> Plan[Ids]:
         """Find the companies that meet a condition, and then their contacts."""
-        self._asked += 1
-        finder = Candidates(self.client, COMPANY, _asked=self._asked)
+        self._requests += 1
+        finder = Candidates(self.client, COMPANY, _requests=self._requests)
         inner = replace(condition, field=replace(condition.field, through_company=False))
         companies = yield from finder._of_all([inner], None)
         if not companies:
@@ -248,8 +248,8 @@ class Candidates:
     def _matches(self, texts: Sequence[str]) -> Plan[Ids]:
         """Return the records in the index that match all of these searches."""
         text = " AND ".join(texts)
-        self._asked += 1
-        if self._asked > MOST_ASKED or (yield from self._is_common(text)):
+        self._requests += 1
+        if self._requests > MOST_REQUESTS or (yield from self._is_common(text)):
             return None
         rows = yield Select(
             "SELECT rowid FROM search_index WHERE search_index MATCH ? AND ? > 0 LIMIT ?",
@@ -287,12 +287,12 @@ def _cost(node: Node) -> float:
     return _COSTS[node.field.kind]
 
 
-def _union(one: Ids, other: Ids) -> Ids:
-    return None if one is None or other is None or len(one | other) > FEW else one | other
+def _union(ids: Ids, more_ids: Ids) -> Ids:
+    return None if ids is None or more_ids is None or len(ids | more_ids) > FEW else ids | more_ids
 
 
-def _smaller(one: Ids, other: Ids) -> Ids:
-    return other if one is None or (other is not None and len(other) < len(one)) else one
+def _smaller(ids: Ids, more_ids: Ids) -> Ids:
+    return more_ids if ids is None or (more_ids is not None and len(more_ids) < len(ids)) else ids
 
 
 def _few(rows: Sequence[Row]) -> Ids:

@@ -60,42 +60,42 @@ class Sql:
     def condition(self, node: Node, d: Dialect) -> str:
         """Return the condition of a tree on the record `t`, and append its parameters."""
         if isinstance(node, Condition):
-            return self._one(node, d)
+            return self._field_condition(node, d)
         if isinstance(node, Not):
             return f"NOT COALESCE({self.condition(node.node, d)}, FALSE)"
         if not node.nodes:
             return "TRUE" if isinstance(node, All) else "FALSE"
-        joined = (" AND " if isinstance(node, All) else " OR ").join(self.condition(each, d) for each in node.nodes)
+        joined = (" AND " if isinstance(node, All) else " OR ").join(self.condition(branch, d) for branch in node.nodes)
         return f"({joined})"
 
-    def _one(self, condition: Condition, d: Dialect) -> str:
-        each = condition.field
-        if each.is_custom:
+    def _field_condition(self, condition: Condition, d: Dialect) -> str:
+        field = condition.field
+        if field.is_custom:
             return self._custom(condition, d)
-        if each.flag is not None:
-            return self._flag(condition, each.flag, d)
-        if not each.through_company:
-            return self._compare(condition, f"t.{each.column}", d)
+        if field.flag is not None:
+            return self._flag(condition, field.flag, d)
+        if not field.through_company:
+            return self._compare(condition, f"t.{field.column}", d)
         if condition.op is Op.IS_SET and not condition.values[0]:
-            return f"NOT {self._one(Condition(each, Op.IS_SET, (True,)), d)}"
-        inner = self._compare(condition, f"c.{each.column}", d)
+            return f"NOT {self._field_condition(Condition(field, Op.IS_SET, (True,)), d)}"
+        inner = self._compare(condition, f"c.{field.column}", d)
         return f"EXISTS (SELECT 1 FROM company c WHERE c.client = t.client AND c.id = t.company_id AND {inner})"
 
     def _flag(self, condition: Condition, flag: Flag, d: Dialect) -> str:
         text = flag.sqlite if d is SQLITE else flag.postgres
         wanted, now = condition.values
-        found = f"COALESCE({text}, FALSE)"
+        test = f"COALESCE({text}, FALSE)"
         if condition.field.through_company:
-            found = f"EXISTS (SELECT 1 FROM company c WHERE c.client = t.client AND c.id = t.company_id AND {text.replace('t.', 'c.')})"
+            test = f"EXISTS (SELECT 1 FROM company c WHERE c.client = t.client AND c.id = t.company_id AND {text.replace('t.', 'c.')})"
         self.params += [now] * text.count("?")
-        return found if wanted else f"NOT {found}"
+        return test if wanted else f"NOT {test}"
 
     def _custom(self, condition: Condition, d: Dialect) -> str:
-        each = condition.field
+        field = condition.field
         if condition.op is Op.IS_SET and not condition.values[0]:
-            return f"NOT {self._custom(Condition(each, Op.IS_SET, (True,)), d)}"
-        kind, number = (COMPANY, "t.company_id") if each.through_company else (each.record_kind, "t.id")
-        self.params.append(each.column)
+            return f"NOT {self._custom(Condition(field, Op.IS_SET, (True,)), d)}"
+        kind, number = (COMPANY, "t.company_id") if field.through_company else (field.record_kind, "t.id")
+        self.params.append(field.column)
         inner = "f.value <> ''" if condition.op is Op.IS_SET else self._compare(condition, "f.value", d)
         return (
             f"EXISTS (SELECT 1 FROM custom_field f WHERE f.client = t.client AND f.record_kind = {kind} AND f.record_id = {number} "
@@ -120,7 +120,9 @@ class Sql:
         if not is_text(condition.field) or condition.numeric:
             self.params += values
             return f"{value} IN ({', '.join(mark for _ in values)})"
-        looked_for = [each for text in values for each in (spellings(str(text)) if condition.field.kind is not FieldKind.KEY else (text,))]
+        looked_for = [
+            spelling for text in values for spelling in (spellings(str(text)) if condition.field.kind is not FieldKind.KEY else (text,))
+        ]
         self.params += looked_for
         if op is Op.CONTAINS:
             return f"({' OR '.join(f'{d.position}({value}, ?) > 0' for _ in looked_for)})"
@@ -139,9 +141,9 @@ class Sql:
         return f" OR EXISTS (SELECT 1 FROM link l WHERE {further} AND l.record_id = {row}.id)"
 
 
-def is_text(each: SearchField) -> bool:
+def is_text(field: SearchField) -> bool:
     """Return whether values of a field are compared as text."""
-    return each.kind in (FieldKind.TEXT, FieldKind.KEY, FieldKind.CUSTOM)
+    return field.kind in (FieldKind.TEXT, FieldKind.KEY, FieldKind.CUSTOM)
 
 
 def expression(kind: FieldKind, column: str, d: Dialect) -> str:

@@ -159,8 +159,8 @@ def _count(search: RecordSearch[Any], ids: Collection[int] | None, finder: Candi
             source = f"(SELECT * FROM {search.kind.name} WHERE client = ? ORDER BY id LIMIT {SAMPLE})"
             params = [search.client, *params]
         texts.append(f"SELECT count(*) FROM {source} t WHERE {where}")
-    found: int = (yield Select(texts[0], tuple(params), texts[1]))[0][0]
+    count: int = (yield Select(texts[0], tuple(params), texts[1]))[0][0]
     if exact:
-        return Count(found, is_exact=True)
+        return Count(count, is_exact=True)
     total: int = (yield Select(f"SELECT count(*) FROM {search.kind.name} WHERE client = ?", (search.client,)))[0][0]
-    return Count(found if total <= SAMPLE else found * total // SAMPLE, is_exact=total <= SAMPLE)
+    return Count(count if total <= SAMPLE else count * total // SAMPLE, is_exact=total <= SAMPLE)

@@ -63,19 +63,19 @@ _problems = msgspec.json.Decoder(dict[str, str]).decode
 
 def refused_words(client: int, kind: int) -> Plan[Counter[str]]:
     """Return the words that events about contacts or companies asked for in vain, with the number of deliveries."""
-    found, _ = yield from _newest_words(client, kind)
-    return found
+    words, _ = yield from _newest_words(client, kind)
+    return words
 
 
 def _newest_words(client: int, kind: int) -> Plan[tuple[Counter[str], bool]]:
     """Return these words, and whether there may be older deliveries with other ones."""
     rows = yield Select(_NEWEST, (client, MOST_WORDS))
     refused = [row[0] for row in rows if STATUS_REFUSED in _problems(row[1])]
-    found: Counter[str] = Counter()
+    words: Counter[str] = Counter()
     if refused:
         events = [event_of(row) for row in (yield Execute(EVENTS_OF_DELIVERY, [(client, number) for number in refused]))]
-        found.update(word for _, word in {(event.delivery_id, _word(event, kind)) for event in events} if word is not None)
-    return found, len(rows) == MOST_WORDS
+        words.update(word for _, word in {(event.delivery_id, _word(event, kind)) for event in events} if word is not None)
+    return words, len(rows) == MOST_WORDS
 
 
 def _word(event: StoredEvent, kind: int) -> str | None:

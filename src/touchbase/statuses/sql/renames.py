@@ -61,8 +61,8 @@ def _counts(client: int, kind: int) -> Plan[dict[str, int]]:
 def _count(client: int, kind: int, words: Sequence[str]) -> Plan[int]:
     marks = ", ".join("?" * len(words))
     rows = yield Select(f"SELECT count(*) FROM {TABLES[kind]} WHERE client = ? AND status IN ({marks})", (client, *words))
-    found: int = rows[0][0]
-    return found
+    count: int = rows[0][0]
+    return count
 
 
 def _is_used(client: int, kind: int, name: str) -> Plan[bool]:
@@ -105,7 +105,7 @@ def define_status(
                 "with the statuses in use and the words that Touchbase sets"
             )
         counts = yield from _counts(client, kind)
-        declared = StatusSet([one.name for one in listed(settings, kind, counts)])
+        declared = StatusSet([status.name for status in listed(settings, kind, counts)])
     if words.is_former(name):
         return Conflict(f"{name!r} is a former name of {words.of(name)!r}, and events that say it mean that; choose another name")
     if (own := same_spelling(name, declared.statuses)) is not None and not (start_set and settings.declared(kind) is None):
@@ -136,9 +136,11 @@ def remove_status(client: int, kind: int, name: str) -> Plan[Changed | Touchbase
         return Conflict(f"{have} the status {name!r}; merge it into another one first", data={"records": count})
     if len(declared.statuses) == 1:
         return Conflict("it is the last status of the set; remove the set in the client's settings to allow every status")
-    transitions = {before: [each for each in after if each != name] for before, after in declared.transitions.items() if before != name}
+    transitions = {
+        before: [status for status in after if status != name] for before, after in declared.transitions.items() if before != name
+    }
     statuses = StatusSet(
-        [status for status in declared.statuses if status != name], transitions, [each for each in declared.opt_outs if each != name]
+        [status for status in declared.statuses if status != name], transitions, [status for status in declared.opt_outs if status != name]
     )
     return Changed((yield from store_settings(current_client.client_id, _with_set(settings, kind, statuses))), None)
 
@@ -173,10 +175,10 @@ def rename_status(
         client, 0, f"{PLURALS[kind]}.{'merge_statuses' if merge else 'rename_status'}", QUEUED, at, at,
         {"from": before, "to": after}, made_by=by,
     )  # fmt: skip
-    made = yield from insert_job(job, ids)
+    stored_job = yield from insert_job(job, ids)
     if current_client.settings.declared(kind) is not None:  # the new name, or the merged word, may be one that was refused
         yield from recheck(client, kind, current_client.settings, at, by, ids)
-    return Changed(current_client, made)
+    return Changed(current_client, stored_job)
 
 
 def _with_renames(settings: ClientSettings, kind: int, renames: tuple[StatusRename, ...]) -> ClientSettings:
@@ -203,7 +205,7 @@ def _refused(settings: ClientSettings, client: int, kind: int, before: str, afte
 
 def _refused_name(settings: ClientSettings, kind: int, before: str, after: str, merge: bool, *, exists: bool) -> TouchbaseError | None:
     words, declared, refused = settings.words(kind), settings.declared(kind), None
-    others = [each for each in (declared.statuses if declared else []) if each not in (before, after)]
+    others = [status for status in (declared.statuses if declared else []) if status not in (before, after)]
     if words.is_former(after) and words.of(after) != before:
         refused = f"{after!r} is a former name of {words.of(after)!r}, and events that say it mean that; choose another one"
     elif len(words.renames) >= MOST_RENAMES:
@@ -267,8 +269,8 @@ def find_outdated(client: int, kind: int, after: int, limit: int) -> Plan[Outdat
 def count_records(client: int, kind: int) -> Plan[int]:
     """The number of a client's contacts or companies."""
     rows = yield Select(f"SELECT count(*) FROM {TABLES[kind]} WHERE client = ?", (client,))
-    found: int = rows[0][0]
-    return found
+    count: int = rows[0][0]
+    return count
 
 
 @command
@@ -280,8 +282,8 @@ def rewrite_statuses(client: int, kind: int, ids: Sequence[int], at: Micros) -> 
     words = current_client.settings.words(kind)
     by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
     rows = yield Execute(by_id, [(client, number) for number in ids])
-    found: list[Record] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
-    outdated = [record for record in found if words.is_outdated(record)]
+    records: list[Record] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
+    outdated = [record for record in records if words.is_outdated(record)]
     written_since = [record for record in outdated if must_be_folded(record, words)]
     histories = yield from _histories(client, kind, written_since)
     events: list[LoggedEvent] = []

@@ -28,8 +28,8 @@ def column_params(step: Execute) -> list[object]:
 
 
 def _columns(rows: Sequence[Row], columns: Sequence[tuple[str, str]]) -> list[object]:
-    given = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return [values if kind == "bytea" else as_array(values) for (_, kind), values in zip(columns, given, strict=True)]
+    columns_of_values = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return [values if kind == "bytea" else as_array(values) for (_, kind), values in zip(columns, columns_of_values, strict=True)]
 
 
 def as_array(values: Sequence[object]) -> str:

@@ -87,14 +87,14 @@ def for_tools(url: str) -> tuple[str, dict[str, str]]:
     parts = urlsplit(url)
     user, password = parts.username or "", parts.password
     host = parts.netloc.rpartition("@")[2]
-    given = parse_qsl(parts.query)
-    settings = {name: value for name, value in given if name not in _LIBPQ and name != "password"}
-    password = next((value for name, value in given if name == "password"), password and unquote(password))
+    pairs = parse_qsl(parts.query)
+    settings = {name: value for name, value in pairs if name not in _LIBPQ and name != "password"}
+    password = next((value for name, value in pairs if name == "password"), password and unquote(password))
     options = " ".join(
         f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in {**settings, CLIENTS_SETTING: ALL_CLIENTS}.items()
     )
     address = urlunsplit(
-        ("postgresql", f"{user}@{host}" if user else host, parts.path, urlencode([each for each in given if each[0] in _LIBPQ]), "")
+        ("postgresql", f"{user}@{host}" if user else host, parts.path, urlencode([option for option in pairs if option[0] in _LIBPQ]), "")
     )
     environment = {**os.environ, "PGOPTIONS": options, **({"PGPASSWORD": password} if password else {})}
     return address.replace("postgresql:/", "postgresql:///", 1) if not (user or host) else address, environment

@@ -226,8 +226,8 @@ _text = cache(for_postgres)
 
 @cache
 def _numbered(sql: str) -> str:
-    first, *rest = sql.split("?")
-    return first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
+    first, *parts = sql.split("?")
+    return first + "".join(f"${n}{part}" for n, part in enumerate(parts, 1))
 
 
 async def run(connection: Connection, plan: Plan[T]) -> T:

@@ -198,9 +198,9 @@ def _setup_errors() -> Iterator[None]:
 
 async def _prepare(connection: Connection, *, upgrade: bool) -> None:
     migrations = packaged("postgres")
-    known = await applied(connection)
-    if waiting := pending(migrations, known):
-        if known or not upgrade:
+    versions = await applied(connection)
+    if waiting := pending(migrations, versions):
+        if versions or not upgrade:
             raise out_of_date(waiting)
         await migrate(connection, migrations)
 

@@ -55,9 +55,9 @@ async def _shares(connection: Connection, another: Callable[[], Awaitable[Connec
     session = await connection.fetchval(_SESSION)
     async with AsyncExitStack() as opened:
         for _ in range(ROUNDS):
-            other = await another()
-            opened.push_async_callback(other.close)
-            await other.execute("BEGIN")
-            if session == await other.fetchval(_SESSION) or session != await connection.fetchval(_SESSION):
+            second = await another()
+            opened.push_async_callback(second.close)
+            await second.execute("BEGIN")
+            if session == await second.fetchval(_SESSION) or session != await connection.fetchval(_SESSION):
                 return True
     return False

@@ -37,9 +37,9 @@ async def migrate(connection: Connection, migrations: Sequence[Migration]) -> li
         await connection.execute(begin(ALL_CLIENTS))
         try:
             await connection.execute("SET LOCAL statement_timeout = 0; LOCK TABLE migration IN ACCESS EXCLUSIVE MODE")
-            known = await applied(connection)  # read again: another process may have been faster
+            versions = await applied(connection)  # read again: another process may have been faster
             # An empty database gets all migrations at once: a process that starts now must not see an incomplete schema.
-            for migration in pending(migrations, known)[: 1 if known else None]:
+            for migration in pending(migrations, versions)[: 1 if versions else None]:
                 await connection.execute(migration.sql)
                 await connection.execute(RECORD.format("$1", "$2"), migration.name, migration.digest)
                 ran.append(migration.name)

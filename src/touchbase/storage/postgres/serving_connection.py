@@ -51,15 +51,15 @@ class ServingConnection(_Connection):
 
 async def fetch_within(connection: Connection, query: str, args: Sequence[object], budget: ByteBudget) -> list[Row]:
     """Execute a statement in a transaction, and read its rows in portions until the budget is spent."""
-    found: list[Row] = []
+    rows: list[Row] = []
     with getattr(connection, "limit", nullcontext)():
         cursor = await connection.cursor(query, *args)
         wanted = budget.rows
         while wanted:
             portion: list[Row] = [*map(tuple, await cursor.fetch(wanted))]
-            found += portion
+            rows += portion
             is_last = len(portion) < wanted
             wanted = budget.spend(portion)
             if is_last:
                 break
-    return found
+    return rows

@@ -61,8 +61,8 @@ class PostgresReader:
             if position is not None:
                 keys.setdefault(name, {})[position] = column
         return {
-            name: StoredTable(name, each, tuple(column for _, column in sorted(keys.get(name, {}).items())))
-            for name, each in columns.items()
+            name: StoredTable(name, names, tuple(column for _, column in sorted(keys.get(name, {}).items())))
+            for name, names in columns.items()
         }
 
     async def rows(self, table: StoredTable, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:

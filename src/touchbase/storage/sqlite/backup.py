@@ -134,12 +134,12 @@ def check_integrity(file: Path) -> None:
     """Raise `UnusableStore` when a file's pages, indexes or references contradict each other."""
     try:
         with open_read_only(file) as connection:
-            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
-            broken = connection.execute("PRAGMA foreign_key_check").fetchall() if found == ["ok"] else []
+            findings = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
+            broken = connection.execute("PRAGMA foreign_key_check").fetchall() if findings == ["ok"] else []
     except apsw.Error as error:  # a badly damaged file cannot even be checked
-        found, broken = [describe_error(error)], []
-    if found != ["ok"] or broken:
-        problems = "; ".join(one.strip() for one in found) if found != ["ok"] else f"{len(broken)} references to missing rows"
+        findings, broken = [describe_error(error)], []
+    if findings != ["ok"] or broken:
+        problems = "; ".join(finding.strip() for finding in findings) if findings != ["ok"] else f"{len(broken)} references to missing rows"
         raise UnusableStore(f"{file} is damaged: {problems}; use another backup")
 
 
@@ -166,11 +166,11 @@ def open_read_only(file: Path) -> Iterator[apsw.Connection]:
 
 def sha256_of(file: Path) -> str:
     """Return the SHA-256 of a file, in hex."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with file.open("rb") as stream:
         while piece := stream.read(BYTES_PER_READ):
-            found.update(piece)
-    return found.hexdigest()
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def flush(path: Path) -> None:

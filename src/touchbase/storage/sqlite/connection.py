@@ -50,17 +50,17 @@ _WHAT_TO_DO = {
 
 def path_of(url: str) -> str | None:
     """Return the file of a `sqlite:` address; None for a private store that ends with the process."""
-    rest = url.removeprefix("sqlite:")
-    if rest in PRIVATE_ADDRESSES:
+    path = url.removeprefix("sqlite:")
+    if path in PRIVATE_ADDRESSES:
         return None
-    if not rest.startswith("///"):
+    if not path.startswith("///"):
         raise BadAddress(
             f"'{url}' names no file; write sqlite:///touchbase.db for a file in the working directory, "
             "sqlite:////var/lib/touchbase.db for one anywhere, or sqlite:// for a store that ends with the process"
         )
-    if "?" in rest:
+    if "?" in path:
         raise BadAddress(f"'{url.partition('?')[0]}' takes no parameters; remove the question mark and the text after it")
-    return rest[3:]
+    return path[3:]
 
 
 def refuse_old_sqlite(version: str) -> None:
@@ -183,8 +183,8 @@ def run(cursor: apsw.Cursor, plan: Plan[T]) -> T:
 
 def _rows(cursor: apsw.Cursor, step: Step) -> list[Row]:
     if isinstance(step, Select):
-        found = cursor.execute(step.sql, step.params)
-        return found.fetchall() if step.budget is None else _within(found, step.budget)
+        results = cursor.execute(step.sql, step.params)
+        return results.fetchall() if step.budget is None else _within(results, step.budget)
     if isinstance(step, Savepoint):
         return cursor.execute(step.sql).fetchall()
     assert isinstance(step, Execute)
@@ -213,46 +213,48 @@ _text = cache(for_sqlite)
 
 
 def _in_sets(cursor: apsw.Cursor, columns: Columns, body: str, rows: Sequence[Row], table: str = "p") -> list[Row]:
-    found: list[Row] = []
-    for some in _sets(rows):
-        found += cursor.execute(_text(columns, body, len(some), table), tuple(chain.from_iterable(some))).fetchall()
-    return found
+    results: list[Row] = []
+    for portion in _sets(rows):
+        results += cursor.execute(_text(columns, body, len(portion), table), tuple(chain.from_iterable(portion))).fetchall()
+    return results
 
 
 def _in_sets_within(cursor: apsw.Cursor, op: Statement, rows: Sequence[Row], budget: ByteBudget) -> list[Row]:
     """Read the rows of a statement, set by set, until the budget is spent."""
-    found: list[Row] = []
-    for some in _sets(rows):
+    results: list[Row] = []
+    for portion in _sets(rows):
         if budget.is_spent:
             break
-        found += _within(cursor.execute(_text(op.columns, op.sqlite_set or op.body, len(some)), tuple(chain.from_iterable(some))), budget)
-    return found
+        results += _within(
+            cursor.execute(_text(op.columns, op.sqlite_set or op.body, len(portion)), tuple(chain.from_iterable(portion))), budget
+        )
+    return results
 
 
 def _within(rows: apsw.Cursor, budget: ByteBudget) -> list[Row]:
-    found: list[Row] = []
+    results: list[Row] = []
     wanted = budget.rows
     while wanted:
         portion: list[Row] = [*islice(rows, wanted)]
-        found += portion
+        results += portion
         is_last = len(portion) < wanted
         wanted = budget.spend(portion)
         if is_last:
             break
-    return found
+    return results
 
 
 def _insert(cursor: apsw.Cursor, op: Statement, rows: Sequence[Row]) -> list[Row]:
     """Insert rows and return the ids of those inserted; usually all are, and then no query is needed."""
-    found: list[Row] = []
-    for some in _sets(rows):
-        values = tuple(chain.from_iterable(some))
-        cursor.execute(_text(op.columns, op.first_set or op.sqlite_set, len(some)), values)
-        if cursor.connection.changes() == len(some):
-            found += [(row[1],) for row in some]
+    results: list[Row] = []
+    for portion in _sets(rows):
+        values = tuple(chain.from_iterable(portion))
+        cursor.execute(_text(op.columns, op.first_set or op.sqlite_set, len(portion)), values)
+        if cursor.connection.changes() == len(portion):
+            results += [(row[1],) for row in portion]
         else:
-            found += cursor.execute(_text(op.columns, op.made, len(some)), values).fetchall()
-    return found
+            results += cursor.execute(_text(op.columns, op.made, len(portion)), values).fetchall()
+    return results
 
 
 def _sets(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

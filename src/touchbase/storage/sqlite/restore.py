@@ -116,10 +116,10 @@ def _lock(connection: apsw.Connection, target: Path) -> bool:
 
 
 def _link_aside(part: Path, target: Path, aside: Path) -> None:
-    found = target.stat()
-    os.chmod(part, found.st_mode & 0o777)
+    status = target.stat()
+    os.chmod(part, status.st_mode & 0o777)
     with suppress(PermissionError):
-        os.chown(part, found.st_uid, found.st_gid)
+        os.chown(part, status.st_uid, status.st_gid)
     try:
         os.link(target, aside)
     except OSError:  # a file system without links

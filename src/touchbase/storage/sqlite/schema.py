@@ -33,8 +33,8 @@ def pending_migrations(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> 
 
 def _applied(cursor: apsw.Cursor) -> dict[str, str]:
     """Return name and digest of every migration that ran in this store; none for a new file."""
-    known = cursor.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'").fetchall()
-    return {str(name): str(digest) for name, digest in cursor.execute(APPLIED)} if known else {}
+    exists = cursor.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'").fetchall()
+    return {str(name): str(digest) for name, digest in cursor.execute(APPLIED)} if exists else {}
 
 
 def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callable[[Migration], None] = lambda last: None) -> list[str]:
