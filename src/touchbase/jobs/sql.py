@@ -49,13 +49,13 @@ EXPIRE_JOB_FILES = Statement(
     by_row=True,
 )
 """Let all files of a client's jobs end: an erased person may be in them."""
-_made: Callable[..., Job] = Job
+_build_job: Callable[..., Job] = Job
 _json = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def job_of(row: Row) -> Job:
     """Return the job of a `JOB` row."""
-    return _made(*row[:6], _json(row[6]), _json(row[7]), _json(row[8]), *row[9:])
+    return _build_job(*row[:6], _json(row[6]), _json(row[7]), _json(row[8]), *row[9:])
 
 
 def job_row(job: Job) -> Row:

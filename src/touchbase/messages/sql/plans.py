@@ -242,22 +242,21 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
 
     `message`: Its `id` is set when it is stored.
     """
-    one = message
     # The lock blocks merges, deletions and erasures of the contact until the message is stored: they move or remove all its messages.
-    if not (yield Execute(records_sql.CONTACT_BY_ID, [(client, one.contact_id)])):
-        return NotFound(f"there is no contact with id {one.contact_id}")
-    copies = (yield Execute(COPIES_OF, [(client, *_group(one))])) if one.copy_key is not None else []
+    if not (yield Execute(records_sql.CONTACT_BY_ID, [(client, message.contact_id)])):
+        return NotFound(f"there is no contact with id {message.contact_id}")
+    copies = (yield Execute(COPIES_OF, [(client, *_group(message))])) if message.copy_key is not None else []
     if any(row[-1] for row in copies):
-        return _deleted(one)
+        return _deleted(message)
     event = StoredEvent(
-        record_kind=CONTACT, record_id=one.contact_id, occurred_us=one.occurred_us, key=one.event_key, event=MADE_EVENTS[one.direction],
-        effect="", status=None, tool=one.tool, channel="api", campaign=one.campaign_name or one.campaign_id, delivery_id=None,
-        received_us=one.received_us, via=VIA_API, detail={"by": by} if any(by) else {}, campaign_id=one.campaign_id,
+        record_kind=CONTACT, record_id=message.contact_id, occurred_us=message.occurred_us, key=message.event_key,
+        event=MADE_EVENTS[message.direction], effect="", status=None, tool=message.tool, channel="api", campaign=message.campaign_name or message.campaign_id, delivery_id=None,
+        received_us=message.received_us, via=VIA_API, detail={"by": by} if any(by) else {}, campaign_id=message.campaign_id,
     )  # fmt: skip
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
-    new = yield from insert_copies(client, [one], ids)
-    yield from log_messages(client, new, one.received_us, by_request(by))
-    return (yield from _by_ids(client, [one.id])).get(one.id) or _deleted(one)
+    new = yield from insert_copies(client, [message], ids)
+    yield from log_messages(client, new, message.received_us, by_request(by))
+    return (yield from _by_ids(client, [message.id])).get(message.id) or _deleted(message)
 
 
 def _deleted(message: Message) -> NotFound:

@@ -46,15 +46,14 @@ def no_such_endpoint(endpoint_id: int) -> NotFound:
 @command(ids="webhook_endpoint", cipher=True, client="endpoint.client")
 def add_endpoint(ids: Ids, cipher: Cipher, endpoint: Endpoint) -> Plan[Endpoint | TouchbaseError]:
     """Store an endpoint; the store assigns its id. It gets the events that are logged from now on. `Conflict` above `MAX_ENDPOINTS`."""
-    made = endpoint
-    there = yield Select("SELECT count(*) FROM webhook_endpoint WHERE client = ?", (made.client,))
+    there = yield Select("SELECT count(*) FROM webhook_endpoint WHERE client = ?", (endpoint.client,))
     if there[0][0] >= MAX_ENDPOINTS:
         return Conflict(f"a client has at most {MAX_ENDPOINTS} webhook endpoints; remove one, or read the change feed")
-    made.id = ids.take("webhook_endpoint")
-    row = yield from encrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, endpoint_row(made))
+    endpoint.id = ids.take("webhook_endpoint")
+    row = yield from encrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, endpoint_row(endpoint))
     yield Execute(INSERT_ENDPOINT, [row])
-    yield Execute(INSERT_POSITION, [(made.client, made.id, (yield from _newest(made.client)))])
-    return made
+    yield Execute(INSERT_POSITION, [(endpoint.client, endpoint.id, (yield from _newest(endpoint.client)))])
+    return endpoint
 
 
 def _newest(client: int) -> Plan[int]:
