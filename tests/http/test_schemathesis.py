@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -10,6 +12,9 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS as CHECKS_BY_NAME
 from schemathesis.checks import load_all_checks
 from schemathesis.config import SchemathesisConfig
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
+from schemathesis.python._constants.orchestrator import make_constants_value_source
 from tests.asgi_client import ApiClient
 from tests.examples import examples
 
@@ -89,24 +94,59 @@ def checks_of(case: Any) -> list[Any]:
     return BUT_REJECTION if case.path.endswith(ITEM_BY_ITEM) else EVERY
 
 
-def described(app: Opening, *, keys_needed: bool) -> Any:
-    config = SchemathesisConfig.from_dict({"checks": EXPECTED})
-    made = schemathesis.openapi.from_dict(description("1", keys_needed=keys_needed), config=config)
-    made.app = app
-    return made.exclude(path_regex=FILES)
+class Described:
+    """The operations of a description, each with a test that is built when it runs.
+
+    The decorator of schemathesis builds all cases while tests are collected: 40 s of a processor in each process of a run.
+    """
+
+    def __init__(self, app: Opening, *, keys_needed: bool) -> None:
+        config = SchemathesisConfig.from_dict({"checks": EXPECTED})
+        schema = schemathesis.openapi.from_dict(description("1", keys_needed=keys_needed), config=config).exclude(path_regex=FILES)
+        schema.app = app
+        self._schema = schema
+
+    @cached_property
+    def _operations(self) -> dict[str, Any]:
+        operations = [result.ok() for result in self._schema.get_all_operations()]
+        return {operation.label: operation for operation in operations}
+
+    @cached_property
+    def _feedback(self) -> FeedbackSources:
+        return FeedbackSources(constants_value_source=make_constants_value_source(self._schema))
+
+    def check(self, label: str, most: int, **headers: str) -> None:
+        """Send generated requests of one operation, and check the responses."""
+
+        @settings(few, max_examples=examples(most))
+        def check_case(case: Any) -> None:
+            case.call_and_validate(checks=checks_of(case), headers=headers)
+
+        build_operation_test(
+            config=self._schema.config,
+            operation=self._operations[label],
+            test_func=check_case,
+            given_kwargs={},
+            feedback=self._feedback,
+        )()
 
 
-few = settings(max_examples=examples(8), deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+few = settings(deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+IN_OPEN_MODE, WITH_KEYS = Described(OPEN, keys_needed=False), Described(GUARDED, keys_needed=True)
+OPERATIONS = [
+    f"{method.upper()} {path}"
+    for path, methods in description("1", keys_needed=False)["paths"].items()
+    for method in methods
+    if method != "parameters" and not re.search(FILES, path)
+]
 
 
-@pytest.mark.weekly
-@described(OPEN, keys_needed=False).parametrize()
-@settings(few, max_examples=examples(4))  # the same handlers, without the check of a key
-def test_generated_requests__get_documented_responses_in_open_mode(case: Any) -> None:
-    case.call_and_validate(checks=checks_of(case))
+@pytest.mark.weekly  # the same handlers, without the check of a key
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_generated_requests__get_documented_responses_in_open_mode(operation: str) -> None:
+    IN_OPEN_MODE.check(operation, 4)
 
 
-@described(GUARDED, keys_needed=True).parametrize()
-@few
-def test_generated_requests__get_documented_responses_with_api_keys(case: Any) -> None:
-    case.call_and_validate(checks=checks_of(case), headers={"Authorization": f"Bearer {GUARDED.key}"})
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_generated_requests__get_documented_responses_with_api_keys(operation: str) -> None:
+    WITH_KEYS.check(operation, 8, Authorization=f"Bearer {GUARDED.key}")
