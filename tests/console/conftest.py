@@ -22,6 +22,11 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 CLIENT = "northlight"
 WIDE, NARROW = (1280, 800), (380, 780)
+TOO_WIDE = """[...document.querySelectorAll('.shell, .side, .content, #main, #main .empty')]
+  .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.className)"""
+"""The parts of the page whose content is wider than they are."""
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits until the page has been drawn again."""
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +114,34 @@ def start(engine_url: str, tmp_path: Path, chromium: Any) -> Iterator[Callable[.
     assert [text for each in started for text in each.wrong] == []
 
 
+@pytest.fixture(scope="session")
+def filled_sqlite(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
+    """A SQLite file with a client that has contacts and calls, to be copied: filling takes as long as the start of the server."""
+    folder = tmp_path_factory.mktemp("filled")
+    path = folder / "touchbase.db"
+    shutil.copyfile(sqlite_template, path)
+    server = Server(folder, ("--database", f"sqlite:///{path}"))
+    fill_console(f"http://127.0.0.1:{server.port}")
+    assert server.stop() == 0
+    server.clean_up()
+    assert not path.with_name("touchbase.db-wal").exists()
+    return path
+
+
+def fill_console(origin: str) -> None:
+    """Send contacts and calls of the client, and wait until they are applied."""
+    fill(origin, 120, CLIENT, calls=60)
+    wait_until_read(origin)
+
+
 @pytest.fixture
-def console(start: Callable[..., Console]) -> Console:
+def console(engine_url: str, start: Callable[..., Console], request: pytest.FixtureRequest) -> Console:
     """A server without keys, with a client that has contacts and calls."""
+    if engine_url.startswith("sqlite"):
+        shutil.copyfile(request.getfixturevalue("filled_sqlite"), engine_url.removeprefix("sqlite:///"))
+        return start()
     made = start()
-    fill(made.origin, 120, CLIENT, calls=60)
-    wait_until_read(made.origin)
+    fill_console(made.origin)
     return made
 
 
@@ -141,12 +168,39 @@ def first_key(server: Server) -> str:
     return found[0]
 
 
-def axe_faults(page: Any) -> list[str]:
-    """What axe finds on the page: each rule with the places."""
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+def axe_faults(page: Any, *rules: str) -> list[str]:
+    """What axe finds on the page: each rule with the places; `rules` are all rules if none is named."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found = page.evaluate("(rules) => axe.run(document, {resultTypes: ['violations'], ...(rules.length && {runOnly: rules})})", list(rules))
     return [
         f"{each['id']}: {node['target']} {node['failureSummary'].splitlines()[1:2]}"
         for each in found["violations"]
         for node in each["nodes"]
     ]
+
+
+def dark_faults(page: Any) -> list[str]:
+    """What axe finds wrong with the colours of the page in the dark."""
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    faults = [f"dark: {fault}" for fault in axe_faults(page, "color-contrast")]
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    return faults
+
+
+def look_faults(page: Any) -> list[str]:
+    """What axe finds on a wide, light page, in the dark and when it is narrow, and which parts are wider than the page.
+
+    The page changes while it is shown, which takes a fourth of the time of loading it again. The dark changes colours alone.
+    """
+    faults = [*axe_faults(page), *page.evaluate(TOO_WIDE), *dark_faults(page)]
+    resize(page, NARROW)
+    faults += [f"narrow: {fault}" for fault in (*axe_faults(page), *page.evaluate(TOO_WIDE))]
+    resize(page, WIDE)
+    return faults
+
+
+def resize(page: Any, size: tuple[int, int]) -> None:
+    """Change the size of the page, and wait until it is drawn again."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.evaluate(DRAWN)

@@ -7,7 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key, wait_until_read
+from tests.console.conftest import (
+    CLIENT,
+    NARROW,
+    TOO_WIDE,
+    WIDE,
+    Console,
+    axe_faults,
+    dark_faults,
+    first_key,
+    look_faults,
+    resize,
+    wait_until_read,
+)
 from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
@@ -58,21 +70,19 @@ SCREENS = {
     "erasure": f"/erasure{OF}&person=3",
     "nowhere": "/nowhere",
 }
-TOO_WIDE = """[...document.querySelectorAll('.shell, .side, .content, #main, #main .empty')]
-  .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.className)"""
-"""The parts of the page whose content is wider than they are."""
 COUNT = "document.querySelectorAll('.grid-rows [role=row]').length"
 
 
 @on_sqlite
-def test_every_screen__has_nothing_that_axe_finds_in_light_dark_and_narrow(console: Console, subtests: pytest.Subtests) -> None:
-    for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
-        page = console.open(OF, size=size, dark=dark)
-        for name, path in SCREENS.items():
-            with subtests.test(screen=name, width=size[0], dark=dark):
-                console.go(page, path)
-                assert axe_faults(page) == []
-                assert page.evaluate(TOO_WIDE) == []
+def test_every_screen__does_not_move_while_it_loads_and_has_nothing_that_axe_finds(console: Console, subtests: pytest.Subtests) -> None:
+    watch = "window.moved = 0; new PerformanceObserver((list) => list.getEntries().forEach((each) => window.moved += each.value))"
+    page = console.open(OF)
+    page.add_init_script(f"{watch}.observe({{type: 'layout-shift', buffered: true}})")
+    for name, path in SCREENS.items():
+        with subtests.test(screen=name):
+            console.go(page, path)
+            assert page.evaluate("window.moved") < 0.02
+            assert look_faults(page) == []
 
 
 OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
@@ -94,24 +104,12 @@ OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
 
 @on_sqlite
 def test_every_overlay__has_nothing_that_axe_finds(console: Console, subtests: pytest.Subtests) -> None:
-    for dark in (False, True):
-        page = console.open(OF, dark=dark)
-        for name, (path, show) in OVERLAYS.items():
-            with subtests.test(overlay=name, dark=dark):
-                console.go(page, path)
-                show(page)
-                assert axe_faults(page) == []
-
-
-@on_sqlite
-def test_screens__do_not_move_while_they_load(console: Console, subtests: pytest.Subtests) -> None:
-    watch = "window.moved = 0; new PerformanceObserver((list) => list.getEntries().forEach((each) => window.moved += each.value))"
-    for name, path in SCREENS.items():
-        with subtests.test(screen=name):
-            page = console.open(OF)
-            page.add_init_script(f"{watch}.observe({{type: 'layout-shift', buffered: true}})")
+    page = console.open(OF)
+    for name, (path, show) in OVERLAYS.items():
+        with subtests.test(overlay=name):
             console.go(page, path)
-            assert page.evaluate("window.moved") < 0.02
+            show(page)
+            assert axe_faults(page) + dark_faults(page) == []
 
 
 HOSTILE = [
@@ -152,14 +150,15 @@ def test_hostile_data__is_shown_as_text_and_breaks_nothing(console: Console, sub
         f"/webhooks{OF}&tab=problems",
         f"/webhooks/<script>{OF}",
     ]
-    for size in (WIDE, NARROW):
-        page = console.open(OF, size=size)
-        for path in paths:
-            with subtests.test(path=path[:60], width=size[0]):
-                console.go(page, path)
-                assert page.evaluate("window.pwned") is None
-                assert page.locator("#app script, #app img, #app b b, a[href^='javascript']").count() == 0
+    page = console.open(OF)
+    for path in paths:
+        with subtests.test(path=path[:60]):
+            console.go(page, path)
+            for size in (NARROW, WIDE):
+                resize(page, size)
                 assert page.evaluate(TOO_WIDE) == []
+            assert page.evaluate("window.pwned") is None
+            assert page.locator("#app script, #app img, #app b b, a[href^='javascript']").count() == 0
     console.go(page, f"/contacts/{ids[0]}{OF}")
     assert HOSTILE[0] in page.locator("h1").inner_text()
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults
-from tests.console.test_browser import HOSTILE, TOO_WIDE
+from tests.console.conftest import CLIENT, Console, axe_faults, look_faults
+from tests.console.test_browser import HOSTILE
 
 pytestmark = pytest.mark.slow
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
@@ -88,7 +88,7 @@ def test_pair__that_is_not_the_same_stays_away_until_it_is_taken_back(doubles: C
 
 
 @on_sqlite
-def test_duplicates__go_on_searching_are_sound_and_show_texts_as_text(doubles: Console, subtests: pytest.Subtests) -> None:
+def test_duplicates__go_on_searching_are_sound_and_show_texts_as_text(doubles: Console) -> None:
     people = [{"first_name": f"P{n // 2}", "last_name": f"Q{n // 2}x", "email": f"{n}@d{n // 2}.example"} for n in range(60)]
     doubles.send("POST", "/public/v2/contacts/batch", {"commands": [{"op": "create", "body": each} for each in people]})
     page = doubles.open(f"/duplicates{OF}&score=0.9")
@@ -98,14 +98,11 @@ def test_duplicates__go_on_searching_are_sound_and_show_texts_as_text(doubles: C
         for m in (1, 2):
             body = {"first_name": text[:190], "last_name": "Hostile", "email": f"h{n}{m}@h{n}.example", "contact_status": text[:60]}
             doubles.send("POST", "/public/v2/contacts", body)
-    for size, dark in ((WIDE, True), (NARROW, False)):
-        page = doubles.open(f"/duplicates{OF}", size=size, dark=dark)
-        page.locator(".pair-of", has_text="Hostile").first.wait_for()
-        with subtests.test(width=size[0]):
-            assert axe_faults(page) == []
-            assert page.evaluate(TOO_WIDE) == []
-            page.locator(".pair-of", has_text="Hostile").first.get_by_role("button", name="Compare").click()
-            page.get_by_role("dialog").get_by_role("row", name="Email").wait_for()
-            assert axe_faults(page) == []
-            assert page.evaluate("window.pwned") is None
-            assert page.locator("#app script, #app img").count() == 0
+    page = doubles.open(f"/duplicates{OF}")
+    page.locator(".pair-of", has_text="Hostile").first.wait_for()
+    assert look_faults(page) == []
+    page.locator(".pair-of", has_text="Hostile").first.get_by_role("button", name="Compare").click()
+    page.get_by_role("dialog").get_by_role("row", name="Email").wait_for()
+    assert look_faults(page) == []
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("#app script, #app img").count() == 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults
-from tests.console.test_browser import TOO_WIDE
+from tests.console.conftest import CLIENT, NARROW, TOO_WIDE, WIDE, Console, axe_faults
 
 pytestmark = pytest.mark.slow
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
