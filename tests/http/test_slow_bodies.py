@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -118,33 +119,40 @@ def test_slow_body_cases__cover_every_operation_with_a_body() -> None:
 
 
 @pytest.mark.parametrize("idempotency_key", [None, "again"])
-@pytest.mark.parametrize("name", CALLS)
-async def test_api_key__revoked_while_the_body_arrives_is_refused(guarded: ApiClient, name: str, idempotency_key: str | None) -> None:
-    method, path = name.split()
-    own, other = await key(guarded, "own"), await key(guarded, "other")
-    key_id = own["authorization"].split("_")[2]
-    sent = {**own, "idempotency-key": idempotency_key} if idempotency_key else own
-    target = path.replace("{key_id}", key_id)
+async def test_api_key__revoked_while_the_body_arrives_is_refused(
+    guarded: ApiClient, idempotency_key: str | None, subtests: pytest.Subtests
+) -> None:
+    other = await key(guarded, "other")
+    for name, body in CALLS.items():
+        with subtests.test(name):
+            method, path = name.split()
+            own = await key(guarded, "own")
+            key_id = own["authorization"].split("_")[2]
+            sent = {**own, "idempotency-key": idempotency_key} if idempotency_key else own
 
-    async def revoke() -> None:
-        assert (await guarded("DELETE", f"/admin/v1/keys/{key_id}", **other)).status == 204
+            reply = await slowly(guarded, method, path.replace("{key_id}", key_id), body, sent, partial(revoke, guarded, key_id, other))
 
-    reply = await slowly(guarded, method, target, CALLS[name], sent, revoke)
-
-    is_v1 = path.startswith("/public/") and not path.startswith("/public/v2/")  # callers of RevyOps expect 403
-    assert (reply.status, reply.problem["code"]) == ((403, "forbidden") if is_v1 else (401, "unauthorized"))
+            is_v1 = path.startswith("/public/") and not path.startswith("/public/v2/")  # callers of RevyOps expect 403
+            assert (reply.status, reply.problem["code"]) == ((403, "forbidden") if is_v1 else (401, "unauthorized"))
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if "/public/" in name])
-async def test_client__suspended_while_the_body_arrives_gets_403(guarded: ApiClient, name: str) -> None:
+async def revoke(call: ApiClient, key_id: str, by: dict[str, str]) -> None:
+    assert (await call("DELETE", f"/admin/v1/keys/{key_id}", **by)).status == 204
+
+
+async def test_client__suspended_while_the_body_arrives_gets_403(guarded: ApiClient, subtests: pytest.Subtests) -> None:
     own = await key(guarded, "own")
 
     async def suspend() -> None:
         assert (await guarded.post("/admin/v1/clients/acme/suspend", **own)).status == 200
 
-    reply = await slowly(guarded, *name.split(), CALLS[name], own, suspend)
+    for name, body in CALLS.items():
+        if "/public/" in name:
+            with subtests.test(name):
+                reply = await slowly(guarded, *name.split(), body, own, suspend)
 
-    assert (reply.status, reply.problem["code"]) == (403, "client_suspended")
+                assert (reply.status, reply.problem["code"]) == (403, "client_suspended")
+                assert (await guarded.post("/admin/v1/clients/acme/resume", **own)).status == 200
 
 
 async def test_webhook__is_verified_by_the_secrets_in_force_at_the_end_of_its_body(guarded: ApiClient) -> None:
