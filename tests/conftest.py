@@ -41,7 +41,7 @@ RUNNING = Path(__file__).parents[1] / ".pytest_cache" / "running"
 """One file per test process with the name of its running test, to find the test that hung."""
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 MOST_PROCESSES = 4
-"""Each starts a PostgreSQL and imports the suite, for 10 s of a processor; with more of them the slowest test decides."""
+"""Each starts a PostgreSQL and imports the suite, for 40 s of a processor; with more of them the slowest test decides."""
 MEMORY = Path("/dev/shm")
 ENOUGH_MEMORY = 2 << 30
 """Bytes. A run needs some 500 MB; containers often have 64 MB there."""
@@ -72,25 +72,34 @@ def pytest_configure(config: pytest.Config) -> None:
 SLOW = slow_functions()
 TESTS = Path(__file__).parent
 BY_CONTRACT = frozenset({
-    "adapters", "auth", "bin", "cli", "client", "clients", "common", "company_links", "connections", "console", "custom_fields",
-    "demo", "do_not_contact", "duplicates", "enrichment", "exports", "history", "http", "imports", "inbox", "mcp", "messages",
-    "rate_limit", "relay", "reports", "retention", "revyops", "server", "statuses", "suppression", "tracing",
+    "adapters", "auth", "bench", "bin", "cli", "client", "clients", "common", "company_links", "connections", "console", "custom_fields",
+    "demo", "do_not_contact", "duplicates", "enrichment", "exports", "history", "http", "imports", "inbox", "integrations", "mcp",
+    "messages", "rate_limit", "relay", "reports", "retention", "revyops", "server", "statuses", "suppression", "tracing",
+    "merging/test_any_order.py",
+    "outgoing/test_api.py", "outgoing/test_slack.py", "outgoing/test_write_back.py", "outgoing/test_write_back_loops.py",
+    "projection/test_known_events.py", "projection/test_merged_records.py", "projection/test_object_fields.py",
+    "projection/test_repeats.py", "projection/test_separate_objects.py",
 })  # fmt: skip
-"""Folders of tests that ask through the API, or of no store: CI runs them on SQLite. On PostgreSQL it runs the contract of the store, its
-plans, row-level security, races, merges, erasures, searches and the order of events."""
+"""Folders and files of tests that ask through the API, or of no store: CI runs them on SQLite. On PostgreSQL it runs the contract of the
+store, its plans, row-level security, races, merges, erasures, searches, and the order of events by the examples and programs of
+`projection/reference_model`: the rules of a record are in no statement."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     slow_on_this_engine = item.get_closest_marker("slow_on_postgresql") and "[postgresql" in item.name
     if slow_on_this_engine or not SLOW.isdisjoint({function_of(item.nodeid), function_of(item.nodeid).split(" ")[0]}):
         item.add_marker("slow")
-    if "[postgresql" in item.name and item.path.relative_to(TESTS).parts[0] in BY_CONTRACT:
+    path = item.path.relative_to(TESTS)
+    if "[postgresql" in item.name and not BY_CONTRACT.isdisjoint({path.parts[0], path.as_posix()}):
         item.add_marker("weekly")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """The processes of `-n auto`: one per processor, or one on a server of yours: tests end all connections of the service there."""
-    return 1 if os.environ.get("TOUCHBASE_TEST_POSTGRES") else min(MOST_PROCESSES, os.cpu_count() or 1)
+    """The processes of `-n auto`: one more than processors, as tests wait for browsers, servers and jobs; at most `MOST_PROCESSES`.
+
+    One on a server of yours: tests end all connections of the service there.
+    """
+    return 1 if os.environ.get("TOUCHBASE_TEST_POSTGRES") else min(MOST_PROCESSES, (os.cpu_count() or 1) + 1)
 
 
 def keep_temporary_files_in_memory() -> None:

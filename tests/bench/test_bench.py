@@ -29,6 +29,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return bench(tmp_path_factory.mktemp("bench"), *short)
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_bench_run__reports_every_requested_figure_with_a_verdict(report: dict[str, Any]) -> None:
     found = {row["what"].partition(" (")[0]: row["verdict"] for row in report["rows"]}
@@ -46,6 +47,7 @@ def test_bench_run__reports_every_requested_figure_with_a_verdict(report: dict[s
     }
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_bench_run__has_no_failed_requests(report: dict[str, Any]) -> None:
     bursts = [each["burst"] for row in report["rows"] for name in ("real", "other", "rounds") for each in row["raw"].get(name, [])]
@@ -54,6 +56,7 @@ def test_bench_run__has_no_failed_requests(report: dict[str, Any]) -> None:
     assert [burst["errors"] for burst in bursts if burst["errors"] or not burst["requests"]] == []
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_bench_run__lists_what_it_did_not_measure(report: dict[str, Any]) -> None:
     assert (
@@ -62,6 +65,7 @@ def test_bench_run__lists_what_it_did_not_measure(report: dict[str, Any]) -> Non
     )
 
 
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_bench_run__leaves_no_store(report: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     folders = [path for path in tmp_path_factory.getbasetemp().glob("bench*/*") if path.is_dir()]

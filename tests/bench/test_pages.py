@@ -63,7 +63,7 @@ def test_a_run_that_is_kept__takes_the_place_of_the_one_before(tmp_path: Path, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deliveries", [True, False])
+@pytest.mark.parametrize("deliveries", [True, pytest.param(False, marks=pytest.mark.weekly)])
 def test_dataset__is_verified_without_differences(tmp_path: Path, deliveries: bool) -> None:
     from bench.dataset import create_dataset
 

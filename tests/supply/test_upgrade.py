@@ -182,6 +182,7 @@ def test_upgrade_with_make__serves_what_an_older_revision_stored(
     assert len(list(Path(empty_sqlite_url.removeprefix("sqlite:///")).parent.glob("touchbase.db.before-*Z"))) == 1
 
 
+@pytest.mark.weekly  # `test_distribution` installs a wheel; the upgrade is that of `make install`
 def test_upgrade_of_a_wheel__serves_what_an_older_revision_stored(
     installation: Installation, old_tree: Path, empty_sqlite_url: str
 ) -> None:
@@ -193,7 +194,9 @@ def test_upgrade_of_a_wheel__serves_what_an_older_revision_stored(
     check(installation, empty_sqlite_url)
 
 
-def test_server_from_make_install__serves_an_old_store(installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_from_make_install__serves_an_old_store_and_says_its_version(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", KEY)
     database = make_old_sqlite(tmp_path / "old.db")
     installation.make_install(ROOT)
@@ -203,10 +206,5 @@ def test_server_from_make_install__serves_an_old_store(installation: Installatio
     assert '"Ann@example.com"' in server.get("/public/v2/contacts?email=ann@example.com", **{"X-Client-Id": "acme"})[1]
     assert server.stop() == 0
     assert len(list(tmp_path.glob("old.db.before-*Z"))) == 1
-
-
-def test_version__is_said_without_the_metadata_of_a_package(installation: Installation) -> None:
-    installation.make_install(ROOT)
-
     assert installation.touchbase("--version").startswith("touchbase ")
-    assert not list(installation.folder.glob(".venv/lib/python*/site-packages/touchbase*info"))
+    assert not list(installation.folder.glob(".venv/lib/python*/site-packages/touchbase*info"))  # no metadata of a package
