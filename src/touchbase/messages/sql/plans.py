@@ -250,8 +250,9 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
         return _deleted(message)
     event = StoredEvent(
         record_kind=CONTACT, record_id=message.contact_id, occurred_us=message.occurred_us, key=message.event_key,
-        event=MADE_EVENTS[message.direction], effect="", status=None, tool=message.tool, channel="api", campaign=message.campaign_name or message.campaign_id, delivery_id=None,
-        received_us=message.received_us, via=VIA_API, detail={"by": by} if any(by) else {}, campaign_id=message.campaign_id,
+        event=MADE_EVENTS[message.direction], effect="", status=None, tool=message.tool, channel="api",
+        campaign=message.campaign_name or message.campaign_id, delivery_id=None, received_us=message.received_us, via=VIA_API,
+        detail={"by": by} if any(by) else {}, campaign_id=message.campaign_id,
     )  # fmt: skip
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
     new = yield from insert_copies(client, [message], ids)
