@@ -47,8 +47,7 @@ from touchbase.inbox.api import webhooks
 from touchbase.inbox.sql.commands import StoredDelivery
 from touchbase.inbox.translator_pool import PRELOAD, TranslatorPool
 from touchbase.jobs import runner
-from touchbase.jobs.runner import JobRun
-from touchbase.jobs.steps import execute_step
+from touchbase.jobs.runner import JobRun, execute_step
 from touchbase.projection import apply as projection
 from touchbase.projection import normalization as event_normalization
 from touchbase.rate_limit import rate_limiter

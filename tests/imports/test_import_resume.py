@@ -171,7 +171,7 @@ async def test_several_workers__share_the_jobs_and_do_each_once(call: ApiClient)
 
 async def test_a_step_of_another_worker__is_refused_as_a_whole(call: ApiClient) -> None:
     from touchbase.jobs.models import JobLost
-    from touchbase.jobs.steps import execute_step
+    from touchbase.jobs.runner import execute_step
 
     job = await upload(call, b"email\njane@example.com\n", start="true")
     step = execute_step(1, job["id"], "not the token", call.clock(), call.clock(), [], lambda results: pytest.fail("no checkpoint"))

@@ -9,9 +9,8 @@ from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts
 
 from touchbase.jobs.models import QUEUED, Checkpoint, Job
-from touchbase.jobs.runner import JobRun
+from touchbase.jobs.runner import JobRun, execute_step
 from touchbase.jobs.sql import claim_job, create_job, get_job
-from touchbase.jobs.steps import execute_step
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact, update_contact

@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from touchbase.storage.postgres.statistics import FEWEST_ROWS
+from touchbase.storage.postgres.engine import FEWEST_ROWS
 from touchbase.stores import open_store
 
 FEW = FEWEST_ROWS // 5

@@ -1,12 +1,22 @@
 """HTTP resources of the console: its page for every address below `/console`, its files, and signing in.
 
 They are not part of the public API, so the OpenAPI document leaves them out.
+
+The built files are in memory, each also compressed. The names of assets contain a hash of their content, so that they can be
+cached for ever. The page names them relative to its own address, because a proxy may serve the console below a prefix that the
+server does not see.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -17,7 +27,6 @@ from touchbase.auth.authentication import SCOPES, key_scopes
 from touchbase.auth.sessions import COOKIE, HOST_COOKIE, SESSION, parse, require_same_origin
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import SECOND, to_text
-from touchbase.console.files import ASSETS, File, asset, page
 from touchbase.errors import InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call, key_from_headers
@@ -26,6 +35,55 @@ from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
+
+ASSETS = "assets"
+"""The folder of all files but the page."""
+BASE = b"{base}"
+"""In the page: the way from its address to the console's."""
+TYPES = {
+    "js": b"text/javascript; charset=utf-8",
+    "css": b"text/css; charset=utf-8",
+    "svg": b"image/svg+xml",
+    "woff2": b"font/woff2",
+    "txt": b"text/plain; charset=utf-8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file as it is sent."""
+
+    content: bytes
+    compressed: bytes
+    """Empty if the content is compressed by its own format, as fonts are."""
+    content_type: bytes
+    etag: bytes
+
+
+def asset(name: str) -> File | None:
+    """Return the asset of this name, or None."""
+    return _assets().get(name)
+
+
+@cache
+def page(depth: int) -> File:
+    """Return the page for an address that is so many segments below `/console`; 0 is `/console` itself."""
+    base = b"console/" if depth == 0 else b"../" * (depth - 1)
+    content = resources.files("touchbase.console").joinpath("static", "index.html").read_bytes()
+    return _file(content.replace(BASE, base), b"text/html; charset=utf-8")
+
+
+@cache
+def _assets() -> Mapping[str, File]:
+    folder = resources.files("touchbase.console").joinpath("static", ASSETS)
+    return {entry.name: _file(entry.read_bytes(), TYPES[entry.name.rpartition(".")[2]]) for entry in folder.iterdir()}
+
+
+def _file(content: bytes, content_type: bytes) -> File:
+    etag = b'"%s"' % blake2b(content, digest_size=12).hexdigest().encode()
+    compressed = b"" if content_type == TYPES["woff2"] else gzip.compress(content, 9, mtime=0)
+    return File(content, compressed, content_type, etag)
+
 
 PATH = "/console"
 POLICY = (

@@ -8,17 +8,57 @@ with `name` and `run`, and its entry in `workers.job_kinds`.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, BinaryIO, Protocol
 
 from touchbase.clients.models import Client
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.jobs.models import Checkpoint, Job
-from touchbase.jobs.sql import read_piece
-from touchbase.jobs.steps import execute_step
+from touchbase.event_log.models import JOB, LoggedEvent
+from touchbase.event_log.sql.log import with_cause
+from touchbase.jobs.models import Checkpoint, Job, JobLost
+from touchbase.jobs.sql import begin_step, end_step, read_piece
 from touchbase.sandbox.pool import Sandbox
-from touchbase.sql.operation import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.operation import Command, Commands, command, needs_of, plan_of, weight_of_all
+from touchbase.sql.statement import Plan
 from touchbase.sql.store import Store
+
+
+def _needs(steps: Sequence[Any]) -> Mapping[str, int]:
+    return needs_of([inner for step in steps for inner in step.commands])
+
+
+@command(ids=_needs, cipher=True, background=True, weight=lambda step: weight_of_all(step.commands))
+def execute_step(
+    ids: Ids,
+    cipher: Cipher,
+    client: int,
+    id: int,
+    token: str,
+    at: Micros,
+    lease_until_us: Micros,
+    commands: Commands,
+    checkpoint: Callable[[list[Any]], Checkpoint],
+) -> Plan[list[Any] | JobLost]:
+    """Execute commands and store the job's checkpoint, in one transaction; return the commands' results.
+
+    `JobLost` if the worker does not have the job any more: then nothing is stored. `checkpoint` gets the results, or errors, in the
+    order of the commands. It runs inside the transaction, perhaps on another thread, and again when the transaction is
+    retried: it must be quick and without side effects.
+    """
+    job = yield from begin_step(client, id, token)
+    if job is None:
+        return JobLost(f"job {id} is not this worker's any more")
+
+    def by_job(event: LoggedEvent) -> LoggedEvent:
+        return replace(event, cause={**event.cause, "origin": JOB, "job_id": id})
+
+    results: list[Any] = yield from with_cause(plan_of(commands, ids, cipher), by_job)
+    yield from end_step(job, checkpoint(results), at, lease_until_us)
+    return results
+
 
 LEASE: Micros = 30 * SECOND
 """How long a worker has a job without a sign of life; after a crash another one takes it then."""

@@ -37,12 +37,11 @@ from touchbase.storage.postgres.pooler import refuse_shared_sessions
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
-from touchbase.storage.postgres.statistics import analyze_grown
-from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
+
 
 T = TypeVar("T")
 
@@ -209,3 +208,45 @@ async def _encrypt_secrets(connection: Connection, cipher: Cipher) -> None:
     """Refuse a store whose encryption key is missing, and encrypt secrets in plain text."""
     if await read(connection, check_keys(cipher), ALL_CLIENTS):
         await write(connection, reencrypt(cipher), ALL_CLIENTS)
+
+
+_TABLES = "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename"
+
+
+async def vacuum(url: str, tables: Sequence[str] = ()) -> None:
+    """Vacuum these tables, or every table, without a timeout.
+
+    The server rewrites the pages that have removed rows. Their bytes may stay in the unused part of a page until other rows take it,
+    and in PostgreSQL's own log until its files are reused; no statement can read them.
+    """
+    connection = await connect(url)
+    try:
+        await connection.execute("SET statement_timeout = 0")
+        names = tables or [row["name"] for row in await connection.fetch(_TABLES)]
+        await connection.execute(f"VACUUM {', '.join(names)}")
+    finally:
+        await connection.close()
+
+
+FEWEST_ROWS = 500
+"""Rows up to which a table is read whole at no cost."""
+MOST_ROWS = 1_000_000
+"""Rows from which on the server's own ANALYZE comes early enough, and another one would take seconds."""
+_DOUBLED = """
+SELECT quote_ident(c.relname) AS name FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
+WHERE s.schemaname = current_schema() AND s.n_live_tup BETWEEN $1 AND $2 AND s.n_live_tup >= 2 * c.reltuples
+  AND pg_has_role(c.relowner, 'USAGE') ORDER BY c.relname
+"""
+
+
+async def analyze_grown(connection: Connection) -> list[str]:
+    """Analyze the tables that have doubled since they were analyzed last; return their names, as SQL quotes them.
+
+    The server does it once a minute. A connection plans a statement once and uses the plan until the table has new statistics. A plan
+    made for an empty table reads the whole table: each batch of a first import or campaign would read all rows stored before it.
+    """
+    names: list[str] = [row["name"] for row in await connection.fetch(_DOUBLED, FEWEST_ROWS, MOST_ROWS)]
+    if names:
+        # Another process may be at it.
+        await connection.execute(f"ANALYZE (SKIP_LOCKED) {', '.join(names)}")
+    return names

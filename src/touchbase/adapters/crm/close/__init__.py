@@ -5,6 +5,8 @@ here; its contacts are contacts. Times without a zone are UTC. An event can be s
 and activities are ignored, except for a lead's status change; opportunities are used only if the client has mapped
 them. Relays that read Close's event log send the bare event, others send whole records; older webhooks have the event
 name as a text.
+
+Signature: HMAC of timestamp and body, with a hex-encoded key.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.crm.close.signature import CLOSE
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import (
     COMPANY,
@@ -31,8 +32,31 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin, with_linkedin_of_fields
+from touchbase.adapters.kit.signatures import HEX, WINDOW, Scheme, constant_time_equal, hmac_digest, is_recent, window_of
 from touchbase.adapters.kit.times import first_time, parse_time
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
 from touchbase.history.events import Event
+
+
+def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
+    at, signature = arrival.headers.get("close-sig-timestamp"), arrival.headers.get("close-sig-hash")
+    if at is None or signature is None or not is_recent(at, now, past=window_of(arrival)):
+        return False
+    try:
+        key = bytes.fromhex(secret)
+    except ValueError:
+        return False
+    return constant_time_equal(signature.lower(), hmac_digest(key, at.encode() + arrival.body).hex())
+
+
+CLOSE = Scheme(
+    "header `close-sig-hash`: HMAC-SHA256 in hex over `close-sig-timestamp` and body, the key written in hex; 5 minutes",
+    _check,
+    form=HEX,
+    window=WINDOW,
+)
+
 
 NOISE = frozenset(
     {"date_updated", "date_created", "updated_by", "updated_by_name", "created_by", "created_by_name", "html_url", "status_type"}

@@ -5,6 +5,9 @@ which companies: `?object=company` in the webhook URL makes that webhook's items
 them, otherwise they are contacts; a connection may list board ids instead (`objects`). Before the first event, monday
 requires its `challenge` in the response. Sub-items use the same event names and are ignored. Some relays forward only
 the content of `event`.
+
+Signature of webhooks of an app: a JSON Web Token, signed with the app's signing secret. It does not cover the body; only
+its signature and expiry are checked. Webhooks created without an app have no token.
 """
 
 from __future__ import annotations
@@ -12,17 +15,67 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+import msgspec
+
 from touchbase.adapters.crm.monday.fetch import FETCHER, read_fetched
-from touchbase.adapters.crm.monday.handshake import handshake
-from touchbase.adapters.crm.monday.signature import MONDAY
 from touchbase.adapters.interface import ParsedWebhook, ProtocolResponse
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, linkedin_from, query_parameter, status_text
 from touchbase.adapters.kit.extract import dig, first, text
+from touchbase.adapters.kit.signatures import WINDOW, Scheme, constant_time_equal, hmac_digest, unbase64
 from touchbase.adapters.kit.times import first_time
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.models import Arrival
 from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
+
+_MAX_LENGTH = 4_096
+_PLACE = 40
+"""Maximum offset of the challenge in a body: it is the only key."""
+
+
+class _Challenge(msgspec.Struct, forbid_unknown_fields=True):
+    challenge: str
+
+
+_decode = msgspec.json.Decoder(_Challenge).decode
+
+
+def handshake(body: bytes) -> ProtocolResponse | None:
+    """Return the response to a lone challenge; None for any other body, for nearly all of them without parsing."""
+    if len(body) > _MAX_LENGTH or b'"challenge"' not in body[:_PLACE]:
+        return None
+    try:
+        return ProtocolResponse("application/json", msgspec.json.encode(_decode(body)))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+class _Head(msgspec.Struct):
+    alg: str
+
+
+class _Claims(msgspec.Struct):
+    exp: float
+
+
+def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
+    token = arrival.headers.get("authorization", "").removeprefix("Bearer ").strip()
+    signed, dot, signature = token.rpartition(".")
+    if not dot or not constant_time_equal(unbase64(signature, of_urls=True), hmac_digest(secret, signed.encode())):
+        return False
+    head, _, claims = signed.partition(".")
+    try:
+        payload = msgspec.json.decode(unbase64(claims, of_urls=True) or b"", type=_Claims)
+        algorithm = msgspec.json.decode(unbase64(head, of_urls=True) or b"", type=_Head).alg
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return algorithm == "HS256" and payload.exp * SECOND > now - WINDOW
+
+
+MONDAY = Scheme("header `authorization`: a JSON Web Token (HS256) of the app's signing secret, not past its end", _check)
+
 
 SHAPES = {
     CONTACT: RecordShape(CONTACT, email=("email",), full_name=("name",), linkedin=("link",)),

@@ -4,17 +4,48 @@ The current format is JSON with `signature` and `event-data`, or the bare conten
 form fields, in which a sender's variables of the same name make lists. There is no sent event: delivered counts as
 sent. `failed` is a bounce if its severity is permanent, a delay if temporary, and neither if Mailgun itself has
 suppressed the email. `rejected` has its recipient only in the email's header.
+
+Signature: HMAC of a timestamp and a random token, all three in the body. The body itself is not signed, so only the
+timestamp limits replay of a captured signature. A retry has the timestamp of the first attempt, and the last retry comes
+after more than eight hours: the usual window would lose events during a server outage. Repeated events are deduplicated.
+Legacy webhooks are forms with the three at the top level; a subaccount's webhooks also have its parent's signature.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.mailgun.signature import MAILGUN
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
 from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.messages import MessagePaths
+from touchbase.adapters.kit.signatures import Scheme, equals_any, hmac_digest, is_recent, window_of
+from touchbase.adapters.kit.signatures_body import fields
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.models import Arrival
+
+RETRIED: Micros = 12 * 3600 * SECOND
+"""Maximum age of a signature: 10 + 10 + 15 + 30 minutes and 1 + 2 + 4 hours of retries, plus transmission."""
+
+
+def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
+    top = fields(arrival)
+    nested = top.get("signature")
+    signed = nested if isinstance(nested, dict) else top
+    at, token = text(signed.get("timestamp")), text(signed.get("token"))
+    if at is None or token is None or not is_recent(at, now, past=window_of(arrival, RETRIED)):
+        return False
+    wanted = hmac_digest(secret, (at + token).encode()).hex()
+    return equals_any([text(signed.get(name)) for name in ("signature", "parent-signature")], wanted)
+
+
+MAILGUN = Scheme(
+    "`signature` in the body: HMAC-SHA256 in hex over its `timestamp` and `token`; 12 hours, for retries",
+    _check,
+    reads_body=True,
+    window=RETRIED,
+)
+
 
 _SEVERITY = paths("event-data.severity severity")
 _SUPPRESSED = frozenset({"suppress-unsubscribe", "suppress-complaint"})
