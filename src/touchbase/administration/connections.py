@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import DELETING, Client
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.connections.api import (
     CONNECTIONS,
     FETCH_ALLOWED,
@@ -69,7 +69,7 @@ class SilencePage(Struct):
 
 def silence_out(silence: Silence) -> SilenceOut:
     """Return a silence as shown."""
-    ended = None if silence.ended_us is None else to_text(silence.ended_us)
+    ended = to_text_or_none(silence.ended_us)
     return SilenceOut(to_text(silence.since_us), to_text(silence.noticed_us), ended, per_day(silence.week), silence.usual_interval_seconds)
 
 

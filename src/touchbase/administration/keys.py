@@ -17,7 +17,7 @@ from touchbase.auth.authentication import ADMIN, Principal
 from touchbase.auth.sql import revoke_key, store_key
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
-from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.common.timestamps import SECOND, Micros, to_text, to_text_or_none
 from touchbase.errors import Fault, Invalid
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -157,8 +157,8 @@ def described(api_key: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
     """Return a key as responses show it."""
     return KeyOut(
         api_key.key_id, api_key.prefix, api_key.name, client_id, list(api_key.scopes), api_key.state(at),
-        to_text(api_key.created_us), _time(api_key.expires_us), _time(api_key.revoked_us), _time(api_key.last_used_us),
-        api_key.replaces, api_key.replaced_by,
+        to_text(api_key.created_us), to_text_or_none(api_key.expires_us), to_text_or_none(api_key.revoked_us),
+        to_text_or_none(api_key.last_used_us), api_key.replaces, api_key.replaced_by,
     )  # fmt: skip
 
 
@@ -205,10 +205,6 @@ def _expiry(request: KeyRequest, principal: Principal, at: Micros) -> Micros | N
         faults.append(Fault("/expires_time", "past", "must be in the future"))
     raise_if_any(faults)
     return expires
-
-
-def _time(at: Micros | None) -> str | None:
-    return None if at is None else to_text(at)
 
 
 KEYS = Tag("Keys", "API keys: create, read, rotate and revoke them.")

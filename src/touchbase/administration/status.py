@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
 from touchbase.cells.models import HOME_NAME
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text_or_none
 from touchbase.errors import Forbidden, TouchbaseError
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
@@ -52,7 +52,7 @@ async def _spool(spool: Spool | None) -> SpoolOut | None:
     if spool is None:
         return None
     counts = await spool.counts()
-    return SpoolOut(counts.webhooks, counts.bytes, None if counts.oldest_us is None else to_text(counts.oldest_us), counts.set_aside)
+    return SpoolOut(counts.webhooks, counts.bytes, to_text_or_none(counts.oldest_us), counts.set_aside)
 
 
 async def _why_not_ready(store: Store) -> str | None:

@@ -16,7 +16,7 @@ from touchbase.cli.output import escape_controls, print_json
 from touchbase.cli.store import explain_not_found, find_client
 from touchbase.cli.through_api import here, through_api
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import Micros, to_text_or_none
 from touchbase.deliveries.delivery import STATES
 from touchbase.history.events import CHANNELS
 
@@ -258,7 +258,7 @@ def _replay_at_server(
             tb.deliveries.replay(number)
         _print_replayed({"count": len(set(delivery_ids)), "would": None}, as_json)
         return
-    received_since = None if since is None else to_text(since)
+    received_since = to_text_or_none(since)
     body = {**filters, "client": filters["client_id"], "received_since": received_since, "dry_run": dry_run}
     del body["client_id"]
     _print_replayed(_replayed(tb, {name: value for name, value in body.items() if value is not None}), as_json)

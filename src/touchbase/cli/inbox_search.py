@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from touchbase.cli.options import ID, point_in_time
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text_or_none
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE
 from touchbase.history.events import RECORD_EVENTS
 from touchbase.inbox.search import LONGEST_TEXT, UNREADABLE
@@ -98,7 +98,7 @@ def read_deliveries(tb: Touchbase, limit: int, sought: dict[str, Any], filters: 
     ends, result, query = time.monotonic() + SECONDS, Result(), {**filters, **sought}
     for name in ("since", "until"):
         at = query.pop(f"received_{name}_us")
-        query[f"received_{name}"] = None if at is None else to_text(at)
+        query[f"received_{name}"] = to_text_or_none(at)
     result.cursor, query["client"], query["problems"] = query.pop("cursor"), query.pop("client_id"), query["problems"] or None
     more = True
     while more:

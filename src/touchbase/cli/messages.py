@@ -9,7 +9,7 @@ import click
 from touchbase.cli.options import ID, Group, json_option, point_in_time
 from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_list
 from touchbase.cli.through_api import PAGE, page_of, through_api
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text_or_none
 
 if TYPE_CHECKING:
     from touchbase_client import Touchbase
@@ -53,7 +53,7 @@ def list_(
     filters["interested"] = None if interested is None else interested == "true"
     for name in ("since", "until"):
         at = filters.pop(f"{name}_us")
-        filters[name] = None if at is None else to_text(at)
+        filters[name] = to_text_or_none(at)
     page, has_more = page_of(tb.messages.iterate(contact_email=email, limit=min(limit, PAGE), **filters), limit, after)
     print_list(page, COLUMNS, _row, as_json=as_json, empty="no message matches")
     if has_more:

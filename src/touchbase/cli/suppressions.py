@@ -15,7 +15,7 @@ from touchbase.cli.options import ID, Group, json_option
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, output_file, print_json, print_list
 from touchbase.cli.store import now_us
 from touchbase.cli.through_api import PAGE, here, page_of, through_api
-from touchbase.common.timestamps import Micros, from_text, to_text
+from touchbase.common.timestamps import Micros, from_text, to_text_or_none
 
 if TYPE_CHECKING:
     from touchbase.do_not_contact.models import NewEntry
@@ -216,8 +216,8 @@ def _save(group: Any, entries: list[NewEntry]) -> list[Values]:
     bodies = [
         {
             "kind": entry.kind, "value": entry.value, "reason": entry.reason, "source": entry.source, "note": entry.note,
-            "since": None if entry.since_us is None else to_text(entry.since_us),
-            "until": None if entry.until_us is None else to_text(entry.until_us),
+            "since": to_text_or_none(entry.since_us),
+            "until": to_text_or_none(entry.until_us),
         }
         for entry in entries
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 Micros = int
 SECOND: Micros = 1_000_000
@@ -25,6 +26,11 @@ LATEST: Micros = 253_402_300_799 * SECOND
 def to_text(at: Micros) -> str:
     """Return RFC 3339 text in UTC with `Z`, with microseconds only if there are any: `2026-11-20T09:30:00Z`."""
     return f"{(_NAIVE_EPOCH + timedelta(0, 0, at)).isoformat()}Z"
+
+
+def to_text_or_none(at: Micros | None) -> str | None:
+    """Return the text of a time that may be missing."""
+    return None if at is None else to_text(at)
 
 
 def from_datetime(moment: datetime) -> Micros:
@@ -72,3 +78,14 @@ Clock = Callable[[], Micros]
 def clock() -> int:
     """Return the current time in microseconds."""
     return time.time_ns() // 1000
+
+
+def is_zone(name: str) -> bool:
+    """Return whether this system has the IANA time zone. Zones with leap seconds, and the system's own zone, are not IANA names."""
+    if name.partition("/")[0] in ("posix", "right", "localtime", "posixrules"):
+        return False
+    try:
+        ZoneInfo(name)
+    except (LookupError, OSError, ValueError):
+        return False
+    return True

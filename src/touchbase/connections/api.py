@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common import field_limits as limits
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.connections import models as cn
 from touchbase.connections.fetch_state import FetchState, fetching_state
 from touchbase.connections.models import Connection, ConnectionSettings
@@ -278,12 +278,12 @@ def calls_out(statistics: CallStatistics | None) -> CallsOut | None:
     """Return the calls as shown."""
     if statistics is None:
         return None
-    silent = None if statistics.silent_since_us is None else to_text(statistics.silent_since_us)
+    silent = to_text_or_none(statistics.silent_since_us)
     return CallsOut(to_text(statistics.last_us), per_day(statistics.week), statistics.usual_interval_seconds, silent)
 
 
 def fetching_out(state: FetchState) -> FetchingOut:
     """Return the state of fetching as shown."""
-    fetched = None if state.fetched_us is None else to_text(state.fetched_us)
-    failed = None if state.error_us is None else to_text(state.error_us)
+    fetched = to_text_or_none(state.fetched_us)
+    failed = to_text_or_none(state.error_us)
     return FetchingOut(fetching_state(state), state.wanted, state.not_found, fetched, state.error, failed)

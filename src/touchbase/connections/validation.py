@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from zoneinfo import ZoneInfo
 
+from touchbase.common.timestamps import is_zone
 from touchbase.common.url_origin import origin_of
 from touchbase.connections.models import (
     CAMPAIGN_FIELDS,
@@ -120,24 +120,13 @@ def _check_kinds(settings: ConnectionSettings, tool: str, kinds: Sequence[str], 
 
 
 def _check_zone(name: str | None, faults: list[Fault]) -> None:
-    if name is None or _is_zone(name):
+    if name is None or is_zone(name):
         return
-    if _is_zone("Europe/Berlin"):
+    if is_zone("Europe/Berlin"):
         detail = f"{name[:100]!r} is not an IANA time zone; send a name such as Europe/Berlin, Asia/Kolkata or UTC"
     else:
         detail = "this system has no time zone data; install its package tzdata, and send this again"
     faults.append(Fault("/settings/time_zone", "time_zone", detail))
-
-
-def _is_zone(name: str) -> bool:
-    """Return whether this system has the IANA time zone. Zones with leap seconds, and the system's own zone, are not IANA names."""
-    if name.partition("/")[0] in ("posix", "right", "localtime", "posixrules"):
-        return False
-    try:
-        ZoneInfo(name)
-    except (LookupError, OSError, ValueError):
-        return False
-    return True
 
 
 def _check_labels(labels: Mapping[str, str | None], name: str, faults: list[Fault]) -> None:

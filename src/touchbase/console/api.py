@@ -26,7 +26,7 @@ from touchbase.auth.api_key import ApiKey
 from touchbase.auth.authentication import SCOPES, key_scopes
 from touchbase.auth.sessions import COOKIE, HOST_COOKIE, SESSION, parse, require_same_origin
 from touchbase.common.asgi import peer_of
-from touchbase.common.timestamps import SECOND, to_text
+from touchbase.common.timestamps import SECOND, to_text_or_none
 from touchbase.errors import InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call, key_from_headers
@@ -214,7 +214,7 @@ async def _shown(call: Call, holder: ApiKey | None, ends: int | None = None) -> 
     if holder is not None:
         shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name
         shown.client_id = None if holder.client is None else (await call.api.clients.by_number(holder.client)).client_id
-        shown.ends_time = None if ends is None else to_text(ends)
+        shown.ends_time = to_text_or_none(ends)
     return Response(body=encode(shown), headers=[(b"cache-control", b"no-store")])
 
 

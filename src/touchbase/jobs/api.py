@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import READ, WRITE
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.errors import PayloadDeleted
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -80,13 +80,10 @@ def job_out(call: Call, job: Job, sizes: Mapping[str, int]) -> JobOut:
     progress = {name: value for name, value in job.progress.items() if name != "preview"}
     files = {name: call.reached_at(f"{PATH}/{job.id}/{end}").decode() for name, end in FILES.items() if name in sizes}
     return JobOut(
-        job.id, job.kind, job.state, to_text(job.created_us), to_text(job.updated_us), _time(job.started_us), _time(job.finished_us),
-        job.settings, progress, job.error, files, _time(job.files_until_us), job.progress.get("preview", UNSET),
+        job.id, job.kind, job.state, to_text(job.created_us), to_text(job.updated_us), to_text_or_none(job.started_us),
+        to_text_or_none(job.finished_us), job.settings, progress, job.error, files, to_text_or_none(job.files_until_us),
+        job.progress.get("preview", UNSET),
     )  # fmt: skip
-
-
-def _time(at: Micros | None) -> str | None:
-    return None if at is None else to_text(at)
 
 
 async def find_job(call: Call, client: int) -> Job:

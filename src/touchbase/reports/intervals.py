@@ -13,17 +13,6 @@ LATEST_COUNT = 12
 MOST_INTERVALS = 400
 
 
-def is_zone(name: str) -> bool:
-    """Return whether this system has the IANA time zone."""
-    if name.partition("/")[0] in ("posix", "right", "localtime", "posixrules"):
-        return False
-    try:
-        ZoneInfo(name)
-    except (LookupError, OSError, ValueError):
-        return False
-    return True
-
-
 def begin_of(at: Micros, interval: str, zone: str, back: int = 0) -> Micros:
     """Return when the interval with this time began, or the interval so many before it. A week begins on Monday.
 

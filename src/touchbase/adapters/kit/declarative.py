@@ -19,7 +19,7 @@ from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessageP
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text_or_none
 from touchbase.history.events import EMAIL_CAMPAIGN, MEETING_STATUSES, Event, PropertyChange
 
 STEPS = (
@@ -257,7 +257,7 @@ class TableAdapter:
     def _meeting(self, item: Item) -> list[PropertyChange]:
         """Return a meeting's start, link and id, which the timeline shows with the event."""
         start = self.find(item, "meeting_start", parse_time)
-        values = {"meeting_start": None if start is None else to_text(start)}
+        values = {"meeting_start": to_text_or_none(start)}
         values |= {name: self.find(item, name, text) for name in ("meeting_link", "meeting_id")}
         return [PropertyChange(name, value) for name, value in values.items() if value is not None]
 

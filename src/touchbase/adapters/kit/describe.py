@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text_or_none
 from touchbase.history.events import Event, Translation
 
 
@@ -16,7 +16,7 @@ def describe(translation: Translation) -> dict[str, object]:
 def _described(event: Event) -> dict[str, object]:
     return {
         "event": event.event,
-        "occurred_at": None if event.occurred_us is None else to_text(event.occurred_us),
+        "occurred_at": to_text_or_none(event.occurred_us),
         "email": event.email,
         "linkedin_url": event.linkedin_url,
         "status": event.status,

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.clients.models import FIELD_TYPES, FieldType
 from touchbase.common import field_limits as limits
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text_or_none
 from touchbase.custom_fields.service import ChangePreview, ClientField, TypeCheck
 from touchbase.errors import Fault, Invalid
 from touchbase.http.schemas import MaybeTime, PageOf, example, named_enum
@@ -175,7 +175,7 @@ def field_type(type_: FieldTypeName, options: list[str]) -> FieldType:
 
 def detail_of(field: ClientField) -> CustomFieldDetail:
     """Return a field as responses show it."""
-    first, last = (None if at is None else to_text(at) for at in (field.first_us, field.last_us))
+    first, last = (to_text_or_none(at) for at in (field.first_us, field.last_us))
     kind: Any = field.type.type
     return CustomFieldDetail(
         id_of(field.name), field.name, kind, field.type.options, field.is_declared, field.records, first, last, field.former_names

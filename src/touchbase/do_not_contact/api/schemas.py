@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.common.field_limits import InvalidText
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import Micros, to_text, to_text_or_none
 from touchbase.do_not_contact.addresses import kind_of, normal_form
 from touchbase.do_not_contact.models import (
     DOMAIN,
@@ -204,7 +204,7 @@ class CheckedItems(Struct):
 def entry_out(entry: Entry, now: Micros) -> SuppressionOut:
     """Return an entry as responses show it."""
     return SuppressionOut(
-        entry.id, entry.kind, entry.value, entry.reason, entry.source, entry.note, to_text(entry.since_us), _time(entry.until_us),
+        entry.id, entry.kind, entry.value, entry.reason, entry.source, entry.note, to_text(entry.since_us), to_text_or_none(entry.until_us),
         entry.is_active(now), to_text(entry.created_us), to_text(entry.updated_us), entry.tool, entry.delivery_id,
     )  # fmt: skip
 
@@ -229,7 +229,7 @@ def status_of(match: Suppressed | None) -> SuppressionStatus:
     if match is None:
         return SuppressionStatus(False)
     return SuppressionStatus(
-        True, match.reason, match.listed, match.kind, match.value, _time(match.since_us), _time(match.until_us)
+        True, match.reason, match.listed, match.kind, match.value, to_text_or_none(match.since_us), to_text_or_none(match.until_us)
     )  # fmt: skip
 
 
@@ -273,7 +273,3 @@ def _normal_form(kind: str, value: str, pointer: str, faults: list[Fault]) -> st
     except InvalidText as refused:
         faults.append(Fault(pointer, refused.code, refused.detail))
         return None
-
-
-def _time(at: Micros | None) -> str | None:
-    return None if at is None else to_text(at)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.connections.api import TOOLS, ChannelOut
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, STATES, Delivery
 from touchbase.deliveries.work import ProcessingStore
@@ -107,7 +107,7 @@ def delivery_out(delivery: Delivery) -> DeliveryOut:
     applied = delivery.applied_us
     return DeliveryOut(
         delivery.id, delivery.client_id, delivery.channel, delivery.state, delivery.tool, to_text(delivery.received_us),
-        None if applied is None else to_text(applied), delivery.attempts, delivery.repeats, delivery.error, delivery.size,
+        to_text_or_none(applied), delivery.attempts, delivery.repeats, delivery.error, delivery.size,
         delivery.verified, problems_out(delivery.problems),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.sql.clients import list_client_page
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text_or_none
 from touchbase.connections.api import ChannelOut
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.errors import Fault, Invalid
@@ -148,7 +148,7 @@ def _row(delivery: Delivery, effects: DeliveryEffects, found_in: str | None) -> 
 def progress_of(page: FoundPage) -> SearchProgress:
     """Return how far the search of a page has come."""
     causes = [UnsearchableOut(cause, progress.count, progress.example_id) for cause, progress in sorted(page.unsearchable.items())]
-    return SearchProgress(page.cursor is None, None if page.back_to_us is None else to_text(page.back_to_us), causes)
+    return SearchProgress(page.cursor is None, to_text_or_none(page.back_to_us), causes)
 
 
 def address_of(email: str | None, linkedin_url: str | None) -> Ref | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.connections.api import CONNECTIONS, ChannelOut
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
@@ -112,7 +112,7 @@ def refused_out(body: RefusedBody, client_id: str) -> RefusedWebhookOut:
     return RefusedWebhookOut(
         body.digest, client_id, body.channel, body.tool, to_text(body.first_us), to_text(body.received_us), body.calls, body.size,
         content.headers if content else {}, content.query if content else "", raw_body(content.body) if content else None,
-        None if replayed is None else to_text(replayed), body.replayed_by, body.delivery_id,
+        to_text_or_none(replayed), body.replayed_by, body.delivery_id,
     )  # fmt: skip
 
 

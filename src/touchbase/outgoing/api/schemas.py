@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common import field_limits as limits
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import Micros, to_text, to_text_or_none
 from touchbase.event_log.models import EventType, event_id
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
@@ -319,11 +319,7 @@ def endpoint_out(
 
 
 def _progress_out(p: EndpointProgress) -> ProgressOut:
-    return ProgressOut(p.waiting, p.failed, _time(p.failing_since_us), _time(p.delivered_us))
-
-
-def _time(at: Micros | None) -> str | None:
-    return None if at is None else to_text(at)
+    return ProgressOut(p.waiting, p.failed, to_text_or_none(p.failing_since_us), to_text_or_none(p.delivered_us))
 
 
 def attempt_out(a: Attempt) -> WebhookAttemptOut:

@@ -9,11 +9,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from touchbase.common.timestamps import DAY as DAY_US
-from touchbase.common.timestamps import Micros, from_datetime, from_text, to_text
+from touchbase.common.timestamps import Micros, from_datetime, from_text, is_zone, to_text
 from touchbase.http import query_parameters as query
 from touchbase.http.query_parameters import Parameters
 from touchbase.http.schemas import named_enum
-from touchbase.reports.intervals import INTERVALS, LATEST_COUNT, MOST_INTERVALS, WEEK, begin_of, edges_of, is_zone
+from touchbase.reports.intervals import INTERVALS, LATEST_COUNT, MOST_INTERVALS, WEEK, begin_of, edges_of
 from touchbase.reports.models import CAMPAIGN, TOOL
 
 UTC = "UTC"

@@ -10,6 +10,7 @@ from touchbase.adapters.email_campaign.amazon_ses.signature import SNS
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at, paths
+from touchbase.adapters.kit.crm_values import as_list
 from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter, batch, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import dig, flag, objects
@@ -57,16 +58,12 @@ def _opened(body: object) -> object:
 def _by_recipient(body: object) -> list[object]:
     if not isinstance(body, dict):
         return [body]
-    recipients = [recipient for path in _RECIPIENTS for recipient in _listed(at(body, path))]
+    recipients = [recipient for path in _RECIPIENTS for recipient in as_list(at(body, path))]
     if not recipients:
-        recipients = _listed(dig(body, "mail", "destination"))
+        recipients = as_list(dig(body, "mail", "destination"))
         if len(recipients) > 1 and body.get("eventType") in ("Open", "Click"):
             recipients = [None]
     return [{**body, "to": dig(recipient, "emailAddress") or recipient} for recipient in recipients or [None]]
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 ADAPTER = AmazonSes(
