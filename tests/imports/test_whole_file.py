@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from typing import BinaryIO
 
+import msgspec
 from tests.imports.workbooks import DATE_TIME, sheet, workbook
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.timestamps import from_text
-from touchbase.exports.encoders import CsvFormat, csv_chunks, ndjson
+from touchbase.exports.encoders import CsvFormat, csv_page
 from touchbase.imports.duplicates import SeenKeys, keys_of
 from touchbase.imports.guessing import guess
 from touchbase.imports.reading import read_table
@@ -79,7 +80,7 @@ def test_import__of_an_export_gives_the_exported_values() -> None:
     form = CsvFormat(list(records[0].__struct_fields__)[:10], "contact_custom_fields", ["Motto", "email"])
     more = CsvFormat([*form.fields, "email", "contact_status"], form.custom_member, form.custom_fields)
 
-    for file in (b"".join(csv_chunks(records, more)), b"".join(ndjson(records))):
+    for file in (csv_page(records, more, with_header=True), msgspec.json.Encoder().encode_lines(records)):
         valid, report, _ = imported(io.BytesIO(file))
 
         assert report.created == report.rows == 2

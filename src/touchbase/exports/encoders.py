@@ -1,4 +1,4 @@
-"""Encoders: records as CSV or NDJSON, in chunks, so that an export of any size takes constant memory.
+"""Encoder of records as CSV, page by page, so that an export of any size takes constant memory.
 
 Records are the bodies of responses (`structure=FLAT`), so that an export shows what the API shows.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import csv
 import io
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -18,22 +17,11 @@ from msgspec import UNSET
 
 from touchbase.common.formulas import harmless
 
-BATCH = 500
-"""Records per chunk."""
 CUSTOM = "cf."
 """Prefix of the columns of custom fields: one named `email` is not the contact's address. Imports and filters use the same."""
 
 SUPPRESSED = "suppressed"
 """The member that says why a record must not be contacted; it is there only on request."""
-
-_NDJSON = msgspec.json.Encoder()
-
-
-def ndjson(records: Iterable[msgspec.Struct]) -> Iterator[bytes]:
-    """Return the records as NDJSON: a JSON object per line, members as in responses."""
-    left = iter(records)
-    while batch := list(islice(left, BATCH)):
-        yield _NDJSON.encode_lines(batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +53,6 @@ def csv_page(records: Iterable[msgspec.Struct], form: CsvFormat, *, with_header:
         writer.writerow(form.header if form.formulas else map(harmless, form.header))
     writer.writerows(_cells(record, form) for record in records)
     return (BOM_UTF8 if with_header and form.byte_order_mark else b"") + text.getvalue().encode()
-
-
-def csv_chunks(records: Iterable[msgspec.Struct], form: CsvFormat) -> Iterator[bytes]:
-    """Return the records as CSV (RFC 4180) in UTF-8 with a header; without records only the header."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(form.header if form.formulas else map(harmless, form.header))
-    mark = BOM_UTF8 if form.byte_order_mark else b""
-    left = iter(records)
-    while True:
-        batch = list(islice(left, BATCH))
-        for record in batch:
-            writer.writerow(_cells(record, form))
-        yield mark + text.getvalue().encode()
-        if len(batch) < BATCH:
-            return
-        mark = b""
-        text.seek(0)
-        text.truncate()
 
 
 def _cells(record: msgspec.Struct, form: CsvFormat) -> list[str]:

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text, to_text_or_none
-from touchbase.event_log.models import EventType, event_id
+from touchbase.event_log.models import event_id
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
 from touchbase.outgoing.models import (
@@ -338,6 +338,3 @@ def attempt_out(a: Attempt) -> WebhookAttemptOut:
         a.response,
         a.error,
     )
-
-
-EVENT_NAMES = [event_type.value for event_type in EventType]
