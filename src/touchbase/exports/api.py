@@ -47,12 +47,7 @@ FIELDS = query.text(
     "Members that the records have, separated by commas; the id is always there. `suppressed`, why a record must not be contacted or "
     "null, is there only on request.",
 )  # fmt: skip
-SUPPRESSED_FILTER: Parameter[bool | None] = Parameter(
-    SUPPRESSED,
-    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
-    {"type": "boolean"},
-    "`false`: leave out the records that are on a do-not-contact list; `true`: only these.",
-)
+SUPPRESSED_FILTER = query.yes_or_no(SUPPRESSED, "`false`: leave out the records that are on a do-not-contact list; `true`: only these.")
 
 
 OPTIONS: tuple[Parameter[Any], ...] = (FORMAT, FORMULAS, BOM, FIELDS, SUPPRESSED_FILTER, Q)

@@ -169,6 +169,14 @@ def flag(name: str, description: str = "", *, member: str = "", required: bool =
     )
 
 
+def yes_or_no(name: str, description: str = "", *, member: str = "") -> Parameter[bool | None]:
+    """Define a parameter that is `true` or `false`; None without it."""
+    values = {"true": True, "false": False}
+    return Parameter(
+        name, lambda parameters, name: values.get(parameters.choice(name, YES_OR_NO) or ""), {"type": "boolean"}, description, member
+    )
+
+
 def integer(name: str, least: int, most: int, description: str = "", *, member: str = "") -> Parameter[int | None]:
     """Define a parameter that is an integer within limits."""
     schema = {"type": "integer", "minimum": least, "maximum": most}

@@ -16,7 +16,7 @@ from touchbase.history.events import CONTACT
 from touchbase.history.status_words import StatusRename
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
@@ -124,12 +124,7 @@ example(
 )  # fmt: skip
 DRY_RUN = query.flag("dry_run", "Change nothing; respond 200 with what would change.")
 NAME = query.text("name", "Part of its name, case ignored.")
-IN_USE: Parameter[bool | None] = Parameter(
-    "in_use",
-    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
-    {"type": "boolean"},
-    "`true`: only statuses that records have; `false`: only statuses without records.",
-)
+IN_USE = query.yes_or_no("in_use", "`true`: only statuses that records have; `false`: only statuses without records.")
 
 
 class StatusResource:

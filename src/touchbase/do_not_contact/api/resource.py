@@ -35,7 +35,7 @@ from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import WRITE_BATCH
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, YES_OR_NO, Parameter, Parameters, cursor_text
+from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
@@ -52,12 +52,7 @@ KIND = query.choice("kind", KINDS, "Entries of this kind of address.", member="k
 VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")
 REASON = query.choice("reason", REASONS, "Entries with this reason.", member="reason")
 SOURCE = query.choice("source", SOURCES, "Entries that came to the list in this way.", member="source")
-ACTIVE: Parameter[bool | None] = Parameter(
-    "active",
-    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
-    {"type": "boolean"},
-    "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.",
-)
+ACTIVE = query.yes_or_no("active", "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.")
 FORMAT = query.choice("format", (JSON, CSV), "`csv`: all entries that match, as one file for other tools, without pages.")
 
 

@@ -11,7 +11,7 @@ from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
@@ -28,13 +28,7 @@ MESSAGES = Tag("Messages", "Sent and received mails and LinkedIn messages, with 
 PATH = "/public/v2/messages"
 CONTACT_ID = query.integer("contact_id", 1, LARGEST_ID, "Messages of this contact.", member="contact_id")
 CONTACT_EMAIL = query.text("contact_email", "Messages of the contact with this e-mail address.")
-INTERESTED: Parameter[bool | None] = Parameter(
-    "interested",
-    lambda parameters, name: {"true": True, "false": False}.get(parameters.choice(name, YES_OR_NO) or ""),
-    {"type": "boolean"},
-    "Messages that are marked so.",
-    "interested",
-)
+INTERESTED = query.yes_or_no("interested", "Messages that are marked so.", member="interested")
 FILTERS = (
     CONTACT_ID,
     CONTACT_EMAIL,
