@@ -75,7 +75,7 @@ BY_CONTRACT = frozenset({
     "adapters", "auth", "bench", "bin", "cli", "client", "clients", "common", "company_links", "connections", "console", "custom_fields",
     "demo", "do_not_contact", "duplicates", "enrichment", "exports", "history", "http", "imports", "inbox", "integrations", "mcp",
     "messages", "rate_limit", "relay", "reports", "retention", "revyops", "server", "statuses", "suppression", "tracing",
-    "merging/test_any_order.py",
+    "cells/test_cli.py", "cells/test_commands.py", "cells/test_outage.py", "cells/test_server.py", "merging/test_any_order.py",
     "outgoing/test_api.py", "outgoing/test_slack.py", "outgoing/test_write_back.py", "outgoing/test_write_back_loops.py",
     "projection/test_known_events.py", "projection/test_merged_records.py", "projection/test_object_fields.py",
     "projection/test_repeats.py", "projection/test_separate_objects.py",
