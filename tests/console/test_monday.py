@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, Console, look_faults, wait_until_read
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, wait_until_read
 from tests.console.test_browser import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -126,13 +126,14 @@ def test_every_section__shows_hostile_data_as_text_and_breaks_nothing(console: C
     listed = console.send("GET", f"/admin/v1/deliveries?client={CLIENT}&limit=1")["data"][0]["id"]
     paths = [*SECTIONS, f"/contacts/{number}", f"/webhooks/{listed}", "/endpoints/1", "/endpoints/new"]
     assert len(SECTIONS) >= 6
-    page = console.open(OF)
-    for path in paths:
-        with subtests.test(path=path):
-            console.go(page, f"{path if path != '/' else ''}{OF}")
-            assert look_faults(page) == []
-            assert page.evaluate(BROKEN) == []
-            assert page.locator(STRANGE).count() == 0
+    for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
+        page = console.open(OF, size=size, dark=dark)
+        for path in paths:
+            with subtests.test(path=path, width=size[0], dark=dark):
+                console.go(page, f"{path if path != '/' else ''}{OF}")
+                assert page.evaluate(BROKEN) == []
+                assert page.locator(STRANGE).count() == 0
+                assert axe_faults(page) == []
     console.go(page, f"/erasure{OF}&person={number}")
     page.locator(".person").wait_for()
     assert page.evaluate(BROKEN) == []
