@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import marshal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal
@@ -196,8 +197,10 @@ class _Reached:
             self._lines.append(report_line(cell.row, CELLS_LEFT_OUT, 0, cell.column, cell.value, cell.reason))
         report.duplicate_in_file += len(batch.repeated)
         report.cells_left_out += len(batch.left_out)
+        for word, count in Counter([outcome.word for outcome in outcomes]).items():
+            setattr(report, word, getattr(report, word) + count)
         for index, (valid, outcome) in enumerate(zip(batch.valid, outcomes, strict=True)):
-            self._count(report, index, valid, outcome)
+            self._list(report, index, valid, outcome)
         files = []
         if self._bad:
             files.append((BAD_ROWS, _csv(self._header, self._bad, with_header=not at.has_bad_rows)))
@@ -206,9 +209,8 @@ class _Reached:
         made = {**msgspec.to_builtins(report), "rows": position.rows, "percent": batch.percent}
         return Checkpoint(msgspec.to_builtins(position), made, files)
 
-    def _count(self, report: Report, index: int, valid: ValidRow, outcome: RowOutcome) -> None:
+    def _list(self, report: Report, index: int, valid: ValidRow, outcome: RowOutcome) -> None:
         number = valid.row.number
-        setattr(report, outcome.word, getattr(report, outcome.word) + 1)
         report.suppressed += outcome.suppressed is not None
         if outcome.word in (INVALID, ERASED):
             if self._cells is None:

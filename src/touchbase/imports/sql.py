@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -58,7 +59,7 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.add_history import add_history
 from touchbase.records.sql.address_book import keys_of
-from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
+from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing, find_owners
 from touchbase.records.sql.opt_outs import opt_out_of
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
@@ -90,7 +91,8 @@ _KEYS = {each.name: {field.name: field.key for field in each.keys} for each in (
 OPTED_OUT = frozenset({UNSUBSCRIBED, COMPLAINED, REQUESTED})
 """Reasons that are a person's own; a status of a file does not lift them."""
 _EVENTS = {SENT: "email_sent", REPLY: "email_replied"}
-_COMPANY_OF_CONTACT = frozenset({"company_id", f"{COMPANY}domain", f"{COMPANY}name"})
+_COMPANY_BY_DOMAIN = frozenset({"company_id", f"{COMPANY}domain"})
+_COMPANY_OF_CONTACT = _COMPANY_BY_DOMAIN | {f"{COMPANY}name"}
 _Record = Contact | Company
 
 
@@ -101,8 +103,9 @@ def _import_ids(calls: Any) -> Mapping[str, int]:
         companies = {id(row.company): row.company for row in batch.rows if row.company is not None}
         needs[batch.record] += len(batch.rows)
         needs["company"] += len(companies)
-        needs["link"] += 3 * len(companies) + sum(3 + 2 * len(further_emails(row.creation.record)) for row in batch.rows)
-        needs["custom_field"] += sum(len(row.creation.custom) for row in batch.rows)
+        needs["link"] += 3 * len(companies) + 3 * len(batch.rows)
+        needs["link"] += 2 * sum(len(further) for row in batch.rows if (further := further_emails(row.creation.record)))
+        needs["custom_field"] += sum([len(row.creation.custom) for row in batch.rows])
         needs["custom_field"] += sum(len(company.custom) for company in companies.values())
         needs[SUPPRESSION_ID] += 2 * sum(1 for row in batch.rows if row.opt_out)
     return needs
@@ -211,7 +214,7 @@ def _import_pass(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     yield from _update(batch, [index for index in batch.open if index in batch.ids], ids)
     yield from _add_dates(batch)
     for index in batch.open:
-        batch.outcomes[index] = RowOutcome(UNCHANGED if index in batch.ids else CREATED)
+        batch.outcomes[index] = RowOutcome(UNCHANGED, id=batch.ids[index]) if index in batch.ids else RowOutcome(CREATED)
     for index in batch.pending:
         outcome, number = _outcome(batch, index), batch.rows[index].same_as
         if index in batch.first:
@@ -298,6 +301,8 @@ def _postpone(batch: _ImportBatch, index: int, first: int) -> None:
 def _owner(batch: _ImportBatch, index: int) -> int | None:
     """Return the id of a row's record; set the outcome of a row that cannot be matched."""
     record, match = batch.rows[index].creation.record, batch.options.match
+    if not batch.owners and not match and isinstance(record, Contact):
+        return None
     known = _KEYS[batch.record]
     for column in [known[match]] if match else known.values():
         keys = keys_of(record, column)
@@ -337,7 +342,7 @@ def _find_named(batch: _ImportBatch, creations: Iterable[Creation[Company]]) -> 
 
 
 def _ascii_lower(name: str) -> str:
-    return "".join(char.lower() if char.isascii() else char for char in name)
+    return name.lower() if name.isascii() else "".join(char.lower() if char.isascii() else char for char in name)
 
 
 def _named(batch: _ImportBatch, record: Company) -> Company | None:
@@ -352,16 +357,19 @@ def _set_companies(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     A company without a domain is the one of its name; one of a name alone gets the domain of a row that has both.
     """
     of_rows: dict[tuple[str, str], Creation[Company]] = {}
-    wanting: list[int] = []
+    wanting: dict[int, tuple[str, str]] = {}
     for index in batch.open:
-        company, kept = batch.rows[index].company, batch.kept(index)
+        company = batch.rows[index].company
+        if company is None:
+            continue
+        kept = batch.kept(index)
         # A row may give the company that an earlier row names its domain.
-        if company is not None and not kept & ({"company_id", f"{COMPANY}domain"} if company.record.domain else _COMPANY_OF_CONTACT):
-            wanting.append(index)
-            of_rows.setdefault(_identity(company), company)
+        if not kept or not kept & (_COMPANY_BY_DOMAIN if company.record.domain else _COMPANY_OF_CONTACT):
+            identity = wanting[index] = _identity(company)
+            of_rows.setdefault(identity, company)
     if not of_rows:
         return
-    known, _ = yield from find_existing(list(of_rows.values()), Company)
+    known = yield from find_owners(list(of_rows.values()), Company)
     owners: dict[tuple[str, str], int] = {(str(key), ""): owner for (_, _, key), owner in known.items()}
     unknown = {identity: company for identity, company in of_rows.items() if identity not in owners}
     if any(company.record.name for company in unknown.values()):
@@ -378,11 +386,10 @@ def _set_companies(batch: _ImportBatch, ids: Ids) -> Plan[None]:
             if isinstance(result, TouchbaseError):
                 raise SerializationConflict("a company was created at the same time")
             owners[_identity(company)] = company.record.id
-    for index in wanting:
-        row = batch.rows[index]
-        if row.company is not None and isinstance(row.creation.record, Contact):
-            identity = _identity(row.company)
-            row.creation.record.company_id = owners.get(identity) or batch.named[identity[1]].id
+    for index, identity in wanting.items():
+        record = batch.rows[index].creation.record
+        if isinstance(record, Contact):
+            record.company_id = owners.get(identity) or batch.named[identity[1]].id
 
 
 def _divide(
@@ -443,7 +450,7 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
         if isinstance(result, TouchbaseError):
             batch.refuse(index, result)
         else:
-            batch.outcomes[index] = RowOutcome(CREATED)
+            batch.outcomes[index] = RowOutcome(CREATED, id=creation.record.id)
             batch.ids[index] = creation.record.id
     yield from _list_opt_outs(batch, indexes, creations, results)
 
@@ -473,11 +480,13 @@ def _update(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
 
 def _list_opt_outs(batch: _ImportBatch, indexes: Sequence[int], writes: Sequence[Any], results: Sequence[object]) -> Plan[None]:
     """Put the contacts on the list whose row has a status that opts out."""
-    opts_out = batch.settings.words(CONTACT_KIND).opts_out
+    opts_out = cache(batch.settings.words(CONTACT_KIND).opts_out)
     opt_outs: list[StatusOptOut] = []
     for index, write, result in zip(indexes, writes, results, strict=True):
         contact = record_of(result)
-        if isinstance(contact, Contact) and (opt_out := opt_out_of(write, result, contact, opts_out, BY_IMPORT)) is not None:
+        if not isinstance(contact, Contact) or not (opts_out(contact.status) or opts_out(contact.previous_status)):
+            continue
+        if (opt_out := opt_out_of(write, result, contact, opts_out, BY_IMPORT)) is not None:
             opt_outs.append(opt_out)
             batch.listed.add(index)
     yield from list_opt_outs(opt_outs, batch.at)
@@ -527,7 +536,7 @@ def _mark_suppressed(batch: _ImportBatch) -> Plan[None]:
         for index, outcome in _imported(batch).items()
         if outcome.word != DUPLICATE
     }
-    reasons = yield from suppressed_rows(rows, batch.at)
+    reasons = yield from suppressed_rows(batch.client, rows, batch.at)
     for index, reason in reasons.items():
         batch.outcomes[index] = _outcome(batch, index)._replace(suppressed=reason)
         row, existing = rows[index]

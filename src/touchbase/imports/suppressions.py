@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.sql.lookup import mark_records
+from touchbase.do_not_contact.sql.lookup import listed_kinds, mark_records
 from touchbase.imports.rows import ValidRow
 from touchbase.records.models import Company, Contact
 from touchbase.sql.statement import Plan
@@ -33,15 +33,23 @@ class _ImportedCompany:
     suppressed: str | None = None
 
 
-def suppressed_rows(rows: Mapping[int, tuple[ValidRow, Contact | Company | None]], at: Micros) -> Plan[dict[int, str]]:
+def suppressed_rows(client: int, rows: Mapping[int, tuple[ValidRow, Contact | Company | None]], at: Micros) -> Plan[dict[int, str]]:
     """Return the indexes of rows whose person or domain must not be contacted, each with the reason.
 
     `rows` has each row by its index, with the record that existed before: it has the addresses that the row leaves out.
     """
-    found = {index: _imported(row, existing) for index, (row, existing) in rows.items()}
-    if found:
-        yield from mark_records(list(found.values()), at)
-    return {index: each.suppressed for index, each in found.items() if each.suppressed is not None}
+    listed = (yield from listed_kinds([client])) if rows else {}
+    if rows and not listed[client].any:  # then only a status can say so
+        opts_out = listed[client].opts_out
+        rows = {index: (row, existing) for index, (row, existing) in rows.items() if opts_out(_status(row, existing))}
+    marked = {index: _imported(row, existing) for index, (row, existing) in rows.items()}
+    if marked:
+        yield from mark_records(list(marked.values()), at, listed)
+    return {index: record.suppressed for index, record in marked.items() if record.suppressed is not None}
+
+
+def _status(row: ValidRow, existing: Contact | Company | None) -> str | None:
+    return row.creation.record.status or (None if existing is None else existing.status)
 
 
 def _imported(row: ValidRow, existing: Contact | Company | None) -> _Imported | _ImportedCompany:

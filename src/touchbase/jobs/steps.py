@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from touchbase.common.cipher import Cipher
@@ -43,8 +42,15 @@ def execute_step(
     if job is None:
         return JobLost(f"job {id} is not this worker's any more")
 
+    before: Mapping[str, Any] = {}
+    cause: Mapping[str, Any] = {}
+
     def by_job(event: LoggedEvent) -> LoggedEvent:
-        return replace(event, cause={**event.cause, "origin": JOB, "job_id": id})
+        nonlocal before, cause
+        if event.cause is not before:  # usually all events of a statement share one
+            before, cause = event.cause, {**event.cause, "origin": JOB, "job_id": id}
+        event.cause = cause
+        return event
 
     results: list[Any] = yield from with_cause(plan_of(commands, ids, cipher), by_job)
     yield from end_step(job, checkpoint(results), at, lease_until_us)

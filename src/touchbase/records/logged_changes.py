@@ -7,10 +7,10 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros, from_text, to_text
 from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
-from touchbase.history.events import CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.records.further_emails import all_emails
-from touchbase.records.models import Record
+from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import shown_values
 from touchbase.records.record_type import RECORD_TYPES, type_of
 
@@ -73,13 +73,17 @@ def _time(value: Micros | None) -> str | None:
 
 def creation_event(record: Record, cause: Mapping[str, Any], at: Micros) -> LoggedEvent:
     """Return the event of a record that was created, with all its values."""
-    state = state_of(record)
-    changed: dict[str, Any] = {
-        name: (None, to_text(value) if name in _IS_TIME else value) for name, value in state.items() if value is not None
-    }
-    if changed.pop(_FURTHER, None) is not None:
-        changed["emails"] = (None, _emails(state))
-    return _event(record, "created", at, changed, cause)
+    changed: dict[str, Any] = {}
+    kind = CONTACT if isinstance(record, Contact) else COMPANY
+    for name, value in zip(_NAMES[kind], shown_values(record), strict=True):
+        if value is not None:
+            changed[name] = (None, to_text(value) if name in _IS_TIME else value)
+    for custom_field in record.custom_fields:
+        if custom_field.value is not None:
+            changed[f"{CUSTOM}{custom_field.name}"] = (None, custom_field.value)
+    if isinstance(record, Contact) and changed.pop(_FURTHER, None) is not None:
+        changed["emails"] = (None, all_emails(record.email, record.further_emails))
+    return LoggedEvent(record.client, record_event(kind, "created"), at, kind, record.id, changed, cause)
 
 
 def changes(record: Record, before: State, at: Micros, cause: Mapping[str, Any], words: StatusWords = PLAIN) -> list[LoggedEvent]:

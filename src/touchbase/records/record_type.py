@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as attributes
 from operator import attrgetter
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from touchbase.clients.models import ClientSettings, FieldType, StatusSet
 from touchbase.errors import Fault
@@ -149,6 +149,15 @@ _CONTACT_FIELDS, _COMPANY_FIELDS = CONTACT_TYPE.names, COMPANY_TYPE.names
 def stamped_fields(record: Contact | Company) -> tuple[str, ...]:
     """Return the names of the record's fields that carry a stamp."""
     return _CONTACT_FIELDS if isinstance(record, Contact) else _COMPANY_FIELDS
+
+
+_VALUES = {kind: attrgetter(*names) for kind, names in ((Contact, _CONTACT_FIELDS), (Company, _COMPANY_FIELDS))}
+
+
+def stamped_values(record: Contact | Company) -> tuple[Any, ...]:
+    """Return the values of the record's `stamped_fields`."""
+    values: tuple[Any, ...] = _VALUES[type(record)](record)
+    return values
 
 
 @overload

@@ -76,3 +76,11 @@ class Ids:
             raise IdsExhausted(f"no ids of {name} left: the plan took more than it had declared")
         self._ranges[name] = (start + 1, end)
         return start
+
+    def take_several(self, name: str, count: int) -> range:
+        """Return the next ids. Raises `IdsExhausted` if the plan needs more than it had declared."""
+        start, end = self._ranges[name]
+        if end - start < count:
+            raise IdsExhausted(f"no {count} ids of {name} left: the plan took more than it had declared")
+        self._ranges[name] = (start + count, end)
+        return range(start, start + count)

@@ -90,10 +90,10 @@ def creation_log(table: str, kind: int) -> str:
 _decode: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def new_row(event: LoggedEvent, back: int) -> Row:
-    """Return the row of a new event, in the order of `NEW`."""
+def new_row(event: LoggedEvent, back: int, cause: str) -> Row:
+    """Return the row of a new event with this cause, encoded, in the order of `NEW`."""
     changed, data = encode(event.changed) if event.changed else "{}", encode(event.data) if event.data else "{}"
-    return (event.client, back, event.type, event.at, event.record_kind, event.record_id, changed, encode(event.cause), data)
+    return (event.client, back, event.type, event.at, event.record_kind, event.record_id, changed, cause, data)
 
 
 def event_of(row: Row) -> LoggedEvent:
@@ -201,7 +201,9 @@ def _forget(events: list[LoggedEvent], records: set[tuple[int | None, ...]]) -> 
 
 def _store(events: Sequence[LoggedEvent]) -> Execute:
     counts = Counter(event.client for event in events)
+    causes = {id(event.cause): event.cause for event in events}  # of an import all records have the same one
+    texts = {number: encode(cause) for number, cause in causes.items()}
     rows: list[Row] = []
     for client, client_events in groupby(sorted(events, key=attrgetter("client")), key=attrgetter("client")):
-        rows += [new_row(event, counts[client] - position) for position, event in enumerate(client_events)]
+        rows += [new_row(event, counts[client] - position, texts[id(event.cause)]) for position, event in enumerate(client_events)]
     return Execute(LOG_EVENTS, sorted(counts.items()), rows)

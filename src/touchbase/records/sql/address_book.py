@@ -63,8 +63,10 @@ def add_filters(where: Where, kind: int, client: int, filters: Iterable[tuple[st
 def keys_of(record: Record, column: str) -> list[str]:
     """Return the keys of a record in this column, with its further addresses."""
     key: str | None = getattr(record, column)
-    further = by_key(further_emails(record)) if column == "email_key" and isinstance(record, Contact) else {}
-    return [*([key] if key else []), *further]  # a company without a domain has a blank one
+    keys = [key] if key else []  # a company without a domain has a blank one
+    if column == "email_key" and isinstance(record, Contact) and record.further_emails is not None:
+        keys += by_key(further_emails(record))
+    return keys
 
 
 _OWNER: Columns = (ONE[1], ("from_api", "bigint"))

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Generic, TypeVar
 
+from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, PersonErased, TouchbaseError
 from touchbase.event_log.models import LoggedEvent, by_request
-from touchbase.history.events import CONTACT, Detail
+from touchbase.history.events import CONTACT, NO_AUTHOR, Detail
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE
 from touchbase.history.sql import SAVE_LINK, detail_text
@@ -20,7 +21,7 @@ from touchbase.history.status import INITIAL, with_status
 from touchbase.records.further_emails import all_emails, by_key, further_emails
 from touchbase.records.logged_changes import creation_event
 from touchbase.records.models import Company, Contact, CustomField
-from touchbase.records.record_type import stamped_fields
+from touchbase.records.record_type import stamped_fields, stamped_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import BOOK, OWNER_OF, claim_emails, keys_of
 from touchbase.records.sql.rows import custom_field_row
@@ -207,18 +208,25 @@ def _create(
     customs: list[Row] = []
     entries: list[Row] = []
     logs: list[LoggedEvent] = []
+    paths: dict[tuple[Micros, str], str | None] = {}
+    author, cause = NO_AUTHOR, by_request(NO_AUTHOR)
     inserted = [creation for creation in creations if not batch.owners or batch.owner(creation) is None]
     for creation in inserted:
         record = creation.record
         record.id = ids.take(table.kind.name)
         if record.status is not None:
             record.status_cause, record.status_entry_us, record.status_entry_key = INITIAL, record.created_us, ""
-            record.status_path = with_status(None, record.created_us, record.status)
+            path = paths.get((record.created_us, record.status))
+            if path is None:
+                path = paths[record.created_us, record.status] = with_status(None, record.created_us, record.status)
+            record.status_path = path
         rows.append(table.row_of(record))
         entries.append(_entry(creation, further))
         if creation.custom:
             customs += _custom_rows(table.kind.kind, creation, ids)
-        logs.append(creation_event(record, by_request(creation.by), record.created_us))
+        if creation.by is not author:
+            author, cause = creation.by, by_request(creation.by)
+        logs.append(creation_event(record, cause, record.created_us))
     inserted_rows = yield Execute(statement, rows, customs, entries, logs)
     batch.new = {row[0] for row in inserted_rows}
     if len(inserted_rows) < len(creations):
@@ -253,7 +261,8 @@ def _to_guard(creations: Sequence[Creation[Contact]]) -> Plan[set[int]]:
 def _entry(creation: Creation[R], further: bool) -> Row:
     """Return the first entry of a record's history, in the order of `CREATION`: the values that its creation sets, and its author."""
     record = creation.record
-    detail: Detail = {"fields": {name: value for name in stamped_fields(record) if (value := getattr(record, name)) is not None}}
+    values = zip(stamped_fields(record), stamped_values(record), strict=True)
+    detail: Detail = {"fields": {name: value for name, value in values if value is not None}}
     if any(creation.by):
         detail["by"] = creation.by
     if creation.custom:
@@ -267,10 +276,18 @@ def _entry(creation: Creation[R], further: bool) -> Row:
 def _custom_rows(kind: int, creation: Creation[R], ids: Ids) -> list[Row]:
     record, at = creation.record, creation.record.created_us
     # Set, not appended to: the same creation runs again after a rollback.
+    numbers = ids.take_several("custom_field", len(creation.custom))
     record.custom_fields = [
-        CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "", at) for name, value in creation.custom
+        CustomField(number, name, value, at, DELIBERATE, at, "", at)
+        for number, (name, value) in zip(numbers, creation.custom, strict=True)
     ]
     return [custom_field_row(record.client, kind, record.id, custom_field) for custom_field in record.custom_fields]
+
+
+def find_owners(creations: Sequence[Creation[R]], kind: type[R]) -> Plan[KeyOwners]:
+    """Return the owners of all keys of these creations. It locks nothing."""
+    table: RecordTable[Any] = CONTACTS if kind is Contact else COMPANIES
+    return (yield from _owners(table, creations))
 
 
 def _owners(table: RecordTable[R], creations: Sequence[Creation[R]]) -> Plan[KeyOwners]:
