@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import attrgetter
+from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import COMPANY
@@ -95,7 +96,7 @@ def merge_fields(target: Record, absorbed: Record) -> None:
         target.stamps[SEVERAL] = absorbed.stamps[SEVERAL]
 
 
-def shown_values(record: Record) -> tuple[object, ...]:
+def shown_values(record: Record) -> tuple[Any, ...]:
     """Return the values that responses show, without custom fields: only a change of these is a change of the record."""
-    values: tuple[object, ...] = _SHOWN[type_of(record).kind](record)
+    values: tuple[Any, ...] = _SHOWN[type_of(record).kind](record)
     return values

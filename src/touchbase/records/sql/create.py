@@ -278,8 +278,7 @@ def _custom_rows(kind: int, creation: Creation[R], ids: Ids) -> list[Row]:
     # Set, not appended to: the same creation runs again after a rollback.
     numbers = ids.take_several("custom_field", len(creation.custom))
     record.custom_fields = [
-        CustomField(number, name, value, at, DELIBERATE, at, "", at)
-        for number, (name, value) in zip(numbers, creation.custom, strict=True)
+        CustomField(number, name, value, at, DELIBERATE, at, "", at) for number, (name, value) in zip(numbers, creation.custom, strict=True)
     ]
     return [custom_field_row(record.client, kind, record.id, custom_field) for custom_field in record.custom_fields]
 
