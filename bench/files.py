@@ -35,6 +35,8 @@ IMPORT_ROWS = {"sqlite": 20_000, "postgresql": 15_000}
 """Rows a second that an import should do."""
 EXPORT_ROWS = 100_000
 AT_ONCE = 256
+PAGE_BYTES = 8 * 1024 * 1024
+"""Of a page of the export, as `TOUCHBASE_PAGE_BYTES` is by default."""
 
 
 @dataclass(slots=True)
@@ -110,7 +112,7 @@ async def _plain(store: Store, client: Client, data: bytes, settings: ImportSett
 async def _files(store: Store, client: Client, data: bytes, settings: ImportSettings) -> tuple[Rate, Rate, Rate]:
     first, again = await _import(store, client, data, settings), await _import(store, client, data, settings)
     began, used, rows = time.perf_counter(), time.process_time(), 0
-    async for page, _ in pages(store, "contact", client, ExportSettings(ExportFormat("ndjson")), ExportPosition()):
+    async for page, _ in pages(store, "contact", client, ExportSettings(ExportFormat("ndjson")), ExportPosition(), PAGE_BYTES):
         rows += page.rows
     return first, again, Rate(rows, time.perf_counter() - began, time.process_time() - used)
 
