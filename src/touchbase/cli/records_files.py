@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,7 +33,12 @@ def add_import(group: click.Group, record: Record) -> None:
 
     @group.command("import")
     @through_api(client="needed")
-    @click.argument("file", type=click.Path(path_type=Path))
+    @click.argument("file", type=click.Path(path_type=Path), required=False)
+    @click.option(
+        "--airtable", metavar="BASE", help="Import a table of this base (app...) in place of a file; the token is AIRTABLE_API_KEY."
+    )
+    @click.option("--table", help="With --airtable: the table, by its name or id.")
+    @click.option("--view", help="With --airtable: only the records of this view.")
     @click.option("--map", "pairs", multiple=True, metavar="COLUMN=FIELD", help="Field of a column, such as 'E-mail=email'; blank: ignore.")
     @click.option("--mapping", help="A stored mapping, by its name, in place of the guessed one.")
     @click.option("--save-as", help="Store the mapping under this name.")
@@ -65,7 +73,8 @@ def add_import(group: click.Group, record: Record) -> None:
         Fields of columns are guessed by their names; --map changes some. The same file twice changes nothing. Ctrl+C stops the import
         after its current step; a running server, or `touchbase worker`, continues it. Ends with status 1 if rows were refused.
         """
-        _import(tb, record, options, as_json)
+        with _source(record, options) as (file, pairs):
+            _import(tb, record, {**options, "file": file, "pairs": [*pairs, *options["pairs"]]}, as_json)
 
     import_.help = (import_.help or "").replace("a file:", f"a file of {PLURALS[record]}:")
 
@@ -90,6 +99,33 @@ def add_export(group: click.Group, record: Record) -> None:
         _export(tb, record, options, out)
 
     export.help = f"Export {PLURALS[record]} of a client as CSV, NDJSON or Parquet."
+
+
+@contextmanager
+def _source(record: Record, options: Mapping[str, Any]) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the file to import, or one with the records of a table of Airtable, and fields of columns as in `--map`."""
+    if (options["airtable"] is None) == (options["file"] is None):
+        raise click.UsageError("give a FILE, or --airtable BASE with --table TABLE")
+    if options["airtable"] is None:
+        if options["table"] or options["view"]:
+            raise click.UsageError("--table and --view go with --airtable")
+        yield options["file"], []
+        return
+    from touchbase.cli.airtable import ENDPOINT_VARIABLE, TOKEN_VARIABLE, AirtableBase, write_records
+
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not token:
+        raise click.UsageError(f"--airtable needs a token in the environment variable {TOKEN_VARIABLE}")
+    if not options["table"]:
+        raise click.UsageError("--airtable needs --table, the name of the table")
+    with tempfile.TemporaryDirectory(prefix="touchbase-") as folder:
+        path = Path(folder) / "airtable.ndjson"
+        reading = closing(AirtableBase(options["airtable"], token, os.environ.get(ENDPOINT_VARIABLE, "")))
+        with path.open("w+b") as file, reading as base:
+            count, targets = write_records(base, options["table"], options["view"] or "", record, file)
+        if not count:
+            raise click.ClickException(f"the table {options['table']!r} has no records" + (" in this view" if options["view"] else ""))
+        yield path, [f"{column}={target}" for column, target in targets.items()]
 
 
 def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: bool) -> None:

@@ -1,0 +1,270 @@
+"""Airtable: the records of a table, page by page through its API, as a file for an import.
+
+Sources: https://airtable.com/developers/web/api/list-records and https://airtable.com/developers/web/api/get-base-schema; the
+environment variables are those of Airtable's own client, https://github.com/Airtable/airtable.js.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, BinaryIO, Literal
+from urllib.parse import quote, urlencode, urlsplit
+
+import click
+
+from touchbase.imports.guessing import guess
+
+ENDPOINT = "https://api.airtable.com"
+TOKEN_VARIABLE, ENDPOINT_VARIABLE = "AIRTABLE_API_KEY", "AIRTABLE_ENDPOINT_URL"
+PAGE = 100
+"""Records of a page, the most that Airtable returns."""
+INTERVAL = 0.2
+"""Seconds between two requests: a base answers five a second."""
+LIMITED_SECONDS = 30.0
+"""How long Airtable refuses a base's requests after a 429."""
+ATTEMPTS = 6
+TIMEOUT = 60.0
+RESPONSE_BYTES = 64 * 1024 * 1024
+RECORD_ID, CREATED = "Airtable id", "Airtable created"
+"""Columns that every record has, next to the fields of its table."""
+COMPUTED = frozenset(
+    {
+        "createdTime", "lastModifiedTime", "createdBy", "lastModifiedBy", "autoNumber", "formula", "rollup", "count", "button", "aiText",
+        "multipleLookupValues",
+    }
+)  # fmt: skip
+"""Types of fields that have a value in an empty record too."""
+LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class AirtableFailed(click.ClickException):
+    """Airtable refuses, or cannot be reached; the message says what to do."""
+
+
+class ListingExpired(Exception):
+    """The offset of a list is not valid any more: read the list from its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class AirtableField:
+    """A field of a table."""
+
+    id: str
+    name: str
+    kind: str
+    linked_table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AirtableTable:
+    """A table of a base."""
+
+    id: str
+    name: str
+    primary: str
+    """The name of the field by which other tables show its records."""
+    fields: tuple[AirtableField, ...]
+
+
+class AirtableBase:
+    """One base, through the API; at most five requests a second."""
+
+    def __init__(
+        self,
+        base: str,
+        token: str,
+        endpoint: str = "",
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        parts = urlsplit(endpoint or ENDPOINT)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOCAL):
+            raise click.UsageError(f"{ENDPOINT_VARIABLE} must begin with https://: http would show the token to others on the way")
+        self._base, self._token = base, token
+        self._path, self._host = parts.path.rstrip("/"), parts.netloc
+        self._connection = (HTTPSConnection if parts.scheme == "https" else HTTPConnection)(parts.netloc, timeout=TIMEOUT)
+        self._seconds, self._sleep = seconds, sleep
+        self._next = 0.0
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def tables(self) -> list[AirtableTable]:
+        """Return the tables of the base with their fields."""
+        tables = self._get(f"/v0/meta/bases/{quote(self._base)}/tables")["tables"]
+        return [_table_of(table) for table in tables]
+
+    def records(self, table: AirtableTable, view: str = "", fields: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+        """Yield the records of a table or view, `id`, `createdTime` and `fields`; raises `ListingExpired` if it took too long."""
+        query: dict[str, Any] = {"pageSize": PAGE}
+        if view:
+            query["view"] = view
+        if fields:
+            query["fields[]"] = list(fields)
+        while True:
+            page = self._get(f"/v0/{quote(self._base)}/{quote(table.id)}?{urlencode(query, doseq=True)}")
+            yield from page["records"]
+            if "offset" not in page:
+                return
+            query["offset"] = page["offset"]
+
+    def _get(self, path: str) -> dict[str, Any]:
+        for attempt in range(1, ATTEMPTS + 1):
+            self._wait()
+            try:
+                self._connection.request("GET", self._path + path, headers={"Authorization": f"Bearer {self._token}"})
+                response = self._connection.getresponse()
+                body = response.read(RESPONSE_BYTES)
+            except (OSError, HTTPException) as error:
+                self._connection.close()
+                why, pause = f"{self._host} cannot be reached: {error or type(error).__name__}", 1.0
+            else:
+                if response.status == 429 or response.status >= 500:
+                    why, pause = f"Airtable answers {response.status}", LIMITED_SECONDS if response.status == 429 else 1.0
+                else:
+                    return _answer(response.status, body)
+            if attempt < ATTEMPTS:
+                self._sleep(pause * (1 if pause == LIMITED_SECONDS else 2 ** (attempt - 1)))
+        raise AirtableFailed(f"{why}; run the command again later: what is imported already counts as unchanged")
+
+    def _wait(self) -> None:
+        now = self._seconds()
+        if now < self._next:
+            self._sleep(self._next - now)
+        self._next = max(now, self._next) + INTERVAL
+
+
+def _answer(status: int, body: bytes) -> dict[str, Any]:
+    """Return a response's JSON; raise what its error means."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        value = None
+    if status == 200 and isinstance(value, dict):
+        return value
+    error = value.get("error") if isinstance(value, dict) else None
+    kind, detail = (error.get("type"), error.get("message") or "") if isinstance(error, dict) else (error, "")
+    if kind == "LIST_RECORDS_ITERATOR_NOT_AVAILABLE":
+        raise ListingExpired
+    if status == 401:
+        raise AirtableFailed(f"Airtable does not know the token; put one from airtable.com/create/tokens into {TOKEN_VARIABLE}")
+    if status in (403, 404):
+        raise AirtableFailed(
+            "Airtable does not show this base or view to the token; the token needs access to the base, and the scopes "
+            f"data.records:read and schema.bases:read. {detail}".rstrip()
+        )
+    raise AirtableFailed(f"Airtable answers {status} {kind or ''} {detail}".rstrip())
+
+
+def _table_of(table: Mapping[str, Any]) -> AirtableTable:
+    fields = tuple(
+        AirtableField(field["id"], field["name"], field["type"], (field.get("options") or {}).get("linkedTableId") or "")
+        for field in table["fields"]
+    )
+    names = {field.id: field.name for field in fields}
+    return AirtableTable(table["id"], table["name"], names.get(table["primaryFieldId"], fields[0].name if fields else ""), fields)
+
+
+def find_table(tables: Sequence[AirtableTable], wanted: str) -> AirtableTable:
+    """Return the table with this name or id."""
+    for table in tables:
+        if wanted == table.id or wanted.strip().casefold() == table.name.strip().casefold():
+            return table
+    raise click.UsageError(f"--table {wanted!r} is no table of the base; it has: {', '.join(table.name for table in tables)}")
+
+
+def write_records(
+    base: AirtableBase, wanted: str, view: str, record: Literal["contact", "company"], file: BinaryIO
+) -> tuple[int, dict[str, str]]:
+    """Write the records of a table to a file, one JSON object a line with all columns.
+
+    Returns how many there are, and the fields of columns whose names do not say them.
+    """
+    tables = base.tables()
+    table = find_table(tables, wanted)
+    names = {field.linked_table: _names(base, tables, field.linked_table) for field in table.fields if field.linked_table}
+    columns = _Columns(table, record, names)
+    for attempt in range(1, ATTEMPTS + 1):
+        file.seek(0)
+        file.truncate()
+        count = 0
+        try:
+            for count, entry in enumerate(base.records(table, view), 1):
+                file.write(json.dumps(columns.row(entry), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                _show(table.name, count)
+        except ListingExpired:
+            if attempt == ATTEMPTS:
+                raise AirtableFailed(f"Airtable ended the list of {table.name!r} {ATTEMPTS} times; choose a smaller view") from None
+            continue
+        break
+    return count, columns.targets
+
+
+def _show(table: str, count: int) -> None:
+    if sys.stderr.isatty() and count % PAGE == 0:
+        click.echo(f"\r{table}: {count:,} records read ", nl=False, err=True)
+
+
+def _names(base: AirtableBase, tables: Sequence[AirtableTable], linked: str) -> dict[str, str]:
+    """Return the records of a linked table by id, as other tables show them; none of a table that the token may not read."""
+    table = next((table for table in tables if table.id == linked), None)
+    if table is None:
+        return {}
+    for _ in range(ATTEMPTS):
+        try:
+            return {entry["id"]: _text(entry["fields"].get(table.primary)) for entry in base.records(table, fields=[table.primary])}
+        except ListingExpired:
+            continue
+    raise AirtableFailed(f"Airtable ended the list of {table.name!r} {ATTEMPTS} times; run the command again later")
+
+
+class _Columns:
+    """The columns of a table's records, and the text of each cell."""
+
+    def __init__(self, table: AirtableTable, record: Literal["contact", "company"], names: Mapping[str, Mapping[str, str]]) -> None:
+        self._fields, self._names = table.fields, names
+        guessed = guess([field.name for field in table.fields], record).mapping.columns
+        self._single = {field.name for field in table.fields if field.linked_table and guessed.get(field.name) == "company.name"}
+        self._written = [field.name for field in table.fields if field.kind not in COMPUTED]
+        self._has_created = any(field.kind == "createdTime" for field in table.fields)
+        self.targets = {} if "external_id" in guessed.values() else {RECORD_ID: "external_id"}
+
+    def row(self, entry: Mapping[str, Any]) -> dict[str, str]:
+        """Return a record by column; a contact has one company, and further linked ones have a column of their own.
+
+        An empty record is blank, without its id and what Airtable computes.
+        """
+        values = entry["fields"] if any(entry["fields"].get(name) for name in self._written) else {}
+        row = {RECORD_ID: str(entry["id"]) if values else ""}
+        for field in self._fields:
+            value = values.get(field.name)
+            if field.linked_table and isinstance(value, list):
+                value = [self._names[field.linked_table].get(number, number) for number in value]
+            if field.name in self._single:
+                linked = value if isinstance(value, list) else []
+                row[field.name] = _text(linked[:1])
+                row[f"{field.name} (further)"] = _text(linked[1:])
+            else:
+                row[field.name] = _text(value)
+        if not self._has_created:
+            row[CREATED] = str(entry.get("createdTime") or "") if values else ""
+        return row
+
+
+def _text(value: Any) -> str:
+    """Return a value of a cell as text: the names of people and options, the addresses of files, and nothing for a formula's error."""
+    if isinstance(value, list):
+        return ", ".join(text for item in value if (text := _text(item)))
+    if isinstance(value, dict) and not (value.get("error") or value.get("specialValue")):
+        shown = next((value[name] for name in ("url", "name", "email", "value", "text", "label") if value.get(name)), None)
+        return json.dumps(value, ensure_ascii=False) if shown is None else _text(shown)
+    if value is None or value is False or isinstance(value, dict):
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
