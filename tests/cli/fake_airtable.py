@@ -43,7 +43,8 @@ TABLES = [
         ("Last modified", "lastModifiedTime"),
     ),
     table(
-        "tblDeals00000001", "Deals", ("Title", "singleLineText"), ("Amount", "currency"), ("Person", "multipleRecordLinks", "tblPeople0000001"),
+        "tblDeals00000001", "Deals", ("Title", "singleLineText"), ("Amount", "currency"),
+        ("Person", "multipleRecordLinks", "tblPeople0000001"),
     ),
 ]  # fmt: skip
 RECORDS: dict[str, list[dict[str, Any]]] = {
