@@ -52,7 +52,7 @@ TEXTS = {
 DIRECTIONS = dict.fromkeys(("sent", "send", "email sent", "outbound", "outgoing"), "sent") | dict.fromkeys(
     ("reply", "replied", "received", "email reply", "email replied", "email received", "inbound", "incoming"), "received"
 )
-COUNTS = ("read", "created", "updated", "unchanged", "duplicates", "refused", "erased", "deleted", "suppressed")
+COUNTS = ("read", "created", "updated", "unchanged", "duplicates", "refused", "erased", "deleted", "suppressed", "cells_left_out")
 
 
 class ImportStopped(Exception):
@@ -337,7 +337,7 @@ class Import:
         self.counts[name, record.client][word] += 1
         address = next((record.values[column] for column in KEYS[name] if record.values[column]), "")
         self.refused.append((record.client, name, record.id, address, why))
-        if name == "companies":
+        if name == "companies" and word != "cells_left_out":
             self._domains.pop((record.client, record.id), None)
         return False
 
@@ -395,9 +395,17 @@ class Import:
         self.notices[f"{name} whose address another one has in another spelling"] += result["duplicate_in_file"]
         self.notices.update({f"{name}: {code}": times for code, times in result["notices"].items()})
         if "bad_rows" in job["files"]:
-            text = self._ours.get("GET", f"{path}/bad-rows", client=client, read=lambda _, body: body.decode())
-            for row in csv.DictReader(text.splitlines(keepends=True)):
+            for row in self._lines(f"{path}/bad-rows", client):
                 self._refuse(name, records[int(row["row"]) - 1], row["reason"].replace(COLUMN, ""))
+        for row in self._lines(f"{path}/report", client) if result["cells_left_out"] else ():
+            if row["outcome"] == "cells_left_out":
+                why = f"{row['column'].removeprefix(COLUMN)} {row['value'][:200]!r} was left out: {row['reason'].replace(COLUMN, '')}"
+                self._refuse(name, records[int(row["row"]) - 1], why, "cells_left_out")
+
+    def _lines(self, path: str, client: str) -> Iterator[dict[str, str]]:
+        """Return the lines of a CSV file of a job."""
+        text = self._ours.get("GET", path, client=client, read=lambda _, body: body.decode("utf-8-sig"))
+        return csv.DictReader(text.splitlines(keepends=True))
 
     def _import_emails(self, client: str) -> None:
         counts, people = self.counts["emails", client], dict[str, list[dict[str, str]]]()
@@ -481,7 +489,7 @@ def arguments() -> argparse.Namespace:
     add("--emails", choices=("with", "only", "without"), default="with", help="with --workspace: e-mails after the records, or only them")
     add("--email-type", action="append", default=[], metavar="WORD=DIRECTION", help="direction of an email_type: sent or reply")
     add("--page-size", type=int, choices=range(1, 101), default=100, metavar="1-100", help="records of one request")
-    add("--report", default="revyops-refused.csv", metavar="FILE", help="where the records that were not imported are listed")
+    add("--report", default="revyops-refused.csv", metavar="FILE", help="where records and cells that were not imported are listed")
     add("--dry-run", action="store_true", help="count, and write nothing")
     add("--json", action="store_true", help="print JSON")
     options = parser.parse_args()

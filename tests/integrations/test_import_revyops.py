@@ -236,12 +236,13 @@ def test_import__lists_refused_records_with_reasons_and_ends_with_1(ours: Ours, 
 
     result = ours.run("--client", f"41={ours.client}", status=1)
 
-    assert counts(result) == {"": {"refused": 2}, "41": {"created": 2, "duplicates": 1, "refused": 7}}
+    assert counts(result) == {"": {"refused": 2}, "41": {"created": 2, "duplicates": 1, "refused": 7, "cells_left_out": 1}}
     reasons = {number: reason for (_, number), reason in ours.refused().items()}
     assert "has no e-mail or LinkedIn address" in reasons["2"]
     assert reasons["4"] == f"the name of the custom field {'x' * 40!r} must have 1 to 200 characters"
     assert reasons["5"] == "has the email of the record 1"
-    assert "6" not in reasons  # a bad time loses the time, not the person: the job's report lists it
+    assert reasons["6"].startswith("last_reply_received 'soon' was left out: ")  # a bad time loses the time, not the person
+    assert [each["email"] for each in ours.records()][-1] == "person6@example.com"
     assert reasons["7"] == "the name of the custom field '' must have 1 to 200 characters"
     assert (reasons[""], reasons["8"]) == ("is not a JSON object", "has no client_id")
     assert reasons["9"].startswith("email: is not an e-mail address")
