@@ -332,7 +332,7 @@ def test_check__leaves_out_text_that_cannot_be_stored(text: str, detail: str) ->
     assert detail in checker.left_out[0].reason
 
 
-@pytest.mark.parametrize("text", ["nan", "NaN", "NULL", "null", "N/A", "n/a", "#N/A", "None", "-", " N/A ", "\\N"])
+@pytest.mark.parametrize("text", ["nan", "NaN", "NULL", "null", "N/A", "n/a", "#N/A", "None", "-", " N/A ", "\\N", "#ERROR!", "#num!"])
 def test_check__takes_a_word_for_nothing_as_blank(text: str) -> None:
     columns = {"Mail": "email", "First": "first_name", "State": "contact_status", "Web": "company.domain", "Town": "cf.Town"}
 

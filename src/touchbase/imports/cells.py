@@ -10,7 +10,7 @@ from touchbase.do_not_contact.models import COMPLAINED, REASONS, REQUESTED, UNSU
 
 _NOTHING = (
     "nan", "null", "n/a", "n.a.", "#n/a", "none", "undefined", "<na>", "nat", "(null)", "[null]", "<null>", "(blank)", "#value!", "#ref!",
-    "#name?", "#div/0!", "#null!",
+    "#name?", "#div/0!", "#null!", "#error!", "#num!", "#calc!", "#spill!",
 )  # fmt: skip
 NOTHING = frozenset({*_NOTHING, *map(str.upper, _NOTHING), "NaN", "None", "N/a", "NaT", "\\N", "-", "--", "---", "\u2013", "\u2014", "?"})
 """Cells that programs write for no value. "Null", "Nan", "No" and "Na" are names of people, and "NA" is a country."""
