@@ -50,6 +50,8 @@ that writes takes 100 to 125 us of its processor a row, by the load of the machi
 130 us, on another core. The aim of 60 us is not met. Of the server's share SQLite has 45 (the contact with its nine indexes 23, custom
 fields 10, history and log 11), plans 35, the flush 5, and rows from the reader 11. A row that changes nothing takes 70 us.
 
+A transaction has 500 rows, for which other writes of SQLite wait some 50 ms. On PostgreSQL a row takes about 100 us, and nothing waits.
+
 Without effect: statements of 100 rows in place of 32, whose text is too long for the cache; inserts of custom fields without the check
 that their record was inserted. With effect, a fifth together: the cause of a job's events encoded once, companies looked for by their
 keys alone, do-not-contact lists asked before rows are compared with them, one pass over the values of a new record.
