@@ -65,7 +65,7 @@ PARSERS = {
         "search.words": "a checksum",
         "spool.files": "a checksum",
     },
-    "gzip": {"console.files": "packs files of ours"},
+    "gzip": {"console.api": "packs files of ours"},
     "pickle": {
         "common.frames": "values of processes of ours",
         "projection.inbox_batch": "values of processes of ours",

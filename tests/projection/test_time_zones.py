@@ -10,8 +10,8 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
+from touchbase.common import timestamps
 from touchbase.common.timestamps import to_text
-from touchbase.connections import validation as connections_validation
 from touchbase.connections.service import Connections
 from touchbase.history.events import CONTACT
 from touchbase.history.sql import get_history
@@ -99,7 +99,7 @@ async def test_time_zone_setting__reports_missing_time_zone_data(call: ApiClient
     def nowhere(name: str) -> ZoneInfo:
         raise ZoneInfoNotFoundError(name)
 
-    monkeypatch.setattr(connections_validation, "ZoneInfo", nowhere)
+    monkeypatch.setattr(timestamps, "ZoneInfo", nowhere)
 
     reply = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": "Europe/Berlin"}})
 
