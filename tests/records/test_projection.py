@@ -7,9 +7,21 @@ from hypothesis import strategies as some
 
 from touchbase.history.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, beats
-from touchbase.history.status import REPLY, SENT, STATUS
+from touchbase.history.status import (
+    BOUNCE,
+    COMPLAINT,
+    CRM_STATUS,
+    INITIAL,
+    REPLY,
+    RESUBSCRIBE,
+    SENT,
+    STATUS,
+    UNSUBSCRIBE,
+    StatusWalk,
+    advance_status,
+)
 from touchbase.records.models import Contact
-from touchbase.records.projection import Folded, fold_event, refold_status
+from touchbase.records.projection import Folded, fold_event, refold_entries, refold_status
 from touchbase.records.timelines import TimelineChange, explain
 
 NOON = 1_790_000_000_000_000
@@ -36,6 +48,32 @@ def test_fold__leaves_the_last_reply_time_for_an_older_reply() -> None:
     contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, REPLY), event(NOON + 1, REPLY))
 
     assert contact.last_reply_us == NOON + 5
+
+
+EFFECTS = {SENT: "contacted", REPLY: "replied", BOUNCE: "bounced", UNSUBSCRIBE: "do_not_contact", COMPLAINT: "do_not_contact"}
+entries = some.lists(
+    some.one_of(
+        some.sampled_from([*EFFECTS.items(), (RESUBSCRIBE, None)]),
+        some.tuples(some.sampled_from([STATUS, CRM_STATUS]), some.sampled_from(["new", "interested", "lead"])),
+    ),
+    max_size=30,
+)
+
+
+@given(entries, some.sampled_from([None, "new", "interested"]), some.integers(0, 30))
+def test_any_status_history__has_the_same_fold_without_its_repeats(
+    told: list[tuple[str, str | None]], initial: str | None, created: int
+) -> None:
+    folded, expected = (Contact(1, 1, NOON + created, NOON, initial_status=initial) for _ in range(2))
+    named = [(NOON + at, f"k{at}", effect, status) for at, (effect, status) in enumerate(told)]
+
+    refold_entries(folded, named)
+
+    walk = StatusWalk()
+    for at, key, effect, status in sorted([*named, *([(expected.created_us, "", INITIAL, initial)] if initial else [])]):
+        advance_status(expected, effect, status, at, key, walk)
+    expected.status_path = walk.status_path
+    assert folded == expected
 
 
 def test_fold_event__changes_nothing_for_an_opened_email() -> None:

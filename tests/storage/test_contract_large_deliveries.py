@@ -24,6 +24,7 @@ from touchbase.history.sql import get_history
 from touchbase.inbox import large_delivery
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery
+from touchbase.projection import apply
 from touchbase.projection.inbox_batch import pack_result, read_delivery
 from touchbase.projection.normalization import FIELDS_PER_EVENT
 from touchbase.records.models import Contact
@@ -251,7 +252,7 @@ async def test_large_delivery__applies_parked_events_of_an_earlier_part(store: S
         "occurred_us": NOON - DAY,
         "fields": {"first_name": "A"},
     }
-    named = {**thin, "occurred_us": NOON - DAY + 1, "email": "o1@example.com"}
+    named = {**thin, "occurred_us": NOON - DAY + MANY, "email": "o1@example.com"}
     number = await keep(store, client, [THIN, *people(), named], "crm")
 
     await drain(store, client)
@@ -295,6 +296,19 @@ async def test_large_delivery__lets_other_writes_run_between_its_parts(store: St
     await asyncio.gather(*created)
 
     assert len(created) == 3
+
+
+async def test_large_delivery__is_applied_oldest_first(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, refolded = await client_of(store), list[int]()
+    refold = apply.refold_entries
+    monkeypatch.setattr(apply, "refold_entries", lambda *args: (refolded.append(1), refold(*args)))
+    said = [{"event": "email_sent", "email": "p@example.com", "occurred_us": NOON - n, "key": f"k{n}"} for n in range(MANY)]
+    await keep(store, client, said)
+
+    await drain(store, client)
+
+    assert (await records(store, client))[0][2:4] == (NOON - MANY + 1, NOON)
+    assert refolded == []
 
 
 async def test_delivery_over_budget__fails_at_once_and_harms_no_other_delivery(store: Store) -> None:

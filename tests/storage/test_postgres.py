@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
@@ -18,6 +19,7 @@ from touchbase.records.record_type import COMPANY_TYPE
 from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.writes import Creation
 from touchbase.sql.migrations import Migration, packaged
+from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Vacuumed
 from touchbase.storage.postgres import connection, engine, serving_connection
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
@@ -74,6 +76,24 @@ async def test_lost_connections__are_replaced(postgres_url) -> None:
     await store.close()
 
     assert found is not None
+
+
+async def test_plan__goes_on_on_a_thread_when_it_gets_many_rows(postgres_url, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MAX_LOOP_ROWS", 3)
+    threads: list[str] = []
+
+    def plan() -> Plan[int]:
+        found = 0
+        for rows in (3, 4, 1, 4):
+            found += len((yield Select("SELECT generate_series(1, ?)", (rows,))))
+            threads.append(threading.current_thread().name.partition("_")[0])
+        return found
+
+    database = await asyncpg.connect(postgres_url)
+    assert await connection.run(database, plan()) == 12
+    await database.close()
+
+    assert threads == ["MainThread", "touchbase-plans", "MainThread", "touchbase-plans"]
 
 
 async def test_concurrent_reads__limit_a_failure_to_one_read(postgres_url) -> None:

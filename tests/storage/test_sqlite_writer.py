@@ -17,6 +17,9 @@ from touchbase.clients.sql.clients import ensure_client, find_client, list_clien
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
 from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
+from touchbase.sql.operation import Command, command
+from touchbase.sql.scope import ALL_CLIENTS
+from touchbase.sql.statement import Plan, Select
 from touchbase.storage.sqlite import writer
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.stores import open_store
@@ -88,6 +91,41 @@ async def test_large_write__is_flushed_by_the_writer_thread(sqlite_url, disk, mo
     monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
 
     assert await _flushed_by(sqlite_url, disk, writer.MAX_INLINE_BYTES) == {"touchbase-writer"}
+
+
+NUMBERS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT i FROM n WHERE i % {} = 0",
+    "SELECT 1",
+)
+
+
+def counting(threads: list[str], rows: int, every: int = 1) -> Command[int]:
+    """A quick command that reads so many numbers, of which it gets each `every`th; it notes the threads in which it goes on."""
+
+    @command(quick=True, scope=ALL_CLIENTS)
+    def count_numbers() -> Plan[int]:
+        found = 0
+        for text in NUMBERS:
+            found += len((yield Select(text.format(rows, every), ())))
+            threads.append(threading.current_thread().name.partition("_")[0])
+        return found
+
+    return count_numbers()
+
+
+@pytest.mark.parametrize(("rows", "every"), [(writer.MAX_INLINE_ROWS + 1, 1), (1_000_000, 999_999)], ids=["rows", "time"])
+async def test_long_write__goes_on_on_the_writer_thread_with_the_next_ones(sqlite_url, monkeypatch, rows: int, every: int) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
+    monkeypatch.setattr(writer, "THREAD_SECONDS", 60.0)
+    store, threads = await open_store(sqlite_url), list[str]()
+
+    assert await store.write(counting(threads, 1)) == 2
+    assert threads == ["MainThread"] * 2
+    assert await store.write(counting(threads, rows, every)) == rows // every + 1
+    assert await store.write(counting(threads, 1)) == 2
+    assert threads[2:] == ["touchbase-writer"] * 4
+
+    await store.close()
 
 
 async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url, open_with) -> None:

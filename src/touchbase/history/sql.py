@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import Detail, StoredEvent
+from touchbase.history.events import IMPORT, VIA_API, Detail, StoredEvent
 from touchbase.history.identity_links import Link
 from touchbase.history.last_writer_wins import Stamps
+from touchbase.history.status import CRM_STATUS, RESUBSCRIBE, STATUS
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find, insert
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
@@ -84,6 +85,16 @@ STATUS_ENTRIES_OF = Statement(
     RECORD,
     body=f"SELECT {names(EVENT[:DETAIL], 't.')}, {_DETAIL}, t.campaign_id FROM p CROSS JOIN event t "
     f"WHERE {RECORD_MATCH} AND (t.effect <> '' OR {_OF_OBJECT})",
+)
+_IS_ENTRY = f"(t.status IS NOT NULL OR t.effect = '{RESUBSCRIBE}' OR (t.via = {VIA_API} AND t.tool <> '{IMPORT}'))"
+_EFFECT = f"CASE WHEN t.effect = '{STATUS}' AND t.event LIKE '%.status_changed' THEN '{CRM_STATUS}' ELSE t.effect END"
+# A row without an effect is an object that a CRM deleted or merged: `STATUS_ENTRIES_OF` has what a fold needs then.
+BRIEF_ENTRIES_OF = Statement(
+    "brief_entries_of",
+    RECORD,
+    body=f"SELECT t.record_kind, t.record_id, t.occurred_us, t.received_us, t.key, {_EFFECT}, t.status, t.delivery_id IS NULL, "
+    "CASE WHEN t.detail LIKE '%\"position\"%' THEN t.detail END FROM p CROSS JOIN event t "
+    f"WHERE {RECORD_MATCH} AND ((t.effect <> '' AND {_IS_ENTRY}) OR t.event IN ('contact.deleted', 'company.deleted'))",
 )
 EVENT_COUNTS = Statement(
     "event_counts", RECORD, body=f"SELECT t.record_id, count(*) FROM p CROSS JOIN event t WHERE {RECORD_MATCH} GROUP BY t.record_id"

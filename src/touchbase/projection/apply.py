@@ -23,7 +23,7 @@ from touchbase.deliveries.work import WorkReport
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, Event, StoredEvent
 from touchbase.history.identity_links import Link, Links, Ref
-from touchbase.history.last_writer_wins import NEVER, SEVERAL
+from touchbase.history.last_writer_wins import NEVER, SEVERAL, effective_time
 from touchbase.history.sql import REF, event_of, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
@@ -37,7 +37,7 @@ from touchbase.projection.deleted_records import set_aside_events_of_deleted
 from touchbase.projection.delivery_outcomes import KNOWN_ALREADY, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
 from touchbase.projection.inbox_batch import merge_reports
-from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, split_at_repeats
+from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, position_in, split_at_repeats
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, outcome_of, stored_event
 from touchbase.projection.reprojection import reproject
 from touchbase.projection.save import fold_custom_fields, save_records, unite_records
@@ -45,7 +45,7 @@ from touchbase.projection.separate import separate_records
 from touchbase.projection.suppression_guard import clear_bodies, withhold
 from touchbase.projection.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
 from touchbase.records.models import Record
-from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
+from touchbase.records.projection import Entry, Folded, fold_event, origin_write, refold_entries, refold_status, write_field
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.address_book import claim_emails
 from touchbase.records.sql.custom_values import MARK, change_values, renaming
@@ -402,14 +402,27 @@ def _fold(batch: ApplyBatch, new: list[StoredEvent]) -> Plan[None]:
 
 
 def _refold(batch: ApplyBatch, late: list[Target]) -> Plan[None]:
-    rows = yield Execute(history_sql.STATUS_ENTRIES_OF, [(batch.client, *target) for target in late])
-    histories: dict[Target, list[StoredEvent]] = {target: [] for target in late}
-    for row in rows:
+    entries: dict[Target, list[Entry]] = {target: [] for target in late}
+    of_objects: set[Target] = set()
+    for kind, number, occurred_us, received_us, key, effect, status, is_request, detail in (
+        yield Execute(history_sql.BRIEF_ENTRIES_OF, [(batch.client, *target) for target in late])
+    ):
+        if not effect:
+            of_objects.add((kind, number))
+        else:
+            position = None if is_request else 0 if detail is None else position_in(detail)
+            entries[kind, number].append((*effective_time(occurred_us, received_us, key, position), effect, status))
+    histories: dict[Target, list[StoredEvent]] = {target: [] for target in sorted(of_objects)}
+    for row in (yield Execute(history_sql.STATUS_ENTRIES_OF, [(batch.client, *target) for target in histories])):
         histories[row[1], row[2]].append(event_of(row))
-    for target, history in histories.items():
+    for target in late:
         record: Record = batch.resolvers[target[0]].by_id[target[1]]
         before = _status_values(record)
-        refold_status(record, history, batch.settings.words(target[0]))
+        words = batch.settings.words(target[0])
+        if target in histories:
+            refold_status(record, histories[target], words)
+        else:
+            refold_entries(record, entries[target], words)
         batch.folded[target].changed |= before != _status_values(record)
 
 

@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 
 from touchbase.common.field_limits import storable
 from touchbase.deliveries.delivery import Delivery
@@ -188,10 +189,10 @@ def _normalized(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
 
 
 def _split_subjects(normalized: NormalizedDelivery) -> list[list[EventSubject]]:
-    """Split the subjects, in order, for one transaction each."""
+    """Split the subjects for one transaction each: the oldest first, as an event before known ones folds the record's history again."""
     parts: list[list[EventSubject]] = [[]]
     room = MAX_EVENTS
-    for subject in normalized.subjects:
+    for subject in sorted(normalized.subjects, key=attrgetter("at")):
         cost = cost_of(subject)
         if cost > room and parts[-1]:
             parts.append([])

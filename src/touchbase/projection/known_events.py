@@ -73,6 +73,11 @@ class _Position(msgspec.Struct):
 _position = msgspec.json.Decoder(_Position).decode
 
 
+def position_in(detail: str) -> int:
+    """Return the place among its delivery's events with equal times, from an event's detail."""
+    return _position(detail).position
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An event as it is stored in a history or under a link."""
@@ -88,7 +93,7 @@ class Fact:
     @property
     def effective_time(self) -> EffectiveTime:
         """The effective time of the event."""
-        return effective_time(self.occurred_us, self.received_us, self.key, _position(self.detail).position)
+        return effective_time(self.occurred_us, self.received_us, self.key, position_in(self.detail))
 
 
 @dataclass(slots=True)

@@ -7,9 +7,11 @@ The order is that of effective times (`history/last_writer_wins.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
+from touchbase.common.timestamps import Micros
 from touchbase.history.events import CONTACT, CRM_STATUS_EVENTS, IMPORT, VIA_API, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, EffectiveTime, Stamp, beats, stamp_of
 from touchbase.history.status import (
@@ -55,14 +57,26 @@ def fold_event(record: Record, event: StoredEvent, folded: Folded, words: Status
 
 def refold_status(record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN) -> None:
     """Fold the whole history, given in any order, and replace the status; events that set none may be left out."""
+    refold_entries(record, [(*e.effective_time, walked_effect(e), e.status) for e in status_entries(history)], words)
+
+
+Entry = tuple[Micros, str, str, str | None]
+"""An entry of the status history: effective time, effect (`walked_effect`), status."""
+
+
+def refold_entries(record: Record, entries: Sequence[Entry], words: StatusWords = PLAIN) -> None:
+    """Fold the entries of the whole history, given in any order, and replace the status."""
     restart_status(record)
     walk, names = StatusWalk(), WordsWalk(words)
-    entries = [(*e.effective_time, walked_effect(e), e.status) for e in status_entries(history)]
-    if record.initial_status is not None:
-        entries.append((record.created_us, "", INITIAL, record.initial_status))
-    for at, key, effect, status in sorted(entries, key=lambda entry: entry[:2]):
+    created = [] if record.initial_status is None else [(record.created_us, "", INITIAL, record.initial_status)]
+    folded: tuple[str, str | None] | None = None
+    for at, key, effect, status in sorted([*entries, *created], key=itemgetter(0, 1)):
+        if folded == (effect, status) and not words.renames:  # an equal one changes nothing but the time of the last entry
+            record.status_entry_us, record.status_entry_key = at, key
+            continue
         names.move(record, at)
         advance_status(record, effect, status, at, key, walk, names.present)
+        folded = (effect, status)
     names.move(record)
     record.status_path = walk.status_path
 

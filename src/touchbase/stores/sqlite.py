@@ -32,7 +32,7 @@ from touchbase.projection.normalization import NormalizedDelivery
 from touchbase.reports.event_hours import with_event_hours
 from touchbase.sql.statement import Plan
 from touchbase.storage.batch import Committed
-from touchbase.storage.sqlite.connection import UNWRITABLE, roll_back, run
+from touchbase.storage.sqlite.connection import INTERRUPTED, UNWRITABLE, roll_back, run
 from touchbase.storage.sqlite.engine import SqliteEngine
 from touchbase.storage.sqlite.writer import SqliteWriter
 
@@ -139,7 +139,7 @@ def _apply(writer: SqliteWriter, client: int, claimed: Sequence[NormalizedDelive
     attempts = count()
     try:
         return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us, states), lambda: apply_needs(claimed, next(attempts)))
-    except (*UNWRITABLE, Overloaded):
+    except (*UNWRITABLE, Overloaded, INTERRUPTED):
         raise
     except Exception as error:
         if len(claimed) == 1:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import asyncpg
 
 from touchbase.common.seldom import Seldom
+from touchbase.common.threads import on_thread
 from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.scope import NO_CLIENT, Scope
-from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
+from touchbase.sql.statement import Execute, Plan, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.batch import Around, unchanged
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import Connection, begin, set_scope
@@ -230,31 +231,54 @@ def _numbered(sql: str) -> str:
     return first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
 
 
+MAX_LOOP_ROWS = 1_000
+"""Rows of one statement that a plan gets, or gives, in the event loop, in some milliseconds; with more rows it goes on on a thread."""
+
+
 async def run(connection: Connection, plan: Plan[T]) -> T:
     """Run a plan to its end in the open transaction, if any, and return its result."""
     try:
         step = next(plan)
         while True:
-            step = plan.send(await _rows(connection, step))
+            rows = await _rows(connection, step)
+            step = plan.send([*map(tuple, rows)]) if len(rows) <= MAX_LOOP_ROWS else await on_thread("plans", _send, plan, rows)
     except StopIteration as stop:
         result: T = stop.value
         return result
+    except _PlanEnded as end:
+        return end.result  # type: ignore[no-any-return]
 
 
-async def _rows(connection: Connection, step: Step) -> list[Row]:
+class _PlanEnded(Exception):
+    """A plan ended on a thread: a future does not take a `StopIteration`."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__()
+        self.result = result
+
+
+def _send(plan: Plan[T], rows: Sequence[Any]) -> Step:
+    try:
+        return plan.send([*map(tuple, rows)])
+    except StopIteration as stop:
+        raise _PlanEnded(stop.value) from None
+
+
+async def _rows(connection: Connection, step: Step) -> Sequence[Any]:
     if isinstance(step, Select) and step.budget is not None:
         return await fetch_within(connection, _numbered(step.postgres or step.sql), step.params, step.budget)
     if isinstance(step, Select):
-        return [*map(tuple, await connection.fetch(_numbered(step.postgres or step.sql), *step.params))]
+        return await connection.fetch(_numbered(step.postgres or step.sql), *step.params)
     if isinstance(step, Savepoint):
         await connection.execute(step.sql)
         return []
     assert isinstance(step, Execute)
     if not (step.rows or step.more):
         return []
+    params = column_params(step) if len(step.rows) <= MAX_LOOP_ROWS else await on_thread("plans", column_params, step)
     if step.budget is not None:
-        return await fetch_within(connection, _text(step.statement), column_params(step), step.budget)
-    return [*map(tuple, await connection.fetch(_text(step.statement), *column_params(step)))]
+        return await fetch_within(connection, _text(step.statement), params, step.budget)
+    return await connection.fetch(_text(step.statement), *params)
 
 
 TRIES = 6

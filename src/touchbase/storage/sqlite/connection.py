@@ -33,6 +33,8 @@ UNWRITABLE = (
     apsw.NoMemError, MemoryError,
 )  # fmt: skip
 """Errors that do not depend on the command: the engine cannot write at all now."""
+INTERRUPTED = apsw.InterruptError
+"""The error of a batch that is too long for the event loop; it starts again on a thread."""
 
 OUT_OF_MEMORY = "this process is out of memory; give it more, or lower TOUCHBASE_MAX_BODY_MEMORY"
 _WHAT_TO_DO = {
@@ -125,17 +127,23 @@ def advice(error: BaseException) -> str:
     return next((text for kind, text in _WHAT_TO_DO.items() if isinstance(error, kind)), str(error))
 
 
-def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] | None = None, around: Around = unchanged) -> T:
+def write(
+    cursor: apsw.Cursor,
+    plan: Plan[T],
+    flushed: Callable[[float], None] | None = None,
+    around: Around = unchanged,
+    most_rows: int | None = None,
+) -> T:
     """Run a plan in a transaction of its own, atomically; it is on disk when this returns.
 
-    `flushed` receives the duration of the flush in seconds.
+    `flushed` receives the duration of the flush in seconds. `most_rows` as in `run`.
     """
     if cursor.connection.in_transaction:  # an earlier one could not be rolled back, for example for lack of memory
         cursor.execute("ROLLBACK")
     cursor.execute("BEGIN IMMEDIATE")
     try:
         plan, committed = around(plan)
-        result = run(cursor, plan)
+        result = run(cursor, plan, most_rows)
         before = perf_counter()
         cursor.execute("COMMIT")
         if flushed is not None:
@@ -170,12 +178,18 @@ def roll_back(cursor: apsw.Cursor, plan: Plan[T]) -> T:
             cursor.execute("ROLLBACK")
 
 
-def run(cursor: apsw.Cursor, plan: Plan[T]) -> T:
-    """Run a plan to its end in the open transaction, and return its result."""
+def run(cursor: apsw.Cursor, plan: Plan[T], most_rows: int | None = None) -> T:
+    """Run a plan to its end in the open transaction, and return its result.
+
+    Raises `INTERRUPTED` when one statement has more than `most_rows`.
+    """
     try:
         step = next(plan)
         while True:
-            step = plan.send(_rows(cursor, step))
+            rows = _rows(cursor, step)
+            if most_rows is not None and len(rows) > most_rows:
+                raise INTERRUPTED(f"a statement has more than {most_rows} rows")
+            step = plan.send(rows)
     except StopIteration as stop:
         result: T = stop.value
         return result

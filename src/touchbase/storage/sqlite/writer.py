@@ -2,7 +2,8 @@
 
 A batch of commands runs in the event loop while flushes take less time than a thread switch: no other request could be
 answered much sooner, and no thread competes for the interpreter. Where flushes are slow, the batch is large, or another
-process is writing, the batch runs on a thread. *Jobs*, such as inbox batches and migrations, also run on a thread: each
+process is writing, the batch runs on a thread. A batch that turns out to be long, because it concerns a record with a long history, is
+rolled back and starts again on a thread. *Jobs*, such as inbox batches and migrations, also run on a thread: each
 has the connection to itself, and jobs alternate with batches, so that neither can starve the other.
 
 The write-ahead log: when it is checkpointed into the file, and by which connection.
@@ -33,6 +34,7 @@ from enum import Enum
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeVar
 
 import apsw
@@ -56,7 +58,7 @@ from touchbase.storage.batch import (
     reserve,
     settle,
 )
-from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, batch_failed, unavailable, write
+from touchbase.storage.sqlite.connection import BUSY_MS, INTERRUPTED, UNWRITABLE, batch_failed, unavailable, write
 from touchbase.storage.sqlite.threads import LoopThreads
 
 LOG = logging.getLogger("touchbase.storage")
@@ -197,6 +199,13 @@ SLOW_FLUSH = 0.002
 """Seconds: while flushes take longer, batches run on a thread."""
 MAX_INLINE_BYTES = 256 * 1024
 """Bytes of webhook bodies; a batch with more runs on a thread."""
+MAX_INLINE_SECONDS = 0.02
+MAX_INLINE_ROWS = 1_000
+"""Seconds of a batch in the event loop and rows of one statement; a batch with more starts again on a thread."""
+STEPS_PER_CHECK = 10_000
+"""Steps of SQLite's virtual machine between two checks of the time: some tenths of a millisecond."""
+THREAD_SECONDS = 1.0
+"""How long further batches run on a thread after one that was too long: they often concern the same records."""
 MAX_COPIES = 3
 """Checkpoints of a long log in a row; each copies the pages written during the previous one, so each is shorter."""
 FLUSH_WEIGHT = 0.1
@@ -225,6 +234,11 @@ class SqliteWriter:
         self._job_next = False
         self._closing: Waiter | None = None
         self._flush = 0.0
+        self._inline_until: float | None = None
+        """When the batch that runs in the event loop has to end; None on a thread."""
+        self._inline_from = 0.0
+        """When batches may run in the event loop again."""
+        connection.set_progress_handler(self._is_too_long, STEPS_PER_CHECK)
         self._log = WriteAheadLog(connection, copying)
 
     @property
@@ -268,7 +282,8 @@ class SqliteWriter:
                 # In a transaction of its own: a rollback of the batch must not free the ids again.
                 self.ids.fill(name, write(self.cursor, reserve(name, count, self.ids.give_up(name))), count)
             try:
-                return write(self.cursor, plan(), self._flushed, self._around)
+                most_rows = None if self._inline_until is None else MAX_INLINE_ROWS
+                return write(self.cursor, plan(), self._flushed, self._around, most_rows)
             except SerializationConflict:
                 if attempt == TRIES:
                     raise Overloaded("too many concurrent writes to the same records; send this again in a moment") from None
@@ -330,7 +345,8 @@ class SqliteWriter:
     def _execute(self, commands: Commands, waiters: Sequence[Waiter], once: Work, bisecting: Work, is_quick: Callable[[], bool]) -> None:
         """Run `once` in the event loop if that is quick, else `bisecting` on a thread."""
         try:
-            outcomes = self._run_inline(once, len(waiters)) if is_quick() and self._flush < SLOW_FLUSH else None
+            is_inline = is_quick() and self._flush < SLOW_FLUSH and perf_counter() >= self._inline_from
+            outcomes = self._run_inline(once, len(waiters)) if is_inline else None
         except Exception as error:
             outcomes = batch_failed(error, len(waiters))
         if outcomes is None:
@@ -341,16 +357,25 @@ class SqliteWriter:
     def _run_inline(self, work: Work, count: int) -> Sequence[object] | None:
         """Return the results of the work; None, with nothing written, when it has to run on a thread."""
         self._connection.set_busy_timeout(0)
+        self._inline_until = perf_counter() + MAX_INLINE_SECONDS
         try:
             return work()
         except apsw.BusyError:
             return None  # another process is writing
+        except INTERRUPTED:
+            self._inline_from = perf_counter() + THREAD_SECONDS
+            return None
         except UNWRITABLE as error:
             return [unavailable(error) for _ in range(count)]
         except Exception:
             return None  # the thread bisects it
         finally:
+            self._inline_until = None
             self._connection.set_busy_timeout(BUSY_MS)
+
+    def _is_too_long(self) -> bool:
+        """Return whether SQLite has to interrupt the present statement, because the batch runs in the event loop for too long."""
+        return self._inline_until is not None and perf_counter() > self._inline_until
 
     def _send(self, work: Work, commands: Commands, waiters: Sequence[Waiter]) -> None:
         """Run work on a thread, which has the connection until then; the waiters are settled in the loop, also after an error."""
