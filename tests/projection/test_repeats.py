@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from typing import Any
@@ -21,6 +22,7 @@ from touchbase.history.sql import get_history
 from touchbase.inbox.sql.commands import StoredDelivery, replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
+from touchbase.projection import apply as projection
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Store
@@ -68,6 +70,21 @@ async def told(store: Store, client: int, number: int) -> list[str | None]:
     (record,) = [one for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 9))) if one.email == f"p{number}@example.com"]
     history = await store.read(get_history(client, CONTACT, record.id))
     return [each.status for each in sorted(history, key=lambda each: each.occurred_us) if each.event == "contact.status_changed"]
+
+
+async def test_states_set_back_and_forth_at_once__are_all_stored_and_applied_together(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await made(store)
+    parts, apply_part = list[int](), projection._apply_part
+    monkeypatch.setattr(projection, "_apply_part", lambda *args: parts.append(len(args[1])) or apply_part(*args))
+    words = ["Hot", "Cold"] * 8
+
+    await asyncio.gather(*(keep(store, client, NOON + step, state(1, word)) for step, word in enumerate(words)))
+    await apply(store)
+
+    assert await told(store, client, 1) == words
+    assert len(parts) <= 2
 
 
 @pytest.mark.parametrize("turn", [1, 50])

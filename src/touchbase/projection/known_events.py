@@ -223,25 +223,41 @@ UNREAD = ("received", "failed", "unrecognised")
 
 
 def split_at_repeats(claimed: Sequence[NormalizedDelivery]) -> Iterator[Sequence[NormalizedDelivery]]:
-    """Split into parts to be applied in order: a delivery that may be a repeat begins a part, after all earlier ones are stored."""
+    """Split into parts to be applied in order: a delivery that may be a repeat begins a part, after all earlier ones are stored.
+
+    It is none, and stays in the part, if the part has another delivery about each of its objects after the one that it would repeat.
+    """
     if not any(map(_may_repeat, claimed)):
         yield claimed
         return
     part: list[NormalizedDelivery] = []
+    latest: dict[object, int] = {}
+    """The last delivery of the part about each object."""
     for delivery in sorted(claimed, key=lambda delivery: (delivery.delivery.received_us, delivery.delivery.id)):
-        if part and _may_repeat(delivery):
+        undated = [*filter(is_undated, delivery.subjects)]
+        if part and _may_repeat(delivery) and not all(_is_after_another(delivery, subject, latest) for subject in undated):
             yield part
-            part = []
+            part, latest = [], {}
         part.append(delivery)
+        latest |= {_object_of(subject): delivery.delivery.id for subject in undated}
     yield part
 
 
-def drop_repeats(client: int, outcomes: Sequence[DeliveryOutcome], *, counted: bool = True) -> Plan[None]:
-    """Remove the subjects that repeat one of the earlier delivery from these outcomes, before they are resolved.
+def _object_of(subject: EventSubject) -> object:
+    return subject.ref or (subject.tool, subject.kind, subject.primary, subject.linkedin)
 
-    With `counted`, count each repeat at its first webhook; false for later parts of a large delivery.
+
+def _is_after_another(delivery: NormalizedDelivery, subject: EventSubject, latest: dict[object, int]) -> bool:
+    return latest.get(_object_of(subject), delivery.delivery.duplicate_of) != delivery.delivery.duplicate_of
+
+
+def drop_repeats(client: int, outcomes: Sequence[DeliveryOutcome], *, counted: bool = True) -> Plan[None]:
+    """Remove the subjects that repeat one of the earlier delivery from the first of these outcomes, before they are resolved.
+
+    The others are no repeats (`split_at_repeats`). With `counted`, count each repeat at its first webhook; false for later parts of a large
+    delivery.
     """
-    for outcome in outcomes:
+    for outcome in outcomes[:1]:
         if _may_repeat(outcome.normalized):
             yield from _drop(client, outcome, counted)
 

@@ -53,19 +53,33 @@ def store_deliveries(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
 def _split_repeats(
     commands: Sequence[Any], left: Sequence[int], results: dict[int, object], earlier: dict[int, int | None]
 ) -> Plan[list[int]]:
-    """Find the repeats; return those to store, and put into `earlier` the earlier delivery with equal bytes within the dedupe window."""
+    """Find the repeats; return those to store, and put into `earlier` the earlier delivery with equal bytes within the dedupe window.
+
+    They are decided in the order of their receipt: one that is to be stored lies between two equal ones. A client's webhooks after one
+    that equals it are decided in the next round.
+    """
     rows = yield Execute(inbox_sql.DELIVERY_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
     known = {(row[0], bytes(row[1])): row for row in rows}
     to_store: list[int] = []
-    for n in left:
-        row = known.get((commands[n].client, commands[n].key))
-        if row is None:
+    stored: set[tuple[int, bytes]] = set()
+    last_us: dict[int, Micros] = {}
+    undecided: set[int] = set()
+    for n in sorted(left, key=lambda n: (commands[n].received_us, n)):
+        client, at = commands[n].client, commands[n].received_us
+        key = (client, commands[n].key)
+        row = known.get(key)
+        if client in undecided or key in stored:
+            undecided.add(client)
+            to_store.append(n)
+        elif row is None:
             results[n] = Overloaded("the delivery that this webhook repeats has just been removed; send it again")
-        elif _repeats(commands[n].received_us, *row[3:]):
+        elif _repeats(at, *row[3:5], at if last_us.get(client, row[3] - 1) >= row[3] else row[5]):
             results[n] = StoredDelivery(row[2], True)
         else:
-            earlier[n] = row[2] if commands[n].received_us <= row[3] + DEDUPE_WINDOW else None
+            earlier[n] = row[2] if at <= row[3] + DEDUPE_WINDOW else None
             to_store.append(n)
+            stored.add(key)
+            last_us[client] = at
     return to_store
 
 
