@@ -73,7 +73,7 @@ def _split_repeats(
             to_store.append(n)
         elif row is None:
             results[n] = Overloaded("the delivery that this webhook repeats has just been removed; send it again")
-        elif _repeats(at, *row[3:5], at if last_us.get(client, row[3] - 1) >= row[3] else row[5]):
+        elif _repeats(at, row[3], row[4], at if last_us.get(client, row[3] - 1) >= row[3] else row[5]):
             results[n] = StoredDelivery(row[2], True)
         else:
             earlier[n] = row[2] if at <= row[3] + DEDUPE_WINDOW else None
