@@ -84,16 +84,16 @@ async def test_plan__goes_on_on_a_thread_when_it_gets_many_rows(postgres_url, mo
 
     def plan() -> Plan[int]:
         found = 0
-        for rows in (3, 4, 1, 4):
+        for rows in (3, 4, 1):
             found += len((yield Select("SELECT generate_series(1, ?)", (rows,))))
             threads.append(threading.current_thread().name.partition("_")[0])
         return found
 
     database = await asyncpg.connect(postgres_url)
-    assert await connection.run(database, plan()) == 12
+    assert await connection.run(database, plan()) == 8
     await database.close()
 
-    assert threads == ["MainThread", "touchbase-plans", "MainThread", "touchbase-plans"]
+    assert threads == ["MainThread", "touchbase-plans", "touchbase-plans"]
 
 
 async def test_concurrent_reads__limit_a_failure_to_one_read(postgres_url) -> None:

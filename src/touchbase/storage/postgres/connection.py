@@ -232,16 +232,24 @@ def _numbered(sql: str) -> str:
 
 
 MAX_LOOP_ROWS = 1_000
-"""Rows of one statement that a plan gets, or gives, in the event loop, in some milliseconds; with more rows it goes on on a thread."""
+MAX_LOOP_ROWS_OF_PLAN = 10_000
+"""Rows of one statement, and of all statements so far, that a plan gets or gives in the event loop: with more it goes on on a thread.
+
+A thousand rows take some milliseconds; a full batch of creations or webhooks has fewer than ten thousand in all.
+"""
 
 
 async def run(connection: Connection, plan: Plan[T]) -> T:
     """Run a plan to its end in the open transaction, if any, and return its result."""
+    is_long, count = False, 0
     try:
         step = next(plan)
         while True:
             rows = await _rows(connection, step)
-            step = plan.send([*map(tuple, rows)]) if len(rows) <= MAX_LOOP_ROWS else await on_thread("plans", _send, plan, rows)
+            passed = max(len(rows), len(step.rows) if isinstance(step, Execute) else 0)
+            count += passed
+            is_long = is_long or passed > MAX_LOOP_ROWS or count > MAX_LOOP_ROWS_OF_PLAN
+            step = await on_thread("plans", _send, plan, rows) if is_long else plan.send([*map(tuple, rows)])
     except StopIteration as stop:
         result: T = stop.value
         return result
