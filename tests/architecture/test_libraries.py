@@ -56,8 +56,32 @@ PARSERS = {
     "pyarrow": {"common.parquet": "files of imports, and of exports, which it writes"},
     "charset_normalizer": {"imports.encodings": "files of imports"},
     "openpyxl": {},
+    "zlib": {
+        "auth.service": "a checksum",
+        "common.content_encoding": "a body, up to as many bytes as its caller allows",
+        "http.request_body": "a body, up to the limit of its path",
+        "imports.workbook": "files of imports",
+        "reports.parts": "parts of reports that this server has packed",
+        "search.words": "a checksum",
+        "spool.files": "a checksum",
+    },
+    "gzip": {"console.files": "packs files of ours"},
+    "pickle": {
+        "common.frames": "values of processes of ours",
+        "projection.inbox_batch": "values of processes of ours",
+    },
+    "marshal": {
+        "imports.file_tasks": "values for processes of ours",
+        "imports.job": "values of processes of ours",
+    },
+    **{
+        library: {}
+        for library in ("bs4", "bz2", "configparser", "html5lib", "lxml", "lzma", "plistlib", "quopri", "tarfile", "tomllib", "yaml")
+    },
 }
 """By library: the modules that import it, each with the reason."""
+IN_SANDBOX = {"adapters.crm.salesforce.outbound", "do_not_contact.list_reader", "imports.csv_rows", "imports.encodings", "imports.workbook"}
+"""Modules that parse files and markup of any size; the server names what calls them as text (`sandbox/task.py`)."""
 
 
 @cache
@@ -93,6 +117,26 @@ def test_library__is_imported_by_the_listed_packages_only(library: str) -> None:
 @pytest.mark.parametrize("parser", PARSERS)
 def test_parser__is_imported_by_the_listed_modules_only(parser: str) -> None:
     assert importing(parser) == set(PARSERS[parser])
+
+
+def reachable(*starts: str) -> set[str]:
+    """Return the modules that these import, directly or by way of others."""
+    reached: set[str] = set()
+    left = list(starts)
+    while left:
+        if (module := left.pop()) in imports() and module not in reached:
+            reached.add(module)
+            named = [name.removeprefix("touchbase.") for name in imports()[module]]
+            left += [*named, *(name.rpartition(".")[0] for name in named)]
+    return reached
+
+
+def test_server__reaches_no_parser_of_the_sandbox() -> None:
+    served = reachable("app", "fleet", "web", "workers")
+
+    assert {"imports.job", "inbox.worker", "http.routing"} <= served
+    assert served & IN_SANDBOX == set()
+    assert {module for library in PARSERS.values() for module in library} >= IN_SANDBOX
 
 
 def test_html_parser__is_not_used_at_all() -> None:
