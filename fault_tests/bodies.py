@@ -162,6 +162,22 @@ def find_with_unknown_names() -> bytes:
     return _json({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
 
 
+def endpoint_with_unknown_types() -> bytes:
+    """An endpoint that wants 30,000 unknown events."""
+    return _json({"url": "https://receiver.example.com/", "types": [f"contakt.craeted_{number}" for number in range(30_000)]})
+
+
+def endpoint_with_unknown_filter() -> bytes:
+    """An endpoint whose filter is on 30,000 unknown fields."""
+    where = msgspec.json.decode(where_with_unknown_names())["where"]
+    return _json({"url": "https://receiver.example.com/", "filter": where})
+
+
+def contact_with_unknown_members() -> bytes:
+    """A contact of 30,000 unknown fields."""
+    return _json({"email": "new@example.com"} | {f"frist_name_{number}": "x" for number in range(30_000)})
+
+
 def parquet_of_one_long_text() -> bytes:
     """200 rows that name one text of 1 MB, with a dictionary."""
     import pyarrow  # noqa: PLC0415 (an extra, and slow to import)
@@ -261,6 +277,9 @@ BODIES = (
     HostileBody("filter of numbers", API, f"{V2}/contacts/search", where_with_numbers),
     HostileBody("filter of empty objects", API, f"{V2}/contacts/search", where_with_empty_objects),
     HostileBody("find with unknown names", MCP, "/mcp", find_with_unknown_names),
+    HostileBody("endpoint with unknown types", API, f"{V2}/webhook-endpoints", endpoint_with_unknown_types),
+    HostileBody("endpoint with unknown filter", API, f"{V2}/webhook-endpoints", endpoint_with_unknown_filter),
+    HostileBody("contact with unknown members", API, f"{V2}/contacts", contact_with_unknown_members),
     HostileBody("Parquet of one long text", IMPORT, f"{V2}/contacts/imports", parquet_of_one_long_text, **PARQUET),
     HostileBody("workbook of one long text", IMPORT, f"{V2}/contacts/imports", workbook_of_one_long_text, **XLSX),
     HostileBody("workbook of unclosed cells", IMPORT, f"{V2}/contacts/imports", workbook_of_unclosed_cells, **XLSX),
