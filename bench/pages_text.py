@@ -46,7 +46,8 @@ events: at 1,000 events each it is 0.1 s.
 An event older than the last one folds its record's history again: 0.1 s of a processor at 32,000 events, one time for all such events
 of a batch. The events of one webhook are applied oldest first, so that a list in any order folds none twice. What reads or writes more
 than 1,000 rows at once goes on on a thread, also where it took a command or a webhook by surprise: other requests are answered in
-between.
+between. A company with 30,000 contacts is deleted or restored in one transaction of 0.7 to 1.1 s of a processor, so that nobody sees half
+of it: of the event loop it takes 0.1 s at most without a break, and on SQLite other writes wait so long.
 
 ## Imports
 

@@ -239,6 +239,14 @@ A thousand rows take some milliseconds; a full batch of creations or webhooks ha
 """
 
 
+MAX_LOOP_ROWS = 1_000
+MAX_LOOP_ROWS_OF_PLAN = 10_000
+"""Rows of one statement, and of all statements so far, that a plan gets or gives in the event loop: with more it goes on on a thread.
+
+A thousand rows take some milliseconds; a full batch of creations or webhooks has fewer than ten thousand in all.
+"""
+
+
 async def run(connection: Connection, plan: Plan[T]) -> T:
     """Run a plan to its end in the open transaction, if any, and return its result."""
     is_long, count = False, 0
