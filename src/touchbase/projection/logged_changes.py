@@ -39,7 +39,7 @@ def log_saved(batch: ApplyBatch, kind: int, old: Sequence[Record], new: Sequence
         saved = {record.id for record in (*old, *new)}
         for number, (gone, company) in sorted(batch.moved_contacts.items()):
             if number not in saved:
-                events.append(moved_contact(batch.client, number, gone, company, batch.now_us, _cause(batch, (kind, number))))
+                events.append(moved_contact(batch.client, number, gone, company, batch.now_us, cause_of(batch, (kind, number))))
     yield from log_events(events)
 
 
@@ -69,7 +69,7 @@ def _events(
         if old is not None and not is_new:
             before[f"cf.{name}"] = old
         after[f"cf.{name}"] = new
-    events = events_of(record, difference(before, after), batch.now_us, _cause(batch, target), what)
+    events = events_of(record, difference(before, after), batch.now_us, cause_of(batch, target), what)
     if what == MERGED:
         events[0].data = {MERGED: merged[record.id]}
     return events
@@ -84,7 +84,7 @@ def _merged(batch: ApplyBatch, kind: int) -> dict[int, list[int]]:
     return merged_ids
 
 
-def _cause(batch: ApplyBatch, target: Target) -> Mapping[str, Any]:
+def cause_of(batch: ApplyBatch, target: Target) -> Mapping[str, Any]:
     """Return the cause of a record's change: the request, else the deliveries of its new events, else those of the batch."""
     if batch.cause is not None:
         return batch.cause

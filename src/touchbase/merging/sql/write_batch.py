@@ -19,7 +19,7 @@ from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import BatchFailed, Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.merging.sql.delete import delete_record
+from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.operations import create_company, create_contact, upsert_company, upsert_contact
 from touchbase.records.sql.reads import get_records
