@@ -9,6 +9,7 @@ from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.projection.batch import ApplyBatch, Target
+from touchbase.records.field_projection import MERGE
 from touchbase.records.logged_changes import difference, events_of, state_of, state_of_shown
 from touchbase.records.models import Record
 from touchbase.records.primary_keys import shown_values
@@ -71,7 +72,8 @@ def _events(
         after[f"cf.{name}"] = new
     events = events_of(record, difference(before, after), batch.now_us, cause_of(batch, target), what)
     if what == MERGED:
-        events[0].data = {MERGED: merged[record.id]}
+        by_request = [event.detail[MERGE]["id"] for event in batch.triggers.get(target, ()) if MERGE in event.detail]
+        events[0].data = {MERGED: merged[record.id], **({"merge_id": by_request[-1]} if by_request else {})}
     return events
 
 
