@@ -28,6 +28,7 @@ from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveri
 from touchbase.outgoing.mail_client import recipients, why_not_mailed
 from touchbase.outgoing.models import ACTIVE as ACTIVE_ENDPOINT
 from touchbase.outgoing.sql.dispatch import list_mail_endpoints, list_troubles
+from touchbase.projection.bin_rows import asked_erasures
 from touchbase.sql.store import Store
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -272,7 +273,10 @@ async def _erasures(store: Store, now: Micros) -> Results:
     if cleaning := [erasure for erasure in late if erasure.searched_us is not None]:
         detail = f"the store's files may still have bytes of {len(cleaning)} erased people"
         yield PROBLEM, detail, "`touchbase vacuum` with the server stopped: the file is too large to be rewritten meanwhile, or was in use"
-    if not late:
+    if asked := await store.read(asked_erasures()):
+        detail = f"{len(asked)} people that a CRM asked to erase wait to be confirmed, the first since {_time(asked[0][2])}"
+        yield NOTE, detail, "`touchbase persons requests` lists them; erase or restore each"
+    if not late and not asked:
         yield OK, "every erasure is done", None
 
 

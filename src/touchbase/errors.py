@@ -142,6 +142,8 @@ class Conflict(TouchbaseError):
     code = "duplicate"
     status = 409
     remedy = "Use it, or `on_duplicate`."
+    names_several = False
+    """Whether the keys of a write are several contacts', or another one's than `match` finds: they may be one person."""
 
 
 class KeyReused(TouchbaseError):

@@ -107,7 +107,8 @@ SILENT_CONNECTIONS = Reading(
 )
 ERASURES_OPEN = Reading(
     "touchbase_erasures_open",
-    "Erasures that are not done: `searching`, or `cleaning` while the person's bytes may still be in the store's files.",
+    "Erasures that are not done: `searching`, or `cleaning` while the person's bytes may still be in the store's files, "
+    "`confirmation` where a CRM asked for it and a person has to confirm.",
     ("waits",),
 )
 WEBHOOK_ATTEMPTS = Counter(

@@ -20,7 +20,7 @@ from touchbase.connections.tools import Tools
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import NotFound
 from touchbase.event_log.feed import Feed
-from touchbase.http.dependencies import WRITE_BATCH, AppKey, HttpDependencies
+from touchbase.http.dependencies import JOIN, WRITE_BATCH, AppKey, HttpDependencies
 from touchbase.http.endpoint import Api, Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Router
@@ -31,6 +31,7 @@ from touchbase.inbox.api.webhooks import CELL_OF_NAME, FAILED_CALLS, PROTOCOL_AN
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.inbox.signature_check import SenderChecks
 from touchbase.inbox.worker import Read
+from touchbase.merging.sql.join import join_and_upsert
 from touchbase.merging.sql.write_batch import write_batch
 from touchbase.outgoing.api.endpoint_bodies import ENDPOINT_TESTS, INSTALLATION, SEND_WEBHOOK, WEBHOOK_ALLOWED
 from touchbase.outgoing.api.events import FEED
@@ -93,6 +94,7 @@ class Dependencies(HttpDependencies):
         """Return the parts of single rooms."""
         return {
             WRITE_BATCH: write_batch,
+            JOIN: join_and_upsert,
             CONNECTIONS: self.connections or Connections(self.store, self.clock),
             TOOLS: self.senders,
             FETCH_ALLOWED: self.fetch_allowed,

@@ -51,6 +51,25 @@ def test_people_of_one_name__are_listed_to_choose_from(console: Console) -> None
     page.locator(".person", has_text="b@twice.example").wait_for()
 
 
+@pytest.mark.parametrize(("button", "stays"), [("Erase", False), ("Restore", True)])
+def test_request_of_a_crm__waits_to_be_decided(console: Console, button: str, stays: bool) -> None:
+    email = f"{button}@asked.example".lower()
+    for number, event in enumerate(({"subscriptionType": "contact.propertyChange", "propertyName": "email", "propertyValue": email},
+                                    {"subscriptionType": "contact.privacyDeletion"})):  # fmt: skip
+        at = {"occurredAt": 1764000000000 + number, "eventId": f"{button}{number}", "objectId": f"{button}1", "portalId": 1}
+        console.send("POST", f"/public/crm-webhook/{CLIENT}", [event | at])
+    page = console.open(f"/{OF}")
+    page.get_by_text("A CRM asks to erase a person").wait_for()
+    page.get_by_role("link", name="Decide").click()
+    request = page.locator(".requests li", has_text=email)
+    request.get_by_role("button", name=button).click()
+    if button == "Erase":
+        request.get_by_role("button", name="Erase permanently").click()
+    request.wait_for(state="detached")
+
+    assert bool(console.send("GET", f"/public/v2/contacts?email={email}")["data"]) is stays
+
+
 @on_sqlite
 def test_erasure__has_nothing_that_axe_finds_and_shows_texts_as_text(console: Console, subtests: pytest.Subtests) -> None:
     body = {

@@ -46,7 +46,7 @@ async def test_merge__names_the_records_that_ended(house: House) -> None:
     merged = await house.merge(number, other)
 
     event = (await logged(house, 2))[0]
-    assert (event.type, event.record_id, event.data) == ("contact.merged", number, {"merged": [other]})
+    assert (event.type, event.record_id, event.data) == ("contact.merged", number, {"merged": [other], "merge_id": 1})
     assert event.changed["last_name"] == (None, "Doe")
 
     await house.undo(number, merged["merge_id"])

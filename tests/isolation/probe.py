@@ -55,6 +55,7 @@ BESIDE = {
     "to_id": 1, "to_us": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
     "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0, "count": 1, "since": 0,
     "why": "erased", "note": "x", "place": 0,
+    "asked_us": 1,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""

@@ -208,7 +208,8 @@ def _operation(path: str, method: str, item: Any, operation: Any, known: Known) 
     queries, sent = _queries(parameters, known), _headers(parameters, known)
     offered = _bodies(operation, known)
     for target in _targets(path, parameters, known):
-        foreign = target != path
+        # A status is a word that B's own contacts have too: that the responses are the same without A shows whose it is.
+        foreign = target != path and not path.startswith("/public/v2/statuses/")
         for body in offered:
             yield Request(method.upper(), target, body, foreign=foreign)
         for query in queries:

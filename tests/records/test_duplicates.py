@@ -107,7 +107,7 @@ async def test_on_duplicate_update__merges_a_company(call: ApiClient) -> None:
 
 async def test_on_duplicate_update__returns_409_for_an_identity_of_a_third_record(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"})
-    await call.post("/public/v2/contacts", {"linkedin_url": "https://www.linkedin.com/in/jane-doe"})
+    await call.post("/public/v2/contacts", {"email": "joan@example.com", "linkedin_url": "https://www.linkedin.com/in/jane-doe"})
 
     reply = await call.post("/public/v2/contacts?on_duplicate=update", JANE)
 

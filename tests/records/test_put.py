@@ -86,7 +86,7 @@ async def test_put__names_what_is_wrong(call: ApiClient, target: str, body: obje
 
 async def test_put__refuses_an_address_of_another_record(call: ApiClient) -> None:
     await call.post(CONTACTS, {"email": EMAIL})
-    await call.post(CONTACTS, {"linkedin_url": LINKEDIN})
+    await call.post(CONTACTS, {"email": "bob@example.com", "linkedin_url": LINKEDIN})
 
     replies = [
         await put(call, CONTACTS, {"email": EMAIL, "linkedin_url": LINKEDIN}),
@@ -185,7 +185,7 @@ def test_any_puts_at_once__give_what_they_give_one_after_the_other_by_identity(p
         for name in ("email", "linkedin_url"):
             having = [each[name] for each in listed if name in each]
             assert len(having) == len(set(having))
-        assert len(listed) == sum(reply.status == 201 for reply in replies)
+        assert len(listed) <= sum(reply.status == 201 for reply in replies)  # a later one may have joined two
 
     asyncio.run(run())
 

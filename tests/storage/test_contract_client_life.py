@@ -54,10 +54,10 @@ from touchbase.inbox.sql.refused import store_refusals
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file, create_job
 from touchbase.merging.models import Policy
-from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
+from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import CONTACT_TYPE

@@ -99,7 +99,6 @@ from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import create_job, due_job_files, due_jobs, get_job, list_jobs, remove_job_files
 from touchbase.merging.models import Policy
-from touchbase.merging.sql.delete import delete_record, remove_deleted
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import prune_messages
 from touchbase.outgoing.models import Endpoint
@@ -115,6 +114,8 @@ from touchbase.outgoing.sql.dispatch import (
 )
 from touchbase.outgoing.sql.endpoints import add_endpoint, replay
 from touchbase.presence import ServerFacts, list_servers, note_presence
+from touchbase.projection.bin_rows import asked_erasures
+from touchbase.projection.delete import delete_record, remove_deleted
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
@@ -150,6 +151,7 @@ SPANNING: dict[type, str] = {
     expired_responses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
     old_dedupe_keys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     clients_with_erasures: "numbers and times of clients, for a restored backup; nothing of a person",
+    asked_erasures: "numbers of clients and contacts to erase, for the worker, who then names each client",
     open_erasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
     due_jobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
     store_first_key: "looks whether any key is there, and keeps one of no client",

@@ -16,6 +16,7 @@ export interface ClientSettings {
   limits: Record<string, number | null> | null;
   keep_bodies_days: number | null;
   keep_deleted_days: number;
+  erase_on_crm_request: boolean;
   max_stored_bytes: number | null;
   require_verification: Record<Channel, boolean>;
   link_companies_by_email: 'off' | 'existing' | 'create';

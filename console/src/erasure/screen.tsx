@@ -9,6 +9,7 @@ import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { personName } from '../words';
 import { PastErasures } from './past';
 import { PersonPanel } from './person';
+import { ErasureRequests } from './requests';
 import type { Person } from './types';
 
 export function Erasure() {
@@ -30,10 +31,15 @@ export function Erasure() {
         <h1>Erasure</h1>
       </header>
       <p class="lead">Removes a person permanently: the contact, its timeline and messages, and the bodies of the webhooks that name the person. Keyed hashes of the addresses stay, so that a late webhook does not bring the person back.</p>
-      <Lookup key={client.value} erased={() => readAgain('/public/v2/erasures', '/public/v2/contacts')} />
+      <Lookup key={client.value} erased={decided} />
+      <ErasureRequests key={`requests ${client.value}`} decided={decided} />
       <PastErasures key={`past ${client.value}`} />
     </main>
   );
+}
+
+function decided(): void {
+  readAgain('/public/v2/erasures', '/public/v2/contacts');
 }
 
 type Found = { text: string; people: Contact[] };

@@ -2,7 +2,7 @@
 import { asProblem, get, Problem } from '../api';
 import { client, href } from '../route';
 import { isAdmin, session } from '../session';
-import type { Group } from '../types';
+import type { Contact, Group, Page } from '../types';
 import { Icon } from '../ui/basic';
 import { ago, plural, span, toolName } from '../words';
 
@@ -19,9 +19,10 @@ export interface Sentence {
 }
 
 async function read(id: string, wide: boolean, signal: AbortSignal): Promise<Sentence[]> {
-  const [groups, connections, status] = await Promise.all([
+  const [groups, connections, requests, status] = await Promise.all([
     get<{ data: Group[] }>('/admin/v1/deliveries/groups', { client: id, limit: '100' }, signal),
     get<{ data: Connection[] }>(`/admin/v1/clients/${encodeURIComponent(id)}/connections`, {}, signal),
+    get<Page<Contact>>('/public/v2/contacts/deleted', { erasure_requested: 'true', structure: 'FLAT', limit: '20' }, signal),
     wide ? get<{ warnings: string[] }>('/admin/v1/status', {}, signal) : Promise.resolve({ warnings: [] }),
   ]);
   const silent = connections.data.flatMap((each) => silenceOf(each));
@@ -30,7 +31,14 @@ async function read(id: string, wide: boolean, signal: AbortSignal): Promise<Sen
     action: 'Look at one',
     to: href(`/webhooks/${each.example_id}`, { tab: 'problems' }),
   }));
-  return [...silent, ...wrong, ...status.warnings.map((text) => ({ text, action: '', to: '' }))];
+  return [...silent, ...erasureRequests(requests), ...wrong, ...status.warnings.map((text) => ({ text, action: '', to: '' }))];
+}
+
+function erasureRequests(requests: Page<Contact>): Sentence[] {
+  const count = requests.data.length;
+  if (!count) return [];
+  const people = count === 1 ? 'A CRM asks to erase a person' : `CRMs ask to erase ${count}${requests.next_cursor === null ? '' : ' or more'} people`;
+  return [{ text: `${people}. They wait in the bin until you decide.`, action: 'Decide', to: href('/erasure') }];
 }
 
 function silenceOf(each: Connection): Sentence[] {

@@ -34,6 +34,7 @@ export const GROUPS: readonly Group[] = [
         options: [['off', 'Off'], ['existing', 'If the company exists'], ['create', 'And create the company']],
       },
       { path: 'keep_deleted_days', name: 'Keep deleted records', usual: 30, least: 1, about: 'Days that a deleted record can be restored, and a merge undone.' },
+      { path: 'erase_on_crm_request', name: 'Erase when a CRM asks', usual: false, about: 'Erases a person at once when a CRM asks for it, such as HubSpot’s privacy deletion; otherwise the contact waits in the bin for you.' },
     ],
   },
   {

@@ -93,6 +93,13 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     keep_deleted_days: Annotated[
         int, Meta(ge=1, le=MOST_DAYS, description="Days for which a deleted record can be restored, and a merge undone.")
     ] = KEEP_DELETED_DAYS
+    erase_on_crm_request: Annotated[
+        bool,
+        Meta(
+            description="Whether a CRM's request to erase a person is done without asking; else the contact waits in the bin, with "
+            "`erasure_requested_at`, until it is erased or restored."
+        ),
+    ] = False
     max_stored_bytes: (
         Annotated[
             int,
@@ -153,6 +160,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         limits=None if body.limits is None else ClientLimits(**msgspec.structs.asdict(body.limits)),
         keep_bodies_days=body.keep_bodies_days,
         keep_deleted_days=body.keep_deleted_days,
+        erase_on_crm_request=body.erase_on_crm_request,
         max_stored_bytes=body.max_stored_bytes,
         require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
         link_companies_by_email=body.link_companies_by_email,

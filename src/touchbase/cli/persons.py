@@ -13,11 +13,11 @@ import click
 
 from touchbase.cli.failures import STOPPED
 from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities
-from touchbase.cli.output import output_file, print_json
+from touchbase.cli.output import output_file, print_json, print_list
 from touchbase.cli.reapply_erasures import reapply_erasures
 from touchbase.cli.server_options import ON_THE_HOST
 from touchbase.cli.store import find_client
-from touchbase.cli.through_api import here, through_api
+from touchbase.cli.through_api import PAGE, here, page_of, through_api
 
 if TYPE_CHECKING:
     from touchbase.deliveries.work import ProcessingStore
@@ -105,6 +105,26 @@ def erase(
     except KeyboardInterrupt:
         click.echo(f"\n{progress.stopped}", err=True)
         sys.exit(STOPPED)
+
+
+@persons.command("requests")
+@through_api(client="needed")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most requests to list.")
+@json_option("Print JSON, with all fields of the contacts.")
+def list_requests(tb: Touchbase, limit: int, as_json: bool) -> None:
+    """List people whom a CRM asked to erase, and about whom no person has decided.
+
+    Each waits in the bin. `touchbase persons erase --id ID` confirms the request; `POST /public/v2/contacts/ID/restore` declines it.
+
+    \b
+    touchbase persons requests --client acme
+    """
+    page, _ = page_of(tb.contacts.iterate_deleted(erasure_requested=True, limit=min(limit, PAGE)), limit)
+    print_list(page, ("id", "person", "asked"), _request_row, as_json=as_json, empty="no CRM's request to erase a person waits")
+
+
+def _request_row(contact: Any) -> tuple[object, ...]:
+    return (contact["id"], contact["email"] or contact["linkedin_url"] or "", contact["erasure_requested_at"])
 
 
 @persons.command("export")

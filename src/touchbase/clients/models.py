@@ -130,6 +130,8 @@ class ClientSettings:
     """Days after which the body of an applied or ignored delivery is removed; None: never."""
     keep_deleted_days: int = KEEP_DELETED_DAYS
     """Days for which a deleted record can be restored and a merge undone; then it is removed for good."""
+    erase_on_crm_request: bool = False
+    """Whether a CRM's request to erase a person is done at once; else the contact waits in the bin until a person confirms it."""
     require_verification: RequireVerification = RequireVerification()
     """Where all webhooks must be verified; elsewhere a secret applies to the webhooks of its tool only."""
     suppress_on: SuppressOn = SuppressOn()

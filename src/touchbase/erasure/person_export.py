@@ -15,7 +15,7 @@ from touchbase.erasure.sql.persons import find_person, find_sources, read_bodies
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.queries import delivery_events
-from touchbase.merging.sql.bin import get_deleted
+from touchbase.projection.bin_rows import get_deleted
 from touchbase.records.models import Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE

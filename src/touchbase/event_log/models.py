@@ -59,7 +59,7 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.CONTACT_UPDATED: "Fields of a contact changed, other than its status and its last reply.",
     EventType.CONTACT_STATUS_CHANGED: "The status of a contact changed.",
     EventType.CONTACT_REPLIED: "A contact replied: a webhook brought a later reply than the last one.",
-    EventType.CONTACT_MERGED: "Contacts became one: `merged` has the ids of the others, which ended.",
+    EventType.CONTACT_MERGED: "Contacts became one: `merged` has the ids of the others, which ended; `merge_id` undoes a merge by request.",
     EventType.CONTACT_DELETED: "A contact was deleted and can be restored for some time; with `for_good`, no longer.",
     EventType.CONTACT_RESTORED: "A deleted contact was restored, or one that a merge had ended; `changed` has all its values.",
     EventType.CONTACT_ERASED: "A person was erased: remove your copies; `changed` of earlier events of the contact is empty now.",

@@ -159,6 +159,8 @@ class Event:
     """The sent mail or the reply of this event, where the tool sends any of it."""
     emails: list[str] | None = None
     """All addresses of a CRM's contact, the first one as `email`, where the CRM sends them as a list: each replaces the one before."""
+    asks_erasure: bool = False
+    """A CRM's deletion that is a legal request to erase the person."""
 
     @property
     def about(self) -> int | None:
@@ -189,6 +191,7 @@ Detail = dict[str, Any]
 `source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
 `identity` the address or domain of a CRM's record, `time_unsure` where the receipt replaces its time,
 `merged_into` the object that the event's was merged into, `absorbed` where that one's values win,
+`erasure` where a deletion asks to erase the person,
 `position` the place among its delivery's events with equal times,
 `carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
 of an API write also `cleared`, where it removed all custom fields, and `by`, the ids of its key and its request."""
@@ -222,6 +225,11 @@ class StoredEvent:
         """Its effective time: the order in which a record's entries are folded."""
         position = None if self.delivery_id is None else self.detail.get("position", 0)
         return effective_time(self.occurred_us, self.received_us, self.key, position)
+
+    @property
+    def asks_erasure(self) -> bool:
+        """Whether it is a CRM's request to erase the person."""
+        return "erasure" in self.detail
 
     @property
     def is_creation(self) -> bool:

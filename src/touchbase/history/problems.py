@@ -16,6 +16,7 @@ Problems = dict[str, str]
 STATUS_REFUSED = "status_refused"
 FIELDS_LEFT_OUT = "fields_left_out"
 HTML_UNREAD = "html_unread"
+OTHER_PERSON = "other_person"
 ROWS_UNIDENTIFIED = "rows_unidentified"
 TIME_AHEAD = "time_ahead"
 VALUE_TYPE = "value_type"
@@ -32,6 +33,10 @@ SENTENCES = {
     HTML_UNREAD: (
         "the webhook has more than 2 million characters of HTML in messages without a plain text, so this message is stored with its HTML "
         "and without a text: have the tool send the plain text too, or fewer messages at a time"
+    ),
+    OTHER_PERSON: (
+        "the event names two records, which are not joined without you: one by its object or another address, and one that has {about}: "
+        "merge them if they are one person or company, else correct the address in the tool"
     ),
     ROWS_UNIDENTIFIED: (
         "{about} of the webhook's rows or recipients name no person or company, so nothing was stored of them: if they should, give their "

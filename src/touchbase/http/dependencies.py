@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.last_used import KeyUsage
@@ -31,6 +31,8 @@ class AppKey(Generic[T]):
 
 
 WRITE_BATCH: AppKey[Callable[..., Command[list[object]]]] = AppKey()
+JOIN: AppKey[Callable[..., Command[Any]]] = AppKey()
+"""Makes the contacts that a refused upsert names one, and executes it."""
 """The operation that executes commands of one client in their order (`merging/sql/write_batch.py`): rooms below it try theirs by it."""
 AuthMode = Literal["none", "api-key", "operator"]
 """Who may send requests: anyone; holders of keys; only this process itself, without a key, as an administrator."""

@@ -95,9 +95,10 @@ class IdempotentWrites:
 
     def _response(self, command: Command[object], result: object) -> StoredResponse | None:
         if isinstance(result, TouchbaseError):
-            # A creation that updates an existing record continues after its conflict.
+            # A creation that updates an existing record continues after its conflict, and a write that names several contacts joins them.
             creation = getattr(command, "creation", None)
-            is_final = isinstance(result, Conflict) and (creation is None or creation.on_duplicate != "update")
+            is_final = isinstance(result, Conflict) and not result.names_several
+            is_final &= creation is None or creation.on_duplicate != "update"
             return self._make_response(result) if is_final else None
         return self._make_response(result)
 

@@ -17,6 +17,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.identity_links import Link, Links, Ref
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, SEVERAL, SINCE, beats
+from touchbase.history.problems import OTHER_PERSON, add_problem
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.object_claims import Claims, primary_name
 from touchbase.records.fields import EXTERNAL_ID
@@ -142,6 +143,7 @@ class Resolver:
         if (by_api := self._owner_by_api(subject, owner, linked)) is not None:
             return by_api
         if owner.from_api and linked.from_api:
+            add_problem(subject.event.problems, OTHER_PERSON, subject.primary or "")
             return owner
         return self._owner_if_separate(subject, owner, linked) or self.unite(owner, linked)
 
@@ -275,6 +277,7 @@ class Resolver:
             if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
                 if (owner.stamps.keys() | record.stamps.keys()) & {SINCE, SEVERAL}:
                     self.doubtful.append({owner.id, record.id})
+                add_problem(subject.event.problems, OTHER_PERSON, subject.linkedin)
                 return record
             united = self.unite(record, owner)
             assert isinstance(united, Contact)

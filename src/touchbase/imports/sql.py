@@ -54,6 +54,7 @@ from touchbase.imports.report import (
 )
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
+from touchbase.merging.sql.join import can_join, join_ids, join_owners
 from touchbase.records.further_emails import by_key, further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
@@ -107,6 +108,9 @@ def _import_ids(calls: Any) -> Mapping[str, int]:
         needs["link"] += 2 * sum(len(further) for row in batch.rows if (further := further_emails(row.creation.record)))
         needs["custom_field"] += sum([len(row.creation.custom) for row in batch.rows])
         needs["custom_field"] += sum(len(company.custom) for company in companies.values())
+        joins = sum(can_join(row.creation.record) for row in batch.rows) if batch.record == "contact" else 0
+        for name, count in join_ids(joins).items() if joins else ():
+            needs[name] = needs.get(name, 0) + count
         needs[SUPPRESSION_ID] += 2 * sum(1 for row in batch.rows if row.opt_out)
     return needs
 
@@ -208,7 +212,7 @@ def _outcome(batch: _ImportBatch, index: int) -> RowOutcome:
 
 
 def _import_pass(batch: _ImportBatch, ids: Ids) -> Plan[None]:
-    yield from _find(batch)
+    yield from _find(batch, ids)
     dry_run = batch.options.dry_run
     if batch.record == "contact" and not dry_run:
         yield from _set_companies(batch, ids)
@@ -230,11 +234,26 @@ def _import_pass(batch: _ImportBatch, ids: Ids) -> Plan[None]:
         batch.outcomes[index] = outcome
 
 
-def _find(batch: _ImportBatch) -> Plan[None]:
+def _join(batch: _ImportBatch, ids: Ids) -> Plan[bool]:
+    """Make the contacts one that a row names by several keys, if they may be one person; return whether any were joined."""
+    if batch.record != "contact" or batch.options.dry_run or batch.options.mode == "create":
+        return False
+    any_joined = False
+    for index in batch.pending:
+        creation = batch.rows[index].creation
+        keys = [(column, key) for column in _KEYS["contact"].values() for key in keys_of(creation.record, column)]
+        if len({owner for key in keys if (owner := batch.owners.get((batch.client, *key))) is not None}) > 1:
+            any_joined |= yield from join_owners(ids, batch.client, creation.record, batch.at, batch.by)
+    return any_joined
+
+
+def _find(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     """Find the records of the rows, and set the outcomes that the mode decides."""
     kind: Any = Contact if batch.record == "contact" else Company
     mode, pending = batch.options.mode, batch.pending
     batch.owners, found = yield from find_existing([batch.rows[index].creation for index in pending], kind)
+    if (yield from _join(batch, ids)):
+        batch.owners, found = yield from find_existing([batch.rows[index].creation for index in pending], kind)
     batch.records.update(found)
     yield from _load_first(batch, found.keys())
     if batch.record == "company":
@@ -318,6 +337,8 @@ def _owner(batch: _ImportBatch, index: int) -> int | None:
     if match:
         for name, column in known.items():
             other = batch.owners.get((batch.client, column, getattr(record, column)))
+            if other is not None and getattr(batch.records[other], known[match]) is None:
+                return other
             if other is not None and batch.options.mode != "update":
                 batch.outcomes[index] = RowOutcome(INVALID, f"{batch.record} {other} has this {name}, and another {match}")
     elif isinstance(record, Company) and (named := _named(batch, record)) is not None:

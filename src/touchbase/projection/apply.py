@@ -33,6 +33,7 @@ from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_me
 from touchbase.projection.address_book import settle_further_emails
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
+from touchbase.projection.delete import delete_asked
 from touchbase.projection.deleted_records import set_aside_events_of_deleted
 from touchbase.projection.delivery_outcomes import KNOWN_ALREADY, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
@@ -197,6 +198,7 @@ def _apply_part(
         new = yield from _apply_subjects(batch, subjects, outcomes, ids)
     yield from update_suppressions(batch, listed, new, ids)
     yield from store_messages(batch, named, new, ids)
+    yield from delete_asked(batch, new)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )

@@ -36,10 +36,17 @@ ANY_DELETED = Statement(
     (("client", "bigint"),),
     body="SELECT 1 FROM p WHERE EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = p.client)",
 )
+_ASKED: Columns = (*RECORD, ("asked_us", "bigint"))
+ASK_ERASURE = Statement(
+    "ask_erasure",
+    _ASKED,
+    body=f"UPDATE deleted_record AS t SET erasure_asked_us = p.asked_us FROM p WHERE {RECORD_MATCH} AND t.erasure_asked_us IS NULL",
+)
 DELETED_BY_REF = Statement(
     "deleted_by_ref",
     REF,
-    body=f"SELECT {names(DELETED_LINK, 't.')} FROM p CROSS JOIN deleted_link t WHERE {history_sql.REF_MATCH}",
+    body=f"SELECT {names(DELETED_LINK, 't.')}, d.erasure_asked_us FROM p CROSS JOIN deleted_link t CROSS JOIN deleted_record d "
+    f"WHERE {history_sql.REF_MATCH} AND d.client = t.client AND d.record_kind = t.record_kind AND d.record_id = t.record_id",
 )
 
 
@@ -72,6 +79,8 @@ class DeletedIdentity:
     """Whether the identity is an address that the record had lost already, so that another one may have had it."""
     since_us: Micros = 0
     """Since when it had the identity, if another record had it before."""
+    awaits_erasure: bool = False
+    """Whether a CRM asked to erase the person: until a person decides, later events without another record join the deleted one."""
 
 
 def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref, list[DeletedIdentity]]]:
@@ -81,7 +90,9 @@ def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref
     deletions: dict[Ref, list[DeletedIdentity]] = {}
     for row in sorted(rows, key=lambda row: (row[7], row[5])):
         if row[4] == kind:
-            deletions.setdefault((row[1], row[2], row[3]), []).append(DeletedIdentity(row[5], row[7], row[8] is not None))
+            deletions.setdefault((row[1], row[2], row[3]), []).append(
+                DeletedIdentity(row[5], row[7], row[8] is not None, row[9] is not None)
+            )
     return deletions
 
 
@@ -140,6 +151,9 @@ def _insert(client: int, stored: Sequence[tuple[StoredEvent, DeliveryOutcome]]) 
         else:
             first[key] = (event, outcome)
     inserted = set((yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for event, _ in first.values()])))
+    asked = [(*key[:2], event) for key, (event, _) in first.items() if key in inserted and event.asks_erasure]
+    if asked:
+        yield Execute(ASK_ERASURE, [(client, kind, record_id, event.occurred_us) for kind, record_id, event in asked])
     for key, (_, outcome) in first.items():
         if key in inserted:
             outcome.applied += 1
@@ -158,11 +172,16 @@ def _deleted_record(batch: ApplyBatch, subject: EventSubject, deleted: dict[Ref,
     """Return the deleted record that an event is about; None if it is about a record that exists, or a new one."""
     at = subject.stamp[1]
     for ref in _refs(subject):
-        deletions = [deletion for deletion in deleted.get(ref, ()) if at < deletion.deleted_us]
+        owner = _owner(batch, subject, ref)
+        is_any = owner is None and subject.event.asks_erasure
+        deletions = [
+            deletion
+            for deletion in deleted.get(ref, ())
+            if at < deletion.deleted_us or is_any or (owner is None and deletion.awaits_erasure)
+        ]
         deletion = next((deletion for deletion in deletions if deletion.since_us <= at), deletions[0] if deletions else None)
         if deletion is not None and at < deletion.since_us and (former := _former_owner(batch, subject.kind, ref)) is not None:
             return None if former.until_us is not None and at < former.until_us else deletion.record_id
-        owner = _owner(batch, subject, ref)
         if deletion is not None:
             return deletion.record_id if owner is None or not deletion.is_former or _is_later(owner, ref, deletion, at) else None
         if owner is not None:

@@ -9,6 +9,7 @@ from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.projection.batch import ApplyBatch, Target
+from touchbase.records.field_projection import MERGE
 from touchbase.records.logged_changes import difference, events_of, state_of, state_of_shown
 from touchbase.records.models import Record
 from touchbase.records.primary_keys import shown_values
@@ -39,7 +40,7 @@ def log_saved(batch: ApplyBatch, kind: int, old: Sequence[Record], new: Sequence
         saved = {record.id for record in (*old, *new)}
         for number, (gone, company) in sorted(batch.moved_contacts.items()):
             if number not in saved:
-                events.append(moved_contact(batch.client, number, gone, company, batch.now_us, _cause(batch, (kind, number))))
+                events.append(moved_contact(batch.client, number, gone, company, batch.now_us, cause_of(batch, (kind, number))))
     yield from log_events(events)
 
 
@@ -69,9 +70,10 @@ def _events(
         if old is not None and not is_new:
             before[f"cf.{name}"] = old
         after[f"cf.{name}"] = new
-    events = events_of(record, difference(before, after), batch.now_us, _cause(batch, target), what)
+    events = events_of(record, difference(before, after), batch.now_us, cause_of(batch, target), what)
     if what == MERGED:
-        events[0].data = {MERGED: merged[record.id]}
+        by_request = [event.detail[MERGE]["id"] for event in batch.triggers.get(target, ()) if MERGE in event.detail]
+        events[0].data = {MERGED: merged[record.id], **({"merge_id": by_request[-1]} if by_request else {})}
     return events
 
 
@@ -84,7 +86,7 @@ def _merged(batch: ApplyBatch, kind: int) -> dict[int, list[int]]:
     return merged_ids
 
 
-def _cause(batch: ApplyBatch, target: Target) -> Mapping[str, Any]:
+def cause_of(batch: ApplyBatch, target: Target) -> Mapping[str, Any]:
     """Return the cause of a record's change: the request, else the deliveries of its new events, else those of the batch."""
     if batch.cause is not None:
         return batch.cause

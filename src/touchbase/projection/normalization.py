@@ -286,7 +286,7 @@ def _ref(tool: str, about: int, event: Event, object_id: str | None) -> Ref | No
 
 
 def _primary(about: int, event: Event) -> str | None:
-    if event.event.endswith(".deleted") and event.object_id is not None:
+    if event.event.endswith(".deleted") and event.object_id is not None and not event.asks_erasure:
         # A deletion creates no record, so it waits for its object's link and not for an address.
         return None
     if about == COMPANY:
@@ -358,6 +358,8 @@ def _detail(event: Event) -> Detail:
         detail["merged_into"] = storable(event.merged_into, NAME)
         if event.absorbed:
             detail["absorbed"] = True
+    if event.asks_erasure:
+        detail["erasure"] = True
     if "." not in event.event:
         _add_carried(event, detail)
     elif not event.event.endswith(".deleted"):

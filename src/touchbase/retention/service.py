@@ -19,11 +19,12 @@ from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.persons import open_erasures
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
-from touchbase.merging.bin import gone_before
-from touchbase.merging.sql.delete import remove_deleted
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import prune_messages
 from touchbase.outgoing.sql.dispatch import lowest_needed
+from touchbase.projection.bin import gone_before
+from touchbase.projection.bin_rows import asked_erasures
+from touchbase.projection.delete import remove_deleted
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store, Vacuumed
 from touchbase.sql.worker import Worker
@@ -115,6 +116,7 @@ class Retention(Worker):
 
     async def run_once(self) -> None:
         """Do what is due. A client whose work fails is retried in the next run, and does not delay the others."""
+        await self._erase_asked()
         await self._continue_erasures()
         has_limits = self._unrecognised != NO_LIMITS
         if has_limits and has_passed(MEASURE_INTERVAL, self._measured_us, self._clock()):
@@ -156,6 +158,19 @@ class Retention(Worker):
             count, size = dropped.count, size + dropped.size
             self._vacuumed = self._vacuumed and not count
             await self._pause(self._pause_seconds)
+
+    async def _erase_asked(self) -> None:
+        """Erase the people that CRMs asked to erase, where the client's settings do not leave it to a person."""
+        asked = await self._store.read(asked_erasures())
+        if not asked:
+            return
+        clients = {client.number for client in await self._store.read(list_clients()) if client.settings.erase_on_crm_request}
+        for client, contact, _ in asked:
+            if client in clients and not self._stopping.is_set():
+                await self._is_done(self._erase(client, contact))
+
+    async def _erase(self, client: int, contact: int) -> None:
+        await self._eraser.erase(client, contact)
 
     async def _continue_erasures(self) -> None:
         """Continue the searches, then clean the store's files, and repeat that until it succeeds: only then the erasures are done."""

@@ -19,6 +19,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.inbox.sql.queries import count_inbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
 from touchbase.outgoing.sql.backlog import count_outgoing
+from touchbase.projection.bin_rows import asked_erasures
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Exposition, ProcessMetrics, SharedMetrics, spool_metrics, storage_metrics, store_metrics
@@ -88,7 +89,7 @@ class Operations:
         try:
             inbox, silent = await self.store.read(count_inbox()), await self.store.read(count_silent())
             outgoing, stored = await self.store.read(count_outgoing(self.clock())), await self.store.read(count_stored())
-            erasures = {"searching": 0, "cleaning": 0}
+            erasures = {"searching": 0, "cleaning": 0, "confirmation": len(await self.store.read(asked_erasures()))}
             for erasure in await self.store.read(open_erasures()):
                 erasures["searching" if erasure.searched_us is None else "cleaning"] += 1
         except TouchbaseError:

@@ -109,6 +109,7 @@ class CrmItem:
     changed: Changes | None = None
     status: tuple[str, ...] = ()
     merged_into: str | None = None
+    asks_erasure: bool = False
     restored: bool = False
     nulls_clear: bool = False
     thin: bool = False
@@ -249,6 +250,7 @@ class CrmItem:
             source_event=self.source_event,
             company_object=self._employer(),
             emails=self._emails(email) if is_contact else None,
+            asks_erasure=self.asks_erasure and is_contact,
         )
 
     def _emails(self, first: str | None) -> list[str] | None:

@@ -29,6 +29,7 @@ def _described(event: Event) -> dict[str, object]:
         "campaign": event.campaign,
         "campaign_id": event.campaign_id,
         "merged_into": event.merged_into,
+        "asks_erasure": event.asks_erasure,
         "message": None if event.message is None else {name: value for name, value in asdict(event.message).items() if value is not None},
         "changed": [{"property": change.property, "value": change.value, "previous": change.previous} for change in event.changed],
     }

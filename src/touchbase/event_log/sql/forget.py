@@ -13,7 +13,13 @@ _MERGES = (
     "SELECT record_kind, record_id, data FROM logged_event WHERE client = ? AND type IN ('contact.merged', 'company.merged') "
     "ORDER BY sequence"
 )
-_merged = msgspec.json.Decoder(dict[str, list[int]]).decode
+
+
+class _Merged(msgspec.Struct):
+    merged: list[int]
+
+
+_merged = msgspec.json.Decoder(_Merged).decode
 
 
 def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
@@ -23,7 +29,7 @@ def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
     """
     known_records = {*records}
     merges = [
-        {(kind, number), *((kind, merged_id) for merged_id in _merged(data)["merged"])} for kind, number, data in (yield from _all(client))
+        {(kind, number), *((kind, merged_id) for merged_id in _merged(data).merged)} for kind, number, data in (yield from _all(client))
     ]
     while joined := [merge for merge in merges if not known_records.isdisjoint(merge)]:
         known_records |= {record for merge in joined for record in merge}

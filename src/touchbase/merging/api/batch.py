@@ -23,8 +23,8 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.merging.api.batch_commands import BatchCommands, BatchSender, PreparedCommand
 from touchbase.merging.api.batch_schemas import BATCHES, BatchProblem
-from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.write_batch import write_batch
+from touchbase.projection.delete import delete_record
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import fields_changed, status_of
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG

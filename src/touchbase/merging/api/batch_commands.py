@@ -16,7 +16,7 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
-from touchbase.merging.sql.delete import delete_record
+from touchbase.projection.delete import delete_record
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest

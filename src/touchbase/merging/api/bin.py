@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from touchbase.auth.authentication import READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import to_text
 from touchbase.errors import NotFound
+from touchbase.history.events import CONTACT
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, PageOf, Time, encode, example, fitting
-from touchbase.merging.bin import DeletedRecord, gone_us
-from touchbase.merging.sql.bin import get_deleted, list_deleted
-from touchbase.merging.sql.delete import delete_record
 from touchbase.merging.sql.restore import restore_record
+from touchbase.projection.bin import DeletedRecord, gone_us
+from touchbase.projection.bin_rows import get_deleted, list_deleted
+from touchbase.projection.delete import delete_record
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import DryRunResponse, dry_run
@@ -32,10 +35,11 @@ from touchbase.sql.page_budget import page_of
 
 
 class DeletedContact(ContactResponse, kw_only=True):
-    """A deleted contact, as it was."""
+    """A deleted contact, as it was. One that a CRM asked to erase is not removed until a person erases or restores it."""
 
     deleted_at: Time
-    gone_at: Time
+    gone_at: Time | None
+    erasure_requested_at: Annotated[Time | None, Meta(description="When a CRM asked to erase the person, if it waits to be confirmed.")]
 
 
 class DeletedCompany(CompanyResponse, kw_only=True):
@@ -54,7 +58,7 @@ class DeletedCompanyPage(PageOf[DeletedCompany]):
 
 
 _TIMES = {"deleted_at": "2026-11-22T10:00:00Z", "gone_at": "2026-12-22T10:00:00Z"}
-example(DeletedContact, {**EXAMPLES["ContactResponse"], **_TIMES})
+example(DeletedContact, {**EXAMPLES["ContactResponse"], **_TIMES, "erasure_requested_at": None})
 example(DeletedCompany, {**EXAMPLES["CompanyResponse"], **_TIMES})
 
 
@@ -109,7 +113,8 @@ class BinResource:
         after = parameters.cursor(listing, tuple[int, int])
         parameters.done()
         store, page_bytes = call.api.dependencies.store, await call.page_bytes()
-        deleted = await store.read(list_deleted(client.number, kind.kind, parameters[LIMIT] + 1, page_bytes, after))
+        to_erase = kind.kind == CONTACT and parameters[TO_ERASE]
+        deleted = await store.read(list_deleted(client.number, kind.kind, parameters[LIMIT] + 1, page_bytes, after, to_erase))
         page, has_more = page_of(deleted, parameters[LIMIT])
         data = fitting((self._out(client, record, flat=parameters[FLAT]) for record in page), page_bytes)
         has_more, page = has_more or len(data) < len(page), page[: len(data)]
@@ -129,8 +134,13 @@ class BinResource:
     def _out(self, client: Client, deleted: DeletedRecord[Any], *, flat: bool) -> msgspec.Struct:
         shown = self._kind.out(deleted.record, flat, client.settings)
         values = {name: getattr(shown, name) for name in shown.__struct_fields__}
-        gone = to_text(gone_us(deleted.deleted_us, client.settings.keep_deleted_days))
-        in_bin: msgspec.Struct = self._shown(**values, deleted_at=to_text(deleted.deleted_us), gone_at=gone)
+        values["deleted_at"] = to_text(deleted.deleted_us)
+        values["gone_at"] = to_text(gone_us(deleted.deleted_us, client.settings.keep_deleted_days))
+        if self._kind is CONTACTS:
+            asked_us = deleted.erasure_asked_us
+            values["erasure_requested_at"] = None if asked_us is None else to_text(asked_us)
+            values["gone_at"] = values["gone_at"] if asked_us is None else None
+        in_bin: msgspec.Struct = self._shown(**values)
         return in_bin
 
     def _response(self, client: Client, record: Any, *, flat: bool) -> Response:
@@ -141,6 +151,7 @@ class BinResource:
 CONTACT_BIN, COMPANY_BIN = BinResource(CONTACTS, DeletedContact), BinResource(COMPANIES, DeletedCompany)
 
 
+TO_ERASE = query.flag("erasure_requested", "Only contacts that a CRM asked to erase, and about which no person has decided.")
 _IF_MATCH = " With `If-Match` only if it still has that ETag, else the response is 412."
 
 
@@ -148,6 +159,13 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
     """Return the routes of one type of record."""
     name, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
     record, shown = partial(Success, 200, headers=("ETag",)), (kind.response, DryRunResponse)
+    filters = (TO_ERASE,) if kind is CONTACTS else ()
+    asked = ""
+    if kind is CONTACTS:
+        asked = (
+            " A contact with `erasure_requested_at` is there because a CRM asked to erase the person: it is not removed until you erase "
+            "it (`DELETE` with `erase=true`) or restore it."
+        )
     contacts = "" if kind is CONTACTS else " Its contacts lose their `company_id`, and get it back when the company is restored."
     return [
         Route(
@@ -162,8 +180,8 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
             "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
             summary=f"List deleted {many}, the last deleted first",
             description=f"The {many} in the bin, as they were. `gone_at` is when each is removed for good: `keep_deleted_days` after its "
-            "deletion.",
-            query=(FLAT, *PAGE), success=(Success(200, "A page.", page),),
+            f"deletion.{asked}",
+            query=(FLAT, *filters, *PAGE), success=(Success(200, "A page.", page),),
         ),
         Route(
             "POST", f"{by_id}/restore", handlers.restore, scope=WRITE, operation_id=f"restore_{name}", tag=tag,

@@ -20,11 +20,11 @@ from touchbase.http.query_parameters import DRY_RUN, record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
-from touchbase.merging.bin import gone_before, gone_us
 from touchbase.merging.models import CUSTOM, MOST_RECORDS, SURVIVORSHIPS, Merge, Policy, Undone
 from touchbase.merging.sql.merge import merge_records, preview_merge
 from touchbase.merging.sql.undo import undo_merge
 from touchbase.merging.sql.write_batch import write_batch
+from touchbase.projection.bin import gone_before, gone_us
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG

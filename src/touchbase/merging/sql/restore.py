@@ -17,12 +17,12 @@ from touchbase.history.events import COMPANY, NO_AUTHOR, VIA_API, Author, Stored
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import event_of, event_row, link_of
-from touchbase.merging.bin import DeletedRecord, content_text, deleted_of, renew_stamps
-from touchbase.merging.sql.bin import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
-from touchbase.merging.sql.delete import entry
 from touchbase.projection.apply import insert_events, move_parked, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.bin import DeletedRecord, content_text, deleted_of, renew_stamps
+from touchbase.projection.bin_rows import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.projection.companies import existing_company
+from touchbase.projection.delete import entry
 from touchbase.projection.deleted_records import deleted_having
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses

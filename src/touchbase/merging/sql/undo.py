@@ -22,12 +22,12 @@ from touchbase.history.sql import event_of, link_of
 from touchbase.history.status import RESUBSCRIBE
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
-from touchbase.merging.bin import renew_stamps
 from touchbase.merging.models import Part, Undone, parts_of
 from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.bin import renew_stamps
 from touchbase.projection.companies import existing_company
 from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.logged_changes import log_moved_contacts

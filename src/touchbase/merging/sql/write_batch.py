@@ -19,16 +19,19 @@ from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import BatchFailed, Conflict, Fault, Invalid
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.merging.sql.delete import delete_record
+from touchbase.merging.sql.join import can_join, join_ids, join_of, joined
+from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.operations import create_company, create_contact, upsert_company, upsert_contact
 from touchbase.records.sql.reads import get_records
 from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed
-from touchbase.records.writes import Created, record_of
+from touchbase.records.writes import Created, RecordUpsert, record_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import CommandPreview, Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
 
+JOINS = 20
+"""Commands of one batch that may join contacts: each is a merge. The next one is a conflict, and can be sent again."""
 IDS_PER_KIND = 2**40
 """Ids of each kind that a dry run may use; they are never stored."""
 FIRST_PART = 32
@@ -46,6 +49,8 @@ class _ReadBudget:
     """Commands that were executed."""
     spent: float = 0.0
     """Part of the custom fields, or of their characters, that their records had."""
+    joins: int = JOINS
+    """Contacts that the batch may still join."""
 
     def part(self) -> int:
         """Return how many commands to execute next."""
@@ -65,7 +70,11 @@ class _ReadBudget:
 
 def _needs(batches: Sequence[Any]) -> Mapping[str, int]:
     inner = [command for batch in batches if not batch.dry_run for command in batch.commands]
-    return {name: 2 * count for name, count in needs_of(inner).items()}  # a set may be executed again, one by one
+    needs = {name: 2 * count for name, count in needs_of(inner).items()}  # a set may be executed again, one by one
+    joins = sum(JOINS for batch in batches if not batch.dry_run and any(map(_can_join, batch.commands)))
+    for name, count in join_ids(joins).items() if joins else ():
+        needs[name] = needs.get(name, 0) + count
+    return needs
 
 
 @command(ids=_needs, cipher=True, weight=lambda batch: weight_of_all(batch.commands))
@@ -95,7 +104,7 @@ def write_batch(
 
 def _unused_ids(commands: Commands) -> Ids:
     ids = Ids()
-    for name in needs_of(commands):
+    for name in {**needs_of(commands), **join_ids(1)}:
         ids.fill(name, LARGEST_ID - IDS_PER_KIND, IDS_PER_KIND)
     return ids
 
@@ -108,6 +117,7 @@ def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]
         while waiting and budget.spent < 1:
             part, waiting = waiting[: (size := budget.part())], waiting[size:]
             results = yield from _set(part, ids, cipher)
+            budget.joins -= yield from _join(part, results, ids, cipher, budget.joins)
             budget.count(results)
             outcomes += results
     return outcomes + [_too_large() for _ in range(len(commands) - len(outcomes))]
@@ -139,6 +149,24 @@ def _set(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
             outcomes += yield from plan_of([inner], ids, cipher)
     yield RELEASE
     return outcomes
+
+
+def _can_join(command: Any) -> bool:
+    return command.operation is upsert_contact.operation and can_join(command.upsert.create.record)
+
+
+def _join(commands: Commands, outcomes: list[object], ids: Ids, cipher: Cipher, most: int) -> Plan[int]:
+    """Make the contacts one that a command names by several keys, and execute it again; return how many commands did."""
+    done = 0
+    refused: Any
+    for index, (refused, outcome) in enumerate(zip(commands, outcomes, strict=True)):
+        if not isinstance(outcome, Conflict) or not outcome.names_several or not _can_join(refused) or done >= most:
+            continue
+        upsert: RecordUpsert[Contact] = refused.upsert
+        if (yield from join_of(ids, upsert)):
+            [outcomes[index]] = yield from plan_of([upsert_contact(joined(upsert))], ids, cipher)
+            done += 1
+    return done
 
 
 def _interfere(outcomes: Sequence[object]) -> bool:

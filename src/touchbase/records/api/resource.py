@@ -35,7 +35,7 @@ from touchbase.records.api.parameters import (
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest, since
-from touchbase.records.api.upsert import upsert_route
+from touchbase.records.api.upsert import or_join, upsert_route
 from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explanation, value_change
 from touchbase.records.create import create_record, creation_of, in_one_step, prepare_creation
 from touchbase.records.models import Company, Contact
@@ -43,8 +43,9 @@ from touchbase.records.operations import WRITES
 from touchbase.records.read_records import get_record
 from touchbase.records.update import update_of
 from touchbase.records.value_history import explain_values, place_of, record_as_of, value_history
-from touchbase.records.writes import Created
+from touchbase.records.writes import Created, RecordUpsert
 from touchbase.sql.operation import Command
+from touchbase.sql.store import Writes
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -86,9 +87,13 @@ class RecordResource(Generic[A, C, R]):
         if options.dry_run:
             prepare_creation(creation, by, restore=options.restore_erased)
             return await dry_run(call, kind, WRITES[kind.type.model].command(in_one_step(creation, client)), client, read.headers)
-        return await call.write_and_respond(
-            lambda writes: create_record(writes, creation, client, by, restore=options.restore_erased), response
-        )
+
+        async def write(writes: Writes) -> Created[R]:
+            created = create_record(writes, creation, client, by, restore=options.restore_erased)
+            upsert = in_one_step(creation, client)
+            return await (or_join(call, writes, created, upsert) if isinstance(upsert, RecordUpsert) else created)
+
+        return await call.write_and_respond(write, response)
 
     async def get(self, call: Call) -> Response:
         """`GET` of one record."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -10,8 +11,9 @@ from msgspec import UNSET
 from touchbase.auth.authentication import WRITE
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Fault, Invalid
+from touchbase.errors import Conflict, Fault, Invalid
 from touchbase.history.events import Author
+from touchbase.http.dependencies import JOIN
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.headers import is_strict
 from touchbase.http.query_parameters import DRY_RUN, Parameter
@@ -29,10 +31,12 @@ from touchbase.records.operations import WRITES
 from touchbase.records.update import update_of
 from touchbase.records.writes import Created, RecordUpsert
 from touchbase.sql.operation import Command
+from touchbase.sql.store import Writes
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
+T = TypeVar("T")
 
 
 def match_fields(kind: ResourceType[Any, Any, Any]) -> dict[str, Field]:
@@ -93,6 +97,17 @@ def _missing(record: str, field: Field, value: object) -> Fault:
     return Fault(f"/{field.name}", "required", f"must be given: match={field.name} finds the {record} by it")
 
 
+async def or_join(call: Call, writes: Writes, write: Awaitable[T], upsert: RecordUpsert[Any]) -> T:
+    """Await a write of this upsert; if its keys are several contacts', make these one if they may be one person, and write again."""
+    try:
+        return await write
+    except Conflict as conflict:
+        if not conflict.names_several:
+            raise
+    written: T = await writes.write(call.api[JOIN](upsert))
+    return written
+
+
 class UpsertResource(Generic[A, C, R]):
     """The handler of `PUT`."""
 
@@ -130,7 +145,7 @@ class UpsertResource(Generic[A, C, R]):
         command: Command[Created[R]] = WRITES[kind.type.model].upsert(upsert)
         if is_dry_run:
             return await dry_run(call, kind, command, client, read.headers)
-        return await call.write_and_respond(lambda writes: writes.write(command), response)
+        return await call.write_and_respond(lambda writes: or_join(call, writes, writes.write(command), upsert), response)
 
 
 def upsert_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:

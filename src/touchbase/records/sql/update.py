@@ -271,7 +271,7 @@ def _error(kind: int, command: RecordUpdate[Any], record: Record | None, owned: 
     company_id = command.changes.get("company_id")
     if company_id is not None and (command.client, company_id) not in owned.companies:
         return no_such_company(int(company_id))
-    return _transition_error(kind, command, record) or _too_many_fields(kind, command, record) or _take_keys(command, owned)
+    return _transition_error(kind, command, record) or _too_many_fields(kind, command, record) or _take_keys(kind, command, owned)
 
 
 def _too_many_fields(kind: int, command: RecordUpdate[Any], record: Record) -> TouchbaseError | None:
@@ -301,7 +301,7 @@ def _too_long_fields(kind: int, command: RecordUpdate[Any], record: Record) -> T
     return Invalid([Fault(f"/{RECORD_TYPES[kind].custom_fields}", "too_large", detail)])
 
 
-def _take_keys(command: RecordUpdate[Any], owned: _KeyOwners) -> TouchbaseError | None:
+def _take_keys(kind: int, command: RecordUpdate[Any], owned: _KeyOwners) -> TouchbaseError | None:
     """Take the command's keys. Called last: a command that passes owns them, and one with another error must not."""
     keys = [
         (key_field, str(command.changes[key_field.key]))
@@ -315,7 +315,9 @@ def _take_keys(command: RecordUpdate[Any], owned: _KeyOwners) -> TouchbaseError 
             detail = f"another record has this {key_field.name}: id {owner}; change that one, or leave this field out"
             if command.by_key:
                 detail = f"the keys sent are of two records: {command.id}, and {owner} by its {key_field.name}; merge them"
-            return Conflict(detail, data={"existing_id": owner})
+            conflict = Conflict(detail, data={"existing_id": owner})
+            conflict.names_several = command.by_key and kind == CONTACT
+            return conflict
     owned.owners.update({(command.client, key_field.key, value): command.id for key_field, value in keys})
     return None
 

@@ -147,4 +147,6 @@ def _change(upsert: RecordUpsert[R], owner: _Owner) -> RecordUpdate[R]:
 def _taken(table: _UpsertTable[R], conflict: Conflict) -> Conflict:
     owner = conflict.data.get("existing_id")
     detail = f"another {table.kind.name} has one of these addresses: id {owner}; change that one, or leave the address out"
-    return Conflict(detail, data=conflict.data)
+    taken = Conflict(detail, data=conflict.data)
+    taken.names_several = table.kind is CONTACT_TYPE
+    return taken

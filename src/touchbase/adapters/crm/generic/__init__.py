@@ -37,6 +37,7 @@ from touchbase.adapters.crm.generic.words import (
     PEOPLE_ONLY,
     RESTORED,
     Naming,
+    asks_erasure,
     is_about_another,
     naming_of,
     noun_in,
@@ -109,6 +110,7 @@ class GenericCrm(CrmAdapter):
         item = CrmItem(
             SHAPES[kind], subject.what, subject.object_type, subject.object_id, subject.source, at, restored=RESTORED in subject.words
         )
+        item.asks_erasure = asks_erasure(subject.what, subject.words)
         item.record = with_company(with_linkedin(record)) if kind == CONTACT else with_website(record)
         item.status = self.statuses(webhook, kind, subject.object_type)
         if item.status == self.status:

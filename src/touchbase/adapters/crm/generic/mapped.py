@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, asks_erasure, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
@@ -50,4 +50,5 @@ def _event_of(mapped: Body, webhook: ParsedWebhook) -> list[Event]:
     )
     item.status = ("status",) if "status" in mapped else ()
     item.restored = RESTORED in words
+    item.asks_erasure = asks_erasure(item.what, words)
     return item.events()

@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED
 
+ERASURES = ("erased", "erase", "erasure", "redacted", "redact")
+"""Verbs of a deletion that is a legal request to erase the person."""
 VERBS = {
     CREATED: ("created", "create", "new", "added", "add", "insert", "inserted", "creation"),
     UPDATED: (
         "updated", "update", "changed", "change", "edited", "edit", "modified", "modify", "upserted", "upsert", "restored", "restore",
         "undeleted", "unarchived", "save", "saved", "publish", "published", "unpublish", "unpublished",
     ),
-    DELETED: ("deleted", "delete", "removed", "remove", "destroyed", "destroy", "archived", "archive", "deletion"),
+    DELETED: ("deleted", "delete", "removed", "remove", "destroyed", "destroy", "archived", "archive", "deletion", *ERASURES),
 }  # fmt: skip
 NOUNS = {
     CONTACT: ("contact", "contacts", "person", "people", "persons", "lead", "leads", "prospect", "prospects", "customer", "customers"),
@@ -166,6 +168,11 @@ def verb_in(words: tuple[str, ...]) -> str | None:
     if place is None:
         return None
     return UPDATED if words[place] in _JOINING and not _LINKS.isdisjoint(words[place:]) else _VERB_OF[words[place]]
+
+
+def asks_erasure(what: str | None, words: Iterable[str]) -> bool:
+    """Return whether a deletion is a legal request to erase the person: `contact.gdpr_deleted`, `customer.redact`."""
+    return what == DELETED and not {"gdpr", "privacy", *ERASURES}.isdisjoint(words)
 
 
 def is_of_a_part(words: tuple[str, ...]) -> bool:

@@ -128,7 +128,7 @@ class HubSpot(CrmAdapter):
             return _merge(item, body)
         if action not in PLAIN:
             return [other_event("ignored", item.source_event, item.object_type, item.object_id)]
-        item.what, item.restored = PLAIN[action], action == "restore"
+        item.what, item.restored, item.asks_erasure = PLAIN[action], action == "restore", action == "privacyDeletion"
         item.record = _known_properties(body)
         item.changed, item.thin = None if item.record else {}, item.restored
         return item.events()

@@ -53,6 +53,7 @@ class Shopify(CrmAdapter):
         at = parse_time(first(customer, "updated_at", "occurred_at")) or parse_time(webhook.headers.get("x-shopify-triggered-at"))
         key = webhook.headers.get("x-shopify-event-id")
         item = CrmItem(_PERSON, what, _CUSTOMER, number, topic, at, key, record, status=self.statuses(webhook, CONTACT, _CUSTOMER))
+        item.asks_erasure = topic == "customers/redact"
         events = item.events()
         consent = _CONSENT.get(text(dig(customer, "email_marketing_consent", "state")) or "")
         if topic.startswith("customers_email") and consent is not None and events[0].about is not None:

@@ -6,14 +6,16 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.merging.bin import DeletedRecord, deleted_of
+from touchbase.projection.bin import DeletedRecord, deleted_of
 from touchbase.projection.deleted_records import DELETED_LINK
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find
+from touchbase.sql.cell_answers import CONCATENATED
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Select, Statement, delete
 
 DELETED: Columns = (*RECORD, ("deleted_us", "bigint"), ("content", "text"))
@@ -45,17 +47,19 @@ REMOVE = {CONTACT: records_sql.DELETE_CONTACT, COMPANY: records_sql.DELETE_COMPA
 
 @query
 def list_deleted(
-    client: int, kind: int, limit: int, page_bytes: int, after: tuple[Micros, int] | None = None
+    client: int, kind: int, limit: int, page_bytes: int, after: tuple[Micros, int] | None = None, to_erase: bool = False
 ) -> Plan[list[DeletedRecord[Any]]]:
     """Deleted records of one kind, the last deleted first; `after` is time and id of the last one of the previous page.
 
-    A `Cut` if there are more than have `page_bytes`, at least one.
+    `to_erase`: only contacts that a CRM asked to erase. A `Cut` if there are more than have `page_bytes`, at least one.
     """
     where = Where("client = ?", client)
     where.equal("record_kind", kind)
     if after is not None:
         where.add("(deleted_us, record_id) < (?, ?)", *after)
-    sql = f"SELECT deleted_us, content FROM deleted_record WHERE {where} ORDER BY deleted_us DESC, record_id DESC LIMIT ?"
+    if to_erase:
+        where.add("erasure_asked_us IS NOT NULL")
+    sql = f"SELECT deleted_us, content, erasure_asked_us FROM deleted_record WHERE {where} ORDER BY deleted_us DESC, record_id DESC LIMIT ?"
     budget = ByteBudget(page_bytes, (1,))
     rows = yield Select(sql, (*where.params, limit), budget=budget)
     deleted = [deleted_of(kind, *row) for row in rows]
@@ -65,6 +69,13 @@ def list_deleted(
 @query
 def get_deleted(client: int, kind: int, id: int) -> Plan[DeletedRecord[Any] | None]:
     """One deleted record; None if it is not in the bin."""
-    sql = "SELECT deleted_us, content FROM deleted_record WHERE client = ? AND record_kind = ? AND record_id = ?"
+    sql = "SELECT deleted_us, content, erasure_asked_us FROM deleted_record WHERE client = ? AND record_kind = ? AND record_id = ?"
     rows = yield Select(sql, (client, kind, id))
     return deleted_of(kind, *rows[0]) if rows else None
+
+
+@query(scope=ALL_CLIENTS, merge=CONCATENATED)
+def asked_erasures() -> Plan[list[tuple[int, int, Micros]]]:
+    """List client, contact and time of each request of a CRM to erase a person that no person has decided, the oldest first."""
+    rows = yield Select("SELECT client, record_id, erasure_asked_us FROM deleted_record WHERE erasure_asked_us IS NOT NULL", ())
+    return sorted(((row[0], row[1], row[2]) for row in rows), key=lambda request: request[2])

@@ -25,6 +25,8 @@ class DeletedRecord(Generic[R]):
     deleted_us: Micros
     contacts: list[int] = field(default_factory=list)
     """The contacts of a deleted company whose `company_id` the API or their e-mail address had set."""
+    erasure_asked_us: Micros | None = None
+    """When a CRM asked to erase the person: the contact stays in the bin until a person erases or restores it."""
 
 
 def content_text(deleted: DeletedRecord[Any]) -> str:
@@ -32,10 +34,10 @@ def content_text(deleted: DeletedRecord[Any]) -> str:
     return encode({"record": deleted.record, "contacts": deleted.contacts})
 
 
-def deleted_of(kind: int, deleted_us: Micros, content: str) -> DeletedRecord[Any]:
+def deleted_of(kind: int, deleted_us: Micros, content: str, erasure_asked_us: Micros | None = None) -> DeletedRecord[Any]:
     """Return the deleted record of a row."""
     deleted = _CONTACT(content) if kind == CONTACT else _COMPANY(content)
-    return DeletedRecord(deleted.record, deleted_us, deleted.contacts)
+    return DeletedRecord(deleted.record, deleted_us, deleted.contacts, erasure_asked_us)
 
 
 def gone_us(deleted_us: Micros, days: int) -> Micros:

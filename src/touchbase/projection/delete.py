@@ -5,7 +5,8 @@ Like inbox batches, these plans lock the client's row, so that what a batch has 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
@@ -23,11 +24,21 @@ from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Autho
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, DERIVED
 from touchbase.history.sql import event_of, event_row
-from touchbase.merging.bin import DeletedRecord, content_text
-from touchbase.merging.sql.bin import BY_ID, DELETE_LINKS_OF, INSERT_DELETED, INSERT_DELETED_LINK, REMOVE, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.messages.sql.plans import DELETE_OF_RECORD
+from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.bin import DeletedRecord, content_text
+from touchbase.projection.bin_rows import (
+    BY_ID,
+    DELETE_LINKS_OF,
+    INSERT_DELETED,
+    INSERT_DELETED_LINK,
+    REMOVE,
+    TAKE_DELETED,
+    TAKE_DELETED_LINKS,
+)
 from touchbase.projection.companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
-from touchbase.projection.logged_changes import moved_contact
+from touchbase.projection.deleted_records import ASK_ERASURE
+from touchbase.projection.logged_changes import cause_of, moved_contact
 from touchbase.projection.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, primary_key
@@ -38,7 +49,7 @@ from touchbase.records.sql.rows import company_of, contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.value_sources import company_ref
-from touchbase.records.writes import changed_since
+from touchbase.records.writes import changed_since, new_write_key
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -60,7 +71,6 @@ def delete_record(
 
     `key`: The key of its entry in the history, from `new_write_key`.
     """
-    place = (client, kind, id)
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     rows = yield Execute(BY_ID[kind], [(client, id)])
     if not rows:
@@ -72,9 +82,29 @@ def delete_record(
         (record,) = yield from with_custom_fields(kind, [company_of(rows[0])])
     if (changed := changed_since(record, if_updated_us)) is not None:
         return changed
-    contacts = (yield from _unlink_contacts(client, id, at, by)) if kind == COMPANY else []
+    yield from _move_to_bin(client, kind, record, at, key, by)
+    return record
+
+
+def delete_asked(batch: ApplyBatch, new: Iterable[StoredEvent]) -> Plan[None]:
+    """Move contacts into the bin that a CRM's new events ask to erase; there they wait until a person erases or restores them."""
+    asked: dict[int, StoredEvent] = {event.record_id: event for event in new if event.record_kind == CONTACT and event.asks_erasure}
+    for number, event in sorted(asked.items()):
+        rows = yield Execute(BY_ID[CONTACT], [(batch.client, number)])
+        for contact in (yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])):
+            cause = cause_of(batch, (CONTACT, number))
+            yield from _move_to_bin(batch.client, CONTACT, contact, batch.now_us, new_write_key(), NO_AUTHOR, cause)
+            yield Execute(ASK_ERASURE, [(batch.client, CONTACT, number, event.occurred_us)])
+
+
+def _move_to_bin(
+    client: int, kind: int, record: Record, at: Micros, key: str, by: Author, cause: Mapping[str, Any] | None = None
+) -> Plan[None]:
+    number = record.id
+    place = (client, kind, number)
+    contacts = (yield from _unlink_contacts(client, number, at, by)) if kind == COMPANY else []
     current_at = max(at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
-    yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, id, "deleted", current_at, key, by))])
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, number, "deleted", current_at, key, by))])
     links = yield Execute(history_sql.LINKS_OF, [place])
     yield Execute(INSERT_DELETED, [(*place, current_at, content_text(DeletedRecord(record, current_at, contacts)))])
     yield Execute(INSERT_DELETED_LINK, _identities(place, record, links, current_at))
@@ -84,10 +114,11 @@ def delete_record(
     yield Execute(DELETE_LINKS_OF, [place])
     yield Execute(DELETE_CLAIMS_OF, [place])
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [place])
-    yield Execute(REMOVE[kind], [(client, id)])
+    yield Execute(REMOVE[kind], [(client, number)])
     yield Execute(NOTE_FOR_SEARCH, [place])
-    yield from log_events([LoggedEvent(client, record_event(kind, "deleted"), current_at, kind, id, cause=by_request(by))])
-    return record
+    yield from log_events(
+        [LoggedEvent(client, record_event(kind, "deleted"), current_at, kind, number, cause=by_request(by) if cause is None else cause)]
+    )
 
 
 def _share_opt_out(contact: Contact, links: Iterable[Row], at: Micros, by: Author) -> Plan[None]:
@@ -169,13 +200,13 @@ def _is_by_api(key: str) -> bool:
 def remove_deleted(client: int, before_us: Micros, limit: int, at: Micros) -> Plan[int]:
     """Remove records for good that were deleted before a time, oldest first; the result is their number.
 
-    A delivery without an event left is marked as ignored.
+    Not contacts that a CRM asked to erase: a person decides about them. A delivery without an event left is marked as ignored.
     """
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     removed = 0
     for kind in (CONTACT, COMPANY):
         rows = yield Select(
-            "SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = ? AND deleted_us < ? "
+            "SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = ? AND deleted_us < ? AND erasure_asked_us IS NULL "
             "ORDER BY deleted_us, record_id LIMIT ?",
             (client, kind, before_us, limit - removed),
         )

@@ -1,0 +1,194 @@
+"""Two contacts of one person, named together by one write: every way in makes them one, or refuses."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from tests.asgi_client import ApiClient, MakeClient
+from tests.examples import examples
+from tests.house import House, house, read
+from tests.imports.jobs import imported
+
+from touchbase.sql.store import Store
+
+__all__ = ["house"]
+CONTACTS = "/public/v2/contacts"
+ANN, PROFILE = "ann@example.com", "https://www.linkedin.com/in/ann-lee"
+BOTH = {"email": ANN, "linkedin_url": PROFILE}
+
+
+async def post(house: House, sent: dict[str, Any]) -> int:
+    return (await house.request("POST", f"{CONTACTS}?on_duplicate=update", sent)).status
+
+
+async def post_with_key(house: House, sent: dict[str, Any]) -> int:
+    replies = [await house.request("POST", f"{CONTACTS}?on_duplicate=update", sent, idempotency_key="k") for _ in range(2)]
+    assert replies[0].json().get("id") == replies[1].json().get("id")
+    return replies[1].status
+
+
+async def put_by_email(house: House, sent: dict[str, Any]) -> int:
+    return (await house.request("PUT", f"{CONTACTS}?match=email", sent)).status
+
+
+async def put_by_linkedin(house: House, sent: dict[str, Any]) -> int:
+    return (await house.request("PUT", f"{CONTACTS}?match=linkedin_url", sent)).status
+
+
+async def batch_upsert(house: House, sent: dict[str, Any]) -> int:
+    commands = [{"op": "upsert", "match": "email", "body": sent}, {"op": "upsert", "body": {"email": "other@example.com"}}]
+    return (await house.request("POST", f"{CONTACTS}/batch", {"commands": commands})).json()["results"][0]["status"]
+
+
+async def batch_create(house: House, sent: dict[str, Any]) -> int:
+    command = {"op": "create", "on_duplicate": "update", "body": sent}
+    reply = await house.request("POST", f"{CONTACTS}/batch", {"commands": [command], "atomic": True})
+    return 200 if reply.status == 200 else 409
+
+
+async def import_row(house: House, sent: dict[str, Any], **options: str) -> int:
+    rows = f"{','.join(sent)}\n{','.join(sent.values())}\n".encode()
+    job = await imported(house.call, rows, **{"mode": "upsert", **options})
+    return 409 if job.get("invalid") else 200
+
+
+async def import_row_by_email(house: House, sent: dict[str, Any]) -> int:
+    return await import_row(house, sent, match="email")
+
+
+async def webhook(house: House, sent: dict[str, Any]) -> int:
+    await house.hook("camp", {"event": "email_sent", **sent, "at": -1})
+    return 200
+
+
+REQUESTS = [post, post_with_key, put_by_email, put_by_linkedin, batch_upsert, batch_create, import_row, import_row_by_email]
+WAYS = [*REQUESTS, webhook]
+
+
+async def from_linkedin(house: House) -> int:
+    """A contact that a campaign tool has made by its profile alone."""
+    await house.hook("camp", {"event": "linkedin_sent", "linkedin_url": PROFILE, "last_name": "Lee", "at": -20})
+    return int((await house.listed(query="sort=-id"))[0]["id"])
+
+
+@pytest.mark.parametrize(("way", "by_request"), [*((way, by) for way in REQUESTS for by in (True, False)), (webhook, False)])
+async def test_write__with_the_keys_of_two_contacts_makes_them_one(house: House, way: Any, by_request: bool) -> None:
+    ann = await house.contact(email=ANN, first_name="Ann")
+    other = await (house.contact(linkedin_url=PROFILE, last_name="Lee") if by_request else from_linkedin(house))
+
+    status = await way(house, BOTH)
+
+    assert status == 200
+    record = await house.get(ann)
+    assert (record["email"], record["linkedin_url"], record["first_name"], record["last_name"]) == (ANN, PROFILE, "Ann", "Lee")
+    assert other not in [each["id"] for each in await house.listed()]
+    match = (await house.request("POST", f"{CONTACTS}/match", {"items": [{"email": ANN}, {"linkedin_url": PROFILE}, BOTH]})).json()["data"]
+    assert [each["id"] for each in match] == [ann] * 3
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_write__with_keys_of_contacts_with_different_addresses_leaves_them(house: House, way: Any) -> None:
+    await house.contact(email=ANN)
+    await house.contact(email="bob@example.com", linkedin_url=PROFILE)
+
+    status = await way(house, BOTH)
+
+    assert {each["email"] for each in await house.listed()} >= {ANN, "bob@example.com"}
+    assert status == (200 if way in (webhook, import_row, import_row_by_email) else 409)  # they leave the profile out
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_write__with_an_unknown_address_gives_it_to_the_contact_of_the_profile(house: House, way: Any) -> None:
+    ann = await house.contact(linkedin_url=PROFILE)
+
+    status = await way(house, BOTH)
+
+    assert (status, (await house.get(ann))["email"]) == (200, ANN)
+
+
+@pytest.mark.parametrize("way", [post, put_by_email, batch_create, import_row])
+async def test_write__with_an_external_id_and_an_address_of_two_contacts_makes_them_one(house: House, way: Any) -> None:
+    ann = await house.contact(email=ANN)
+    await house.contact(external_id="x-1", last_name="Lee")
+
+    await way(house, {"email": ANN, "external_id": "x-1"})
+
+    record = await house.get(ann)
+    assert (record["external_id"], record["last_name"]) == ("x-1", "Lee")
+
+
+async def test_write__of_two_contacts_with_different_external_ids_is_refused(house: House) -> None:
+    await house.contact(email=ANN, external_id="x-1")
+    await house.contact(linkedin_url=PROFILE, external_id="x-2")
+
+    assert await post(house, BOTH) == 409
+
+
+async def test_join__can_be_undone(house: House) -> None:
+    ann = await house.contact(email=ANN)
+    other = await house.contact(linkedin_url=PROFILE, last_name="Lee")
+    await post(house, BOTH)
+    log = (await house.request("GET", "/public/v2/events?types=contact.merged")).json()["data"]
+
+    await house.undo(ann, log[0]["data"]["merge_id"])
+
+    assert [each["data"]["merged"] for each in log] == [[other]]
+    assert (await house.get(other))["last_name"] == "Lee"
+    assert await house.differences() == []
+
+
+async def test_join__that_is_refused_for_another_reason_changes_nothing(house: House) -> None:
+    await house.call.settings(house.client_id, contact_statuses={"statuses": ["new", "old"], "transitions": {"old": []}})
+    await house.contact(email=ANN, contact_status="old")
+    other = await house.contact(linkedin_url=PROFILE)
+
+    status = await post(house, {**BOTH, "contact_status": "new"})
+
+    assert status == 422
+    assert (await house.get(other))["linkedin_url"] == PROFILE
+
+
+async def test_dry_run__shows_a_join_and_does_none(house: House) -> None:
+    ann = await house.contact(email=ANN)
+    other = await house.contact(linkedin_url=PROFILE)
+
+    reply = await house.request("PUT", f"{CONTACTS}?match=email&dry_run=true", BOTH)
+
+    assert (reply.json()["status"], reply.json()["id"]) == (200, ann)
+    assert (await house.get(other))["linkedin_url"] == PROFILE
+
+
+KEYS = {"email": [ANN, "bob@example.com"], "linkedin_url": [PROFILE, "https://www.linkedin.com/in/bob"], "external_id": ["x-1", "x-2"]}
+NAMED = some.fixed_dictionaries({}, optional={name: some.sampled_from(values) for name, values in KEYS.items()}).filter(bool)
+_NUMBERS = itertools.count()
+
+
+async def person_of(call: ApiClient, way: Any, before: list[dict[str, str]], sent: dict[str, str]) -> set[int] | None:
+    """Which of these contacts, by their place, have the keys of a write after it, or a new one (-1); None: the write was refused."""
+    house = await House.of(call, f"way{next(_NUMBERS)}")
+    replies = [await house.request("POST", CONTACTS, each) for each in before]
+    places = {reply.json()["id"]: place for place, reply in enumerate(replies) if reply.status == 201}
+    if await way(house, sent) not in (200, 201):
+        return None
+    assert await house.differences() == []
+    items = [{name: value} for name, value in sent.items()]
+    found = (await house.request("POST", f"{CONTACTS}/match", {"items": items})).json()["data"]
+    return {places.get(each["id"], -1) for each in found}
+
+
+@given(before=some.lists(NAMED, max_size=4), sent=NAMED)
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_two_ways_in__with_the_same_keys_find_the_same_person(
+    store: Store, make_client: MakeClient, before: list[dict[str, str]], sent: dict[str, str]
+) -> None:
+    call = make_client(store, read=read)
+
+    found = [await person_of(call, way, before, sent) for way in (post, put_by_email, put_by_linkedin, batch_create, batch_upsert)]
+
+    people = [each for each in found if each is not None]
+    assert all(len(each) == 1 and each == people[0] for each in people), found
