@@ -173,6 +173,12 @@ def endpoint_with_unknown_filter() -> bytes:
     return _json({"url": "https://receiver.example.com/", "filter": where})
 
 
+def endpoint_with_unknown_values() -> bytes:
+    """An endpoint whose template is full of unknown values."""
+    template = "".join(f"{{{{contakt.{number}}}}}" for number in range(170))
+    return _json({"kind": "slack", "url": "https://hooks.slack.example/services/T0/B0/x", "template": template})
+
+
 def contact_with_unknown_members() -> bytes:
     """A contact of 30,000 unknown fields."""
     return _json({"email": "new@example.com"} | {f"frist_name_{number}": "x" for number in range(30_000)})
@@ -279,6 +285,7 @@ BODIES = (
     HostileBody("find with unknown names", MCP, "/mcp", find_with_unknown_names),
     HostileBody("endpoint with unknown types", API, f"{V2}/webhook-endpoints", endpoint_with_unknown_types),
     HostileBody("endpoint with unknown filter", API, f"{V2}/webhook-endpoints", endpoint_with_unknown_filter),
+    HostileBody("endpoint with unknown values", API, f"{V2}/webhook-endpoints", endpoint_with_unknown_values),
     HostileBody("contact with unknown members", API, f"{V2}/contacts", contact_with_unknown_members),
     HostileBody("Parquet of one long text", IMPORT, f"{V2}/contacts/imports", parquet_of_one_long_text, **PARQUET),
     HostileBody("workbook of one long text", IMPORT, f"{V2}/contacts/imports", workbook_of_one_long_text, **XLSX),
