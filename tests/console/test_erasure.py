@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.console.conftest import CLIENT, Console, first_key, look_faults
+from tests.console.conftest import CLIENT, Console, first_key, look_faults, wait_until_read
 from tests.console.test_outgoing import HOSTILE, on_sqlite
 
 pytestmark = pytest.mark.slow
@@ -58,6 +58,7 @@ def test_request_of_a_crm__waits_to_be_decided(console: Console, button: str, st
                                     {"subscriptionType": "contact.privacyDeletion"})):  # fmt: skip
         at = {"occurredAt": 1764000000000 + number, "eventId": f"{button}{number}", "objectId": f"{button}1", "portalId": 1}
         console.send("POST", f"/public/crm-webhook/{CLIENT}", [event | at])
+    wait_until_read(console.origin)
     page = console.open(f"/{OF}")
     page.get_by_text("A CRM asks to erase a person").wait_for()
     page.get_by_role("link", name="Decide").click()
