@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -34,8 +34,11 @@ from touchbase.outgoing.blocklists import why_not_filled
 from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.operation import Command
 
+if TYPE_CHECKING:
+    from touchbase.loading.pages import Page
+
 KIND = "connections.load"
-READ_PAGE: Task[[str, str, str, bytes], Any] = Task("touchbase.loading.pages:read_page", 5.0)
+READ_PAGE: Task[[str, str, str, bytes], Page] = Task("touchbase.loading.pages:read_page", 5.0)
 MOST_FAILURES = 8
 """Requests that fail one after another until the job fails; it can be started again."""
 LONGEST_WAIT: Micros = 900 * SECOND
