@@ -344,6 +344,11 @@ def test_import__names_what_has_no_place_here(ours: Ours, fake: FakeRevyOps) -> 
     assert ours.records()[0]["contact_custom_fields"] == {"Segment": "B"}
 
 
+def tools_events(ours: Ours, number: int) -> list[Any]:
+    """The timeline of a contact without the requests, which an import of equal values is too."""
+    return [event for event in ours.call("GET", f"/public/v2/contacts/{number}/timeline")["data"] if event["tool"] != "api"]
+
+
 def test_erased_people_and_deleted_messages__stay_away_and_are_in_no_file(ours: Ours, fake: FakeRevyOps) -> None:
     fake.workspace = True
     fake.contacts += [contact(1), contact(2)]
@@ -352,7 +357,7 @@ def test_erased_people_and_deleted_messages__stay_away_and_are_in_no_file(ours: 
     one, two, _ = ours.messages()
     ours.call("DELETE", f"/public/v2/contacts/{one['contact_id']}?erase=true")
     ours.call("DELETE", f"/public/v2/messages/{two['id']}")
-    events = len(ours.call("GET", f"/public/v2/contacts/{two['contact_id']}/timeline")["data"])
+    events = tools_events(ours, two["contact_id"])
 
     result = ours.run("--workspace", ours.client, status=1)
 
@@ -360,7 +365,7 @@ def test_erased_people_and_deleted_messages__stay_away_and_are_in_no_file(ours: 
     assert counts(result, "emails") == {ours.client: {"unchanged": 1, "deleted": 1, "refused": 1}}
     assert "person1" not in (ours.folder / "revyops-refused.csv").read_text()
     assert [each["subject"] for each in ours.messages()] == ["Subject 3"]
-    assert len(ours.call("GET", f"/public/v2/contacts/{two['contact_id']}/timeline")["data"]) == events
+    assert tools_events(ours, two["contact_id"]) == events
 
 
 def test_email__finds_its_contact_by_id_when_the_address_changed(ours: Ours, fake: FakeRevyOps) -> None:

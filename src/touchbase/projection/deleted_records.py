@@ -91,7 +91,7 @@ def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref
     for row in sorted(rows, key=lambda row: (row[7], row[5])):
         if row[4] == kind:
             deletions.setdefault((row[1], row[2], row[3]), []).append(
-                DeletedIdentity(row[5], row[7], row[8] is not None, row[9] is not None)
+                DeletedIdentity(row[5], row[7], row[8] is not None, awaits_erasure=row[9] is not None)
             )
     return deletions
 
