@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from tests.operations import all_commands
 from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
-from touchbase.merging.sql.delete import delete_record, remove_deleted
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
@@ -43,6 +42,7 @@ from touchbase.messages.sql.plans import (
     remove_custom_field,
     set_interested,
 )
+from touchbase.projection.delete import delete_record, remove_deleted
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact, update_company, update_contact, upsert_company, upsert_contact
 from touchbase.records.record_type import CONTACT_TYPE
