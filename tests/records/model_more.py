@@ -68,9 +68,9 @@ class WholeModel(Model):
     # Merges.
 
     def same_times(self, kind: str, numbers: list[int]) -> bool:
-        """Whether two of the records have entries of one time: their order after a merge is open."""
-        found = [{entry.at for entry in record.entries} for each in set(numbers) if (record := self.records[kind].get(each))]
-        return len(set().union(*found)) < sum(map(len, found))
+        """Whether the records have two entries of one time, such as those of a batch: their order after a merge is open."""
+        found = [entry.at for each in set(numbers) if (record := self.records[kind].get(each)) for entry in record.entries]
+        return len(set(found)) < len(found)
 
     def merge(self, kind: str, number: int, others: list[int], policy: str) -> Answer:
         """Merge records into one; `merged` notes it under its number."""
