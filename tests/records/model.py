@@ -317,7 +317,7 @@ class Model:
             self.erased = [person for person in self.erased if not person & named]
         for record in owners.values():
             if on_duplicate == "update":
-                record.entries.append(self.entry("create", record.takes(sets, by_key=True)))
+                record.entries.append(self.entry("create", self.found(record, sets)))
             return Done(200, record)
         return Done(201, self.add(kind, self.entry("create", sets)))
 
@@ -362,7 +362,7 @@ class Model:
         if record is None:
             return Done(201, self.add(kind, self.entry("create", {name: value for name, value in sets.items() if value is not None})))
         unsets = clears or None in sets.values()
-        sets = record.takes(sets, by_key=True)
+        sets = self.found(record, sets)
         record.entries.append(self.entry("write" if record.by_request or unsets else "create", sets, clears=clears))
         return Done(200, record)
 
@@ -383,6 +383,13 @@ class Model:
         return Done(200, record)
 
     # Two contacts that one write names.
+
+    def found(self, record: Record, sets: Values) -> Values:
+        """What a write sets on a record that it found by a key. Whether a merged record takes another spelling of its first key is open."""
+        first = first_keys(record.kind, record.entries)
+        spelled = {name: text for (name, key), text in first.items() if normal(name, sets.get(name)) == key}
+        self.open |= record.has_merged and any(sets[name] != text for name, text in spelled.items())
+        return record.takes(sets, by_key=True)
 
     def one(self, kind: str, records: Iterable[Record]) -> Record | None:
         """The record that has all keys of a write, after a merge if they are of several contacts; None if they may not be one person."""

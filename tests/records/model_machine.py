@@ -319,7 +319,8 @@ class Records(RuleBasedStateMachine):
                     cursor = page["next_cursor"]
                 live = model.live(kind)
                 assert sorted(each["id"] for each in found) == [each.id for each in live]
-                ids = [each.id for each in live if not each.has_merged]
+                # A merge, and the first request on a contact that webhooks made, may move a record.
+                ids = [each.id for each in live if not each.has_merged and not each.entries[0].tool]
                 assert [each["id"] for each in found if each["id"] in ids] == ids
                 found.sort(key=itemgetter("id"))
                 for record, body in zip(live, found, strict=True):
