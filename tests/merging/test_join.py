@@ -122,6 +122,21 @@ async def test_write__with_an_external_id_and_an_address_of_two_contacts_makes_t
     assert (record["external_id"], record["last_name"]) == ("x-1", "Lee")
 
 
+async def test_batch__joins_in_the_order_of_its_commands(house: House) -> None:
+    ann = await house.contact(email=ANN)
+    other = await house.contact(linkedin_url=PROFILE)
+    bodies: list[dict[str, Any]] = [BOTH, {"linkedin_url": PROFILE, "email": "ann@new.example"}, {"email": ANN}]
+    commands = [{"op": "upsert", "match": "linkedin_url", "body": bodies[0]}, {"op": "upsert", "match": "linkedin_url", "body": bodies[1]}]
+
+    reply = await house.request("POST", f"{CONTACTS}/batch", {"commands": [*commands, {"op": "create", "body": bodies[2]}]})
+
+    assert [each["status"] for each in reply.json()["results"]] == [200, 200, 201]
+    record = await house.get(ann)
+    assert (record["email"], record["linkedin_url"], "emails" in record) == ("ann@new.example", PROFILE, False)
+    assert other not in [each["id"] for each in await house.listed()]
+    assert await house.differences() == []
+
+
 async def test_write__of_two_contacts_with_different_external_ids_is_refused(house: House) -> None:
     await house.contact(email=ANN, external_id="x-1")
     await house.contact(linkedin_url=PROFILE, external_id="x-2")

@@ -105,6 +105,23 @@ async def test_chosen_values__win_over_every_policy_and_the_undo_gives_them_back
     assert await house.differences() == []
 
 
+@pytest.mark.parametrize(("policy", "kept"), [("newest", {}), ("if_empty", {"Seats": "1"}), ("keep", {"Seats": "1"})])
+async def test_merge__with_a_record_that_removed_its_custom_fields_leaves_those_of_the_survivor(
+    house: House, policy: str, kept: dict[str, str]
+) -> None:
+    ann = await house.contact(email="ann@a.example", contact_custom_fields_input=custom(Seats="1"))
+    anna = await house.contact(email="anna@b.example", contact_custom_fields_input=custom(Team="Sales"))
+    house.call.clock.move(10)
+    await house.request("PATCH", f"/public/v2/contacts/{anna}", {"contact_custom_fields": None})
+    house.call.clock.move(10)
+
+    preview = await house.merge(ann, anna, survivorship=policy, dry_run=True)
+    merged = await house.merge(ann, anna, survivorship=policy)
+
+    assert named(preview["contact"]) == named(merged["contact"]) == named(await house.get(ann)) == kept
+    assert await house.differences() == []
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 async def test_later_webhooks_for_either_address__go_to_the_survivor(house: House, policy: str) -> None:
     ann, anna = await two(house)

@@ -1,4 +1,5 @@
-"""One client's records in memory, as the documentation says they behave: docs/reference/api.md, search.md, the how-to pages, decision 3.
+"""One client's records in memory, as the documentation says they behave: docs/reference/api.md, search.md, the how-to pages, decisions 3,
+78, 79 and 80.
 
 An operation returns what the response must be: `Done`, or the refusals that are right. A record is its history; its values are a fold
 (`model_fold.py`). These modules import nothing of the service.
@@ -11,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from tests.records.model_fold import FIELDS, KEYS, Entry, Values, fold, normal
+from tests.records.model_fold import FIELDS, KEYS, Entry, Key, Values, first_keys, fold, normal
 
 NOON = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 STATUS = {"contacts": "contact_status", "companies": "company_status"}
 CUSTOM = {"contacts": "contact_custom_fields", "companies": "company_custom_fields"}
-REASONS = ("complained", "unsubscribed", "requested", "legal", "competitor", "customer", "other", "hard_bounced")
+REASONS = ("complained", "unsubscribed", "requested", "status", "legal", "competitor", "customer", "other", "hard_bounced")
 """Of several reasons the first is shown."""
 CAUSES = {"email_unsubscribed": "unsubscribed", "email_bounced": "hard_bounced"}
 READ_ONLY = ("id", "updated_time", "previous_status")
@@ -51,9 +52,15 @@ class Record:
     id: int
     kind: str
     entries: list[Entry] = field(default_factory=list)
+    has_merged: bool = False
+    """Whether it was part of a merge: its place in lists is open."""
     deleted_at: int | None = None
     merged_into: int | None = None
     erased: bool = False
+    further: dict[Key, str] = field(default_factory=dict)
+    """The keys that it has besides the ones that it shows first, with their text."""
+    had: set[Key] = field(default_factory=set)
+    """All addresses that lead to it: present ones, former ones, those of merged records."""
     updated: int | None = None
     """The time of the last change; None where the documentation does not say."""
     last: Values | None = None
@@ -64,17 +71,49 @@ class Record:
         return self.deleted_at is None and self.merged_into is None and not self.erased
 
     @property
+    def keys(self) -> dict[Key, str]:
+        """All its keys, the first ones too."""
+        return first_keys(self.kind, self.entries) | self.further
+
+    def takes(self, sets: Values, *, by_key: bool = False) -> Values:
+        """Return what a write sets; a record that was found `by_key` keeps its first key if the write names a further one."""
+        first = first_keys(self.kind, self.entries)
+        if "emails" in sets:
+            self.further = {key: value for key, value in self.further.items() if key[0] != "email"} | keys_of(sets["emails"][1:])
+        for name in KEYS[self.kind]:
+            key = (name, normal(name, sets.get(name)) or "")
+            if key in self.further and by_key:
+                sets = {other: value for other, value in sets.items() if other != name}
+            elif key in self.further:  # it is the first one now, and the former first one a further one
+                del self.further[key]
+                self.further |= {old: value for old, value in first.items() if old[0] == name}
+        return sets
+
+    @property
     def by_request(self) -> bool:
         """Whether a request has created it."""
         return any(entry.what == "create" for entry in self.entries)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A record as it was before a merge."""
+
+    entries: list[Entry]
+    further: dict[Key, str]
+    had: set[Key]
+
+    def keys(self, kind: str) -> set[Key]:
+        """All its keys."""
+        return {*first_keys(kind, self.entries), *self.further}
+
+
 @dataclass
 class Merge:
-    """A merge that can be undone: the histories of its records before it."""
+    """A merge that can be undone, with its records before it."""
 
     survivor: int
-    before: dict[int, list[Entry]]
+    before: dict[int, Part]
     entry: Entry
 
 
@@ -84,14 +123,22 @@ class Suppression:
 
     kind: str
     asked: str | None = None
+    asked_at: int = 0
     events: list[tuple[int, str]] = field(default_factory=list)
+    copies: list[tuple[int, int, str]] = field(default_factory=list)
+    """The deleted contact with this and other addresses, time and reason."""
     removed: int = -(10**9)
+
+    @property
+    def live(self) -> list[tuple[int, str]]:
+        """Times and reasons that count."""
+        found = [*self.events, *((at, reason) for _, at, reason in self.copies)]
+        return [each for each in found if each[0] > self.removed] + ([(self.asked_at, self.asked)] if self.asked else [])
 
     @property
     def reason(self) -> str | None:
         """The reason shown, or None if it is on the list no more."""
-        found = [reason for at, reason in self.events if at > self.removed] + ([self.asked] if self.asked else [])
-        return min(found, key=REASONS.index, default=None)
+        return min((reason for _, reason in self.live), key=REASONS.index, default=None)
 
 
 def text(at: int | None) -> str | None:
@@ -106,7 +153,11 @@ class Model:
         self.records: dict[str, dict[int, Record]] = {"contacts": {}, "companies": {}}
         self.merges: dict[tuple[str, int], Merge] = {}
         self.suppressions: dict[str, Suppression] = {}
-        self.erased: list[set[tuple[str, str]]] = []
+        self.joins: list[Merge] = []
+        """Merges by the keys of a write, whose numbers are not known yet."""
+        self.open = False
+        """Whether the documentation does not say what the last write gives."""
+        self.erased: list[set[Key]] = []
         """The addresses of each erased person, by their kind."""
         self.hands: dict[str, list[int]] = defaultdict(list)
         """Which contacts have had an e-mail address."""
@@ -157,6 +208,9 @@ class Model:
                 ("last_reply_received", "replied"),
             )
             body |= {name: text(values.get(source)) for name, source in times}
+        further = sorted(key for name, key in record.further if name == "email")
+        if further:
+            body["emails"] = [*filter(None, [values.get("email")]), *further]
         body |= {name: values[name] for name in ("email", "linkedin_url", "company_id", "domain", "name") if name in values}
         if "status" in values:
             body[STATUS[kind]] = values["status"]
@@ -169,8 +223,10 @@ class Model:
         for name in KEYS[kind]:
             if (wanted := normal(name, sets.get(name))) is not None:
                 for record in self.live(kind):
-                    if record is not but and normal(name, fold(record.entries).get(name)) == wanted:
+                    if record is not but and (name, wanted) in record.keys:
                         found[name] = record
+        for key in keys_of(sets.get("emails", [])):
+            found |= {" ".join(key): record for record in self.live(kind) if record is not but and key in record.keys}
         return found
 
     def settle(self) -> None:
@@ -183,6 +239,7 @@ class Model:
                 if record.last is not None and shown != record.last:
                     record.updated = self.now
                 record.last = shown
+                record.had |= record.keys.keys()
                 address = normal("email", shown.get("email"))
                 if kind == "contacts" and address and record.id not in self.hands[address]:
                     self.hands[address].append(record.id)
@@ -214,6 +271,8 @@ class Model:
                 company = self.records["companies"].get(value)
                 faults += [NO_COMPANY] * (company is None or not company.live)
                 sets[name] = value
+            elif name == "emails":
+                sets |= {"emails": value, "email": value[0]}
             elif inner in FIELDS[kind]:
                 wrong = value is None and creates and name not in ("email", "linkedin_url", "company_id")
                 sets[inner] = (value or "").strip() or None
@@ -227,39 +286,47 @@ class Model:
         return sets, clears, faults
 
     @property
-    def banned(self) -> set[tuple[str, str]]:
+    def banned(self) -> set[Key]:
         """The addresses of all erased persons."""
         return set().union(*self.erased)
 
     def is_banned(self, sets: Values) -> bool:
         """Whether one of these addresses is an erased person's."""
-        return any((name, normal(name, sets.get(name))) in self.banned for name in KEYS["contacts"])
+        named = {(name, normal(name, sets.get(name)) or "") for name in KEYS["contacts"]} | keys_of(sets.get("emails", [])).keys()
+        return not named.isdisjoint(self.banned)
 
     def create(self, kind: str, body: Values, on_duplicate: str = "error", *, restore_erased: bool = False) -> Answer:
         """POST of a list."""
         sets, _, faults = self.parse(kind, body, creates=True)
         sets = {name: value for name, value in sets.items() if value is not None}
         faults += [Refused(422, "invalid")] * (kind == "companies" and "domain" not in sets)
+        faults += [Refused(422, "invalid")] * (kind == "contacts" and not sets)  # it would be nobody
         if kind == "contacts" and self.is_banned(sets) and not restore_erased:
             faults.append(Refused(409, "person_erased"))
         owners = self.owners(kind, sets)
         if any(fault is not NO_COMPANY for fault in faults) or (faults and not (owners and on_duplicate == "return")):
             return faults + conflicts(owners.values())
-        if owners and (on_duplicate == "error" or (len({each.id for each in owners.values()}) > 1 and on_duplicate == "update")):
+        if owners and on_duplicate == "update":
+            if (record := self.one(kind, owners.values())) is None:
+                return conflicts(owners.values())
+            owners = {"email": record}
+        elif owners and on_duplicate == "error":
             return conflicts(owners.values())
         if restore_erased:
             named = {(name, normal(name, sets[name]) or "") for name in KEYS["contacts"] if name in sets}
             self.erased = [person for person in self.erased if not person & named]
         for record in owners.values():
             if on_duplicate == "update":
-                record.entries.append(self.entry("create", sets))
+                record.entries.append(self.entry("create", self.found(record, sets)))
             return Done(200, record)
         return Done(201, self.add(kind, self.entry("create", sets)))
 
     def add(self, kind: str, entry: Entry) -> Record:
         """Add a record, whose id is not known yet."""
         number = min([0, *self.records[kind]]) - 1
-        record = self.records[kind][number] = Record(number, kind, [entry], updated=self.now)
+        record = self.records[kind][number] = Record(number, kind, updated=self.now)
+        record.takes(entry.sets)
+        record.entries.append(entry)
         return record
 
     def number(self, record: Record, number: int) -> None:
@@ -286,11 +353,16 @@ class Model:
         owners = self.owners(kind, sets)
         record = owners.get(match)
         others = [each for each in owners.values() if each is not record]
-        if faults or others:
+        if faults:
             return faults + conflicts(others)
+        if record is None and others and not any(name == match for name, _ in first_keys(kind, others[0].entries)):
+            record = others[0]  # it has no key of this kind yet
+        elif others and (record is None or (record := self.one(kind, owners.values())) is None):
+            return conflicts(others)
         if record is None:
             return Done(201, self.add(kind, self.entry("create", {name: value for name, value in sets.items() if value is not None})))
         unsets = clears or None in sets.values()
+        sets = self.found(record, sets)
         record.entries.append(self.entry("write" if record.by_request or unsets else "create", sets, clears=clears))
         return Done(200, record)
 
@@ -307,8 +379,37 @@ class Model:
             return faults + conflicts(others.values())
         assert record is not None
         if sets or clears:
-            record.entries.append(self.entry("write", sets, clears=clears))
+            record.entries.append(self.entry("write", record.takes(sets), clears=clears))
         return Done(200, record)
+
+    # Two contacts that one write names.
+
+    def found(self, record: Record, sets: Values) -> Values:
+        """What a write sets on a record that it found by a key. Whether a merged record takes another spelling of its first key is open."""
+        first = first_keys(record.kind, record.entries)
+        spelled = {name: text for (name, key), text in first.items() if normal(name, sets.get(name)) == key}
+        self.open |= record.has_merged and any(sets[name] != text for name, text in spelled.items())
+        return record.takes(sets, by_key=True)
+
+    def one(self, kind: str, records: Iterable[Record]) -> Record | None:
+        """The record that has all keys of a write, after a merge if they are of several contacts; None if they may not be one person."""
+        found = list({each.id: each for each in records}.values())
+        having = [each for each in found if any(name == "email" for name, _ in each.keys)]
+        if len(found) == 1:
+            return found[0]
+        if kind == "companies" or len(having) > 1:
+            return None
+        survivor = next(iter(having), found[0])
+        return self.join(survivor, [each for each in found if each is not survivor])
+
+    def join(self, survivor: Record, others: list[Record]) -> Record:
+        """Merge contacts that a write names."""
+        raise NotImplementedError
+
+
+def keys_of(emails: Iterable[str]) -> dict[Key, str]:
+    """Addresses by their normal form."""
+    return {("email", normal("email", each) or ""): each for each in emails}
 
 
 def conflicts(records: Iterable[Record]) -> list[Refused]:

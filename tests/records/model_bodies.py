@@ -69,7 +69,21 @@ UPSERTS: st.SearchStrategy[Write] = st.one_of(
     st.tuples(st.just("upsert"), st.just("contacts"), CHANGES, st.sampled_from(["email", "email", "linkedin_url"])),
     st.tuples(st.just("upsert"), st.just("companies"), FIRM_CHANGES, st.just("domain")),
 )
-WRITES = st.one_of(CREATES, UPDATES, UPSERTS)
+TWO = st.fixed_dictionaries(
+    {"email": st.sampled_from(EMAILS), "linkedin_url": st.sampled_from(LINKEDIN)}, optional={"first_name": st.sampled_from(["Ann", "Bob"])}
+)
+"""The keys of two contacts."""
+JOINS: st.SearchStrategy[Write] = st.one_of(
+    st.tuples(st.just("create"), st.just("contacts"), TWO, st.just("update")),
+    st.tuples(st.just("upsert"), st.just("contacts"), TWO, st.sampled_from(["email", "linkedin_url"])),
+)
+SEVERAL = st.lists(st.sampled_from(["a@x.example", "b@x.example", "c@y.example", "D@y.example"]), min_size=1, max_size=3, unique=True)
+LISTS: st.SearchStrategy[Write] = st.one_of(
+    st.tuples(st.just("create"), st.just("contacts"), st.builds(lambda emails: {"emails": emails}, SEVERAL), st.just("error")),
+    st.tuples(st.just("update"), st.just("contacts"), st.builds(lambda emails: {"emails": emails}, SEVERAL), PICK),
+)
+"""Writes of all addresses of a person; upserts with several are left out."""
+WRITES = st.one_of(CREATES, UPDATES, UPSERTS, JOINS, LISTS)
 DRY = st.sampled_from([False, False, False, True])
 
 FIRST: list[tuple[str, Values]] = [

@@ -18,6 +18,8 @@ FIELDS = {
     "companies": ("domain", "name", "status"),
 }
 Values = dict[str, Any]
+Key = tuple[str, str]
+"""The name of a field, and a value in the form in which it is compared."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,12 @@ def fold(entries: list[Entry], until: int | None = None) -> Values:
         if times:
             values[name] = pick(times)
     return values
+
+
+def first_keys(kind: str, entries: list[Entry]) -> dict[Key, str]:
+    """The keys that a record shows, with their text."""
+    values = fold(entries)
+    return {(name, key): values[name] for name in KEYS[kind] if (key := normal(name, values.get(name))) is not None}
 
 
 def zip_set(names: tuple[str, ...], values: tuple[Any, ...]) -> Values:

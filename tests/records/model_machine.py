@@ -7,6 +7,7 @@ import copy
 import json
 from collections.abc import Callable
 from functools import wraps
+from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +21,9 @@ from tests.records.model_bodies import (
     DRY,
     FIRM,
     FIRST,
+    JOINS,
     KIND,
+    LISTS,
     PERSON,
     PICK,
     UPDATES,
@@ -31,7 +34,7 @@ from tests.records.model_bodies import (
     Write,
     optional,
 )
-from tests.records.model_compare import World, different, flat, refused, same, say
+from tests.records.model_compare import World, different, flat, plain, refused, same, say
 from tests.records.model_fold import Values
 from tests.records.model_more import WholeModel
 
@@ -102,6 +105,12 @@ class Records(RuleBasedStateMachine):
             return {**body, "company_id": self.pick(model, "companies", body["company_id"])}
         return body
 
+    def note_joins(self, house: House, model: WholeModel) -> None:
+        """Note the numbers of the merges that writes made."""
+        if model.joins:
+            log = self.send(house, "GET", "/public/v2/events?types=contact.merged&limit=200").json()["data"]
+            model.joined([each["data"]["merge_id"] for each in log][-len(model.joins) :])
+
     def written(self, model: WholeModel, kind: str, reply: Response, answer: Answer, method: str = "") -> None:
         """Compare the response of one write with its prediction."""
         if isinstance(answer, list):
@@ -160,15 +169,28 @@ class Records(RuleBasedStateMachine):
     def upsert(self, who: int, write: Write, dry: bool) -> None:
         self.one_write(who, write, dry)
 
+    @step(who=WHO, write=JOINS, dry=DRY)
+    def join(self, who: int, write: Write, dry: bool) -> None:
+        self.one_write(who, write, dry)
+
+    @step(who=WHO, write=LISTS, dry=DRY)
+    def addresses(self, who: int, write: Write, dry: bool) -> None:
+        self.one_write(who, write, dry)
+
     def one_write(self, who: int, write: Write, dry: bool) -> None:
         """Carry out one write, or a dry run of it."""
         house, model = self.begin(who)
         method, target, body = self.request_of(model, write)
+        trial = copy.deepcopy(model)
+        self.predicted(trial, write)
+        if trial.open:
+            return
         reply = self.send(house, method, f"{target}&dry_run=true" if dry else target, body)
         if dry:
             self.tried(model, write, reply)
         else:
             self.written(model, write[1], reply, self.predicted(model, write))
+            self.note_joins(house, model)
 
     def tried(self, model: WholeModel, write: Write, reply: Response) -> None:
         """Compare the response of a dry run with what the write would do, and do nothing."""
@@ -180,14 +202,14 @@ class Records(RuleBasedStateMachine):
         assert (reply.status, found["status"]) == (200, answer.status)
         assert found["id"] == (answer.record.id if answer.status == 200 else None)
         record = model.records[write[1]].get(answer.record.id)
-        before = flat(model.shown(record)) if record else {}
-        after = flat(trial.shown(answer.record))
+        before = plain(flat(model.shown(record))) if record else {}
+        after = plain(flat(trial.shown(answer.record)))
         after.pop("id")
         unset = {name for name in before if name not in after and name != "id"}
         changed = {name for name, value in after.items() if (before.get(name) or None) != (value or None)} | unset
         changed |= {name for name in after if name.startswith("cf.") and name not in before}
         said = {each["field"]: each["value"] or None for each in found["changed"]}
-        assert said == {name: after.get(name) or None for name in changed}, different(said, after)
+        assert plain(said) == {name: after.get(name) or None for name in changed}, different(said, after)
         return None
 
     @step(who=WHO, kind=KIND, atomic=st.booleans(), writes=st.lists(WRITES, min_size=2, max_size=9))
@@ -201,7 +223,6 @@ class Records(RuleBasedStateMachine):
             named = {"create": "on_duplicate", "upsert": "match", "update": "id"}[operation]
             value = self.pick(model, kind, more) if operation == "update" else more
             commands.append({"op": operation, named: value, "body": self.body(model, body)})
-        reply = self.send(house, "POST", f"/public/v2/{kind}/batch", {"commands": commands, "atomic": atomic})
         trial = copy.deepcopy(model)
         answers = []
         for command in commands:
@@ -212,6 +233,9 @@ class Records(RuleBasedStateMachine):
             else:
                 answers.append(trial.patch(kind, command["id"], command["body"]))
             trial.settle()
+        if trial.open:
+            return
+        reply = self.send(house, "POST", f"/public/v2/{kind}/batch", {"commands": commands, "atomic": atomic})
         if atomic and any(isinstance(each, list) for each in answers):
             assert (reply.status, reply.json()["code"]) == (422, "batch_failed"), reply.body
             return
@@ -226,6 +250,7 @@ class Records(RuleBasedStateMachine):
                 assert result["id"] == answer.record.id
         assert reply.json()["failed"] == sum(isinstance(each, list) for each in answers)
         model.settle()
+        self.note_joins(house, model)
 
     @step(
         who=WHO,
@@ -293,7 +318,11 @@ class Records(RuleBasedStateMachine):
                     found += page["data"]
                     cursor = page["next_cursor"]
                 live = model.live(kind)
-                assert [each["id"] for each in found] == [each.id for each in live]
+                assert sorted(each["id"] for each in found) == [each.id for each in live]
+                # A merge, and the first request on a contact that webhooks made, may move a record.
+                ids = [each.id for each in live if not each.has_merged and not each.entries[0].tool]
+                assert [each["id"] for each in found if each["id"] in ids] == ids
+                found.sort(key=itemgetter("id"))
                 for record, body in zip(live, found, strict=True):
                     same(model, record, body)
                 gone = self.send(house, "GET", f"/public/v2/{kind}/deleted?limit=200").json()["data"]

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 from tests.records.model_bodies import DRY, EMAILS, KIND, PICK, WHO, optional
-from tests.records.model_compare import refused, same, say, whole
+from tests.records.model_compare import plain, refused, same, say, whole
 from tests.records.model_fold import Values
 from tests.records.model_machine import NOT_THERE, STEP, Records, step
 
@@ -28,7 +28,7 @@ class RecordsAndWebhooks(Records):
         if isinstance(answer, list):
             return refused(reply.status, reply.json(), answer)
         found = {**reply.json(), "status_changed_at": whole(reply.json()["status_changed_at"])}
-        assert {**found, "updated_time": 0} == {**before, "updated_time": 0}
+        assert plain(found) | {"updated_time": 0} == plain(before) | {"updated_time": 0}
         return None
 
     @step(who=WHO, kind=KIND, index=PICK)
@@ -71,6 +71,8 @@ class RecordsAndWebhooks(Records):
         known = sorted(model.merges)
         kind, merge_id = known[index % len(known)] if known else ("contacts", NOT_THERE)
         number = model.merges[kind, merge_id].survivor if known else self.pick(model, kind, index)
+        if model.undo_is_open(kind, merge_id):
+            return None
         reply = self.send(house, "POST", f"/public/v2/{kind}/{number}/merge/{merge_id}/undo?structure=FLAT")
         answer = model.undo(kind, number, merge_id)
         if isinstance(answer, list):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tests.records.model import CAUSES, Answer, Done, Merge, Model, Record, Refused, Suppression
-from tests.records.model_fold import FIELDS, KEYS, Entry, Values, fold, normal
+from tests.records.model import CAUSES, Answer, Done, Merge, Model, Part, Record, Refused, Suppression, keys_of
+from tests.records.model_fold import FIELDS, KEYS, Entry, Values, first_keys, fold, normal
 
 
 class WholeModel(Model):
@@ -17,6 +17,13 @@ class WholeModel(Model):
         if record is None or not record.live:
             return [Refused(404, "not_found")]
         record.deleted_at = self.now
+        # Its opt-out holds for all of its addresses, because the record that joins them is gone.
+        listed = {value: self.suppressions[value].live for _, value in record.had if kind == "contacts" and value in self.suppressions}
+        for name, value in record.had if listed else ():
+            for other, live in listed.items():
+                copies = [(number, at, reason) for at, reason in live if other != value]
+                if copies:
+                    self.suppressions.setdefault(value, Suppression(name)).copies += copies
         return Done(200, record)
 
     def restore(self, kind: str, number: int) -> Answer:
@@ -27,6 +34,10 @@ class WholeModel(Model):
         if others := self.owners(kind, fold(record.entries)):
             return [Refused(409, "duplicate", each.id) for each in others.values()]
         record.deleted_at, record.updated, record.last = None, None, None
+        taken = {key for other in self.live(kind) if other is not record for key in other.keys}
+        record.further = {key: value for key, value in record.further.items() if key not in taken}
+        for entry in self.suppressions.values() if kind == "contacts" else ():
+            entry.copies = [each for each in entry.copies if each[0] != number]
         return Done(200, record)
 
     def erase(self, number: int) -> Answer:
@@ -34,16 +45,11 @@ class WholeModel(Model):
         record = self.records["contacts"].get(number)
         if record is None or record.merged_into is not None or record.erased:
             return [Refused(404, "not_found")]
-        mine = self.addresses(number)
-        self.hands = defaultdict(list, {address: ids for address, ids in self.hands.items() if address not in mine})
-        self.erased.append({*(("email", each) for each in mine), *(("linkedin_url", each) for each in linkedin_of(record))})
+        self.hands = defaultdict(list, {address: ids for address, ids in self.hands.items() if ("email", address) not in record.had})
+        self.erased.append(record.had)
         self.merges = {key: merge for key, merge in self.merges.items() if key[0] != "contacts" or merge.survivor != number}
         record.erased, record.deleted_at = True, None
         return Done(200, record)
-
-    def addresses(self, number: int) -> list[str]:
-        """The e-mail addresses that a contact has had, or one that was merged into it."""
-        return [address for address, ids in self.hands.items() if any(self._root_of(each) == number for each in ids)]
 
     def named(self, kind: str, body: Values) -> list[int | None]:
         """The contacts that a stored response is about, today."""
@@ -56,17 +62,15 @@ class WholeModel(Model):
     def can_erase(self, number: int) -> bool:
         """Whether no other contact has had one of the addresses; the documentation leaves open what becomes of those."""
         record = self.records["contacts"].get(number)
-        mine = self.addresses(number)
         others = [each for each in self.records["contacts"].values() if each is not record and not each.erased and each.merged_into is None]
-        shared = record is not None and any(linkedin_of(each) & linkedin_of(record) for each in others)
-        return not shared and all(self._root_of(each) == number for address in mine for each in self.hands[address])
+        return record is None or not any(each.had & record.had for each in others)
 
     # Merges.
 
     def same_times(self, kind: str, numbers: list[int]) -> bool:
-        """Whether two of the records have entries of one time: their order after a merge is open."""
-        found = [{entry.at for entry in record.entries} for each in set(numbers) if (record := self.records[kind].get(each))]
-        return len(set().union(*found)) < sum(map(len, found))
+        """Whether the records have two entries of one time, such as those of a batch: their order after a merge is open."""
+        found = [entry.at for each in set(numbers) if (record := self.records[kind].get(each)) for entry in record.entries]
+        return len(set(found)) < len(found)
 
     def merge(self, kind: str, number: int, others: list[int], policy: str) -> Answer:
         """Merge records into one; `merged` notes it under its number."""
@@ -75,25 +79,50 @@ class WholeModel(Model):
             return [Refused(422, "invalid")]
         if any(each is None or not each.live for each in records):
             return [Refused(404, "not_found")]
-        found = [each for each in records if each is not None]
-        survivor = found[0]
+        return Done(200, self._unite([each for each in records if each is not None], policy))
+
+    def join(self, survivor: Record, others: list[Record]) -> Record:
+        """Merge contacts that a write names."""
+        self.open |= self.same_times("contacts", [survivor.id, *(each.id for each in others)])
+        self._unite([survivor, *others], "newest")
+        self.joins.append(self._last_merge)
+        return survivor
+
+    def _unite(self, found: list[Record], policy: str) -> Record:
+        survivor, kind = found[0], found[0].kind
+        for each in found:
+            each.has_merged = True
         chosen = chosen_by(policy, kind, [self.values(each) for each in found], [each.entries for each in found])
-        self._last_merge = Merge(number, {each.id: list(each.entries) for each in found}, self.entry("write", {}))
+        before = {each.id: Part(list(each.entries), dict(each.further), set(each.had)) for each in found}
+        self._last_merge = Merge(survivor.id, before, self.entry("write", {}))
+        keys = {key: value for each in found for key, value in each.keys.items()}
         survivor.entries = [entry for each in found for entry in each.entries]
         for each in found[1:]:
-            each.entries, each.merged_into = [], number
+            each.entries, each.further, each.merged_into = [], {}, survivor.id
+            survivor.had |= each.had
         union = self.values(survivor)
         if policy != "newest":
             names = {name for name in (*chosen, *union) if name in FIELDS[kind] or name.startswith("cf.")}
-            self._last_merge.entry.sets.update({name: chosen.get(name) for name in names if chosen.get(name) != union.get(name)})
+            # Which key is the first one is decided now, also if it stays the same.
+            decided = {name for name in names if chosen.get(name) != union.get(name) or name in KEYS[kind]}
+            self._last_merge.entry.sets.update({name: chosen.get(name) for name in decided})
         survivor.entries.append(self._last_merge.entry)
+        first = first_keys(kind, survivor.entries)
+        survivor.further = {key: value for key, value in keys.items() if key not in first}
         survivor.updated = survivor.last = None
-        return Done(200, survivor)
+        return survivor
 
     def merged(self, kind: str, number: int) -> None:
         """Note the number of the last merge."""
         assert (kind, number) not in self.merges, "a merge with the number of another"
         self.merges[kind, number] = self._last_merge
+
+    def joined(self, numbers: list[int]) -> None:
+        """Note the numbers of the merges that writes made."""
+        for number, merge in zip(numbers, self.joins, strict=True):
+            assert ("contacts", number) not in self.merges, "a merge with the number of another"
+            self.merges["contacts", number] = merge
+        self.joins = []
 
     def undo(self, kind: str, number: int, merge_id: int) -> Answer:
         """Undo a merge; the survivor is the record of the answer."""
@@ -103,23 +132,38 @@ class WholeModel(Model):
             return [Refused(404, "not_found")]
         if not survivor.live or self._later_merges(kind, merge):
             return [Refused(409, "conflict"), Refused(404, "not_found")]
-        parts = self._parted(kind, merge, survivor)
-        members = {each: self.records[kind][each] for each in parts}
-        for entries in parts.values():
-            for name in KEYS[kind]:
-                wanted = normal(name, fold(entries).get(name))
-                taken = [
-                    one.id
-                    for one in self.live(kind)
-                    if wanted and one is not survivor and normal(name, self.values(one).get(name)) == wanted
-                ]
-                if taken:
-                    return [Refused(409, "duplicate", taken[0]), Refused(409, "conflict", taken[0])]
+        wanted = {key for part in merge.before.values() for key in part.keys(kind)}
+        taken = [each.id for each in self.live(kind) if each is not survivor and wanted & each.keys.keys()]
+        if taken:
+            return [Refused(409, code, each) for each in taken for code in ("duplicate", "conflict")]
         del self.merges[kind, merge_id]
-        for each, entries in parts.items():
-            members[each].entries, members[each].merged_into = entries, None
-            members[each].updated = members[each].last = None
+        had = survivor.had - {key for part in merge.before.values() for key in part.had}
+        for each, entries in self._parted(kind, merge, survivor).items():
+            record, part = self.records[kind][each], merge.before[each]
+            record.entries, record.further, record.had = list(part.entries), dict(part.further), set(part.had)
+            for entry in entries[len(part.entries) :]:
+                record.takes(entry.sets)
+                record.entries.append(entry)
+            record.merged_into = record.updated = record.last = None
+        survivor.had |= had
         return Done(200, survivor)
+
+    def undo_is_open(self, kind: str, merge_id: int) -> bool:
+        """Whether a request has given the survivor a key of another record as its first one: the documentation leaves open who gets it."""
+        if (merge := self.merges.get((kind, merge_id))) is None:
+            return False
+        others = {key for each, part in merge.before.items() if each != merge.survivor for key in part.keys(kind)}
+        survivor = self.records[kind][merge.survivor]
+        for entry in self._since(merge, survivor):
+            written = {(name, normal(name, entry.sets.get(name)) or "") for name in KEYS[kind]}
+            if others & (written | keys_of(entry.sets.get("emails", [])).keys()):
+                return True
+        return False
+
+    @staticmethod
+    def _since(merge: Merge, survivor: Record) -> list[Entry]:
+        known = {id(entry) for part in merge.before.values() for entry in part.entries} | {id(merge.entry)}
+        return [entry for entry in survivor.entries if id(entry) not in known]
 
     def _later_merges(self, kind: str, merge: Merge) -> bool:
         mine = [each for (of, _), each in self.merges.items() if of == kind and each.survivor == merge.survivor]
@@ -127,17 +171,15 @@ class WholeModel(Model):
 
     def _parted(self, kind: str, merge: Merge, survivor: Record) -> dict[int, list[Entry]]:
         """The histories of the records of a merge after it is undone."""
-        parts = {each: list(entries) for each, entries in merge.before.items()}
-        known = {id(entry) for entries in parts.values() for entry in entries} | {id(merge.entry)}
-        for entry in survivor.entries:
-            if id(entry) not in known:
-                parts[self._part_of(entry, merge)].append(entry)
+        parts = {each: list(part.entries) for each, part in merge.before.items()}
+        for entry in self._since(merge, survivor):
+            parts[self._part_of(entry, merge)].append(entry)
         return parts
 
     def _part_of(self, entry: Entry, merge: Merge) -> int:
         address = normal("email", entry.email)
         had = self.hands.get(address or "", [])
-        now = [each for each, entries in merge.before.items() if address and normal("email", fold(entries).get("email")) == address]
+        now = [each for each, part in merge.before.items() if ("email", address) in part.keys("contacts")]
         return next((each for each in (*now, *had) if each in merge.before), merge.survivor)
 
     @staticmethod
@@ -184,7 +226,7 @@ class WholeModel(Model):
         kind = "email" if "@" in value else "domain"
         found = self.suppressions.setdefault(normal(kind, value) or "", Suppression(kind))
         outcome = "created" if found.reason is None else "unchanged" if found.asked == reason else "updated"
-        found.asked = reason
+        found.asked, found.asked_at = reason, self.now
         return outcome
 
     def unsuppress(self, value: str) -> None:
@@ -192,30 +234,32 @@ class WholeModel(Model):
         found = self.suppressions[value]
         found.asked, found.removed = None, self.now
 
-    def listed(self, email: str | None) -> set[str]:
-        """The reasons for which an address must not be contacted."""
+    def listed(self, email: str | None, linkedin: str | None = None) -> set[str]:
+        """The reasons for which addresses must not be contacted."""
         address = normal("email", email) or ""
-        names = [address, *parents(address.partition("@")[2])]
+        names = [address, *parents(address.partition("@")[2]), normal("linkedin_url", linkedin) or ""]
         return {reason for name in names if name in self.suppressions and (reason := self.suppressions[name].reason)}
 
     def listing(self) -> dict[str, str]:
         """The entries of the list; those of erased persons have no address."""
         found = {value: each.reason for value, each in self.suppressions.items() if each.reason}
-        return {value: reason for value, reason in found.items() if ("email", value) not in self.banned}
+        return {value: reason for value, reason in found.items() if (self.suppressions[value].kind, value) not in self.banned}
+
+    def of_former(self, item: Values) -> set[str]:
+        """The reasons of contacts that had one of these addresses: another may have it by now."""
+        keys = {(name, normal(name, value) or "") for name, value in item.items()}
+        return {reason for each in self.live("contacts") if keys & each.had for reason in self.suppressed(each)}
 
     def suppressed(self, record: Record) -> set[str]:
-        """The reasons for which a record must not be contacted."""
+        """The reasons for which a record must not be contacted: an opt-out by any address that leads to it, or by its status."""
         values = self.values(record)
         domains = [(values.get("email") or "").lower().partition("@")[2], values.get("domain", "")]
         if "company_id" in values:
             domains.append(self.values(self.records["companies"][values["company_id"]])["domain"])
-        names = [normal("email", values.get("email")) or "", *(part for domain in domains for part in parents(domain))]
-        return {reason for name in names if name in self.suppressions and (reason := self.suppressions[name].reason)}
-
-
-def linkedin_of(record: Record) -> set[str]:
-    """The LinkedIn addresses that a contact has had."""
-    return {value for entry in record.entries if (value := normal("linkedin_url", entry.sets.get("linkedin_url")))}
+        addresses = [value for name, value in (*record.had, *record.keys) if name != "domain"]
+        names = [*addresses, *(part for domain in domains for part in parents(domain))]
+        found = {reason for name in names if name in self.suppressions and (reason := self.suppressions[name].reason)}
+        return found | ({"status"} if record.kind == "contacts" and values.get("status") == "do_not_contact" else set())
 
 
 def parents(domain: str) -> list[str]:

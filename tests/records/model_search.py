@@ -52,6 +52,7 @@ def holds(model: WholeModel, record: Record, tree: Values) -> bool:
 
 
 def _member(model: WholeModel, record: Record, name: str, wanted: Any) -> bool:
+    """Whether one member holds; a key is any of the record's."""
     if name == "all":
         return all(holds(model, record, each) for each in wanted)
     if name == "any":
@@ -59,6 +60,11 @@ def _member(model: WholeModel, record: Record, name: str, wanted: Any) -> bool:
     if name == "not":
         return not holds(model, record, wanted)
     field, _, operator = name.removesuffix("]").partition("[")
+    key = field.removeprefix("company.")
+    if key in ("email", "linkedin_url", "domain") and operator in ("", "ne", "in", "nin"):
+        owner = record if key == field else model.records["companies"].get(model.values(record).get("company_id", 0))
+        keys = {value for name, value in owner.keys if name == key} if owner else set()
+        return keys.isdisjoint(normal(key, each) for each in _listed(wanted)) == (operator in ("ne", "nin"))
     return _condition(field, operator or "eq", value_of(model, record, field), wanted)
 
 
@@ -103,6 +109,7 @@ def has_words(model: WholeModel, record: Record, q: str) -> bool:
     """Whether each word of a text begins a word of the contact."""
     shown = model.shown(record)
     texts = [shown.get(name, "") for name in ("first_name", "last_name", "email")] + list(shown["contact_custom_fields"].values())
+    texts += shown.get("emails", [])
     words = [word for text in texts for word in re.findall(r"[a-z0-9]+", text.lower())]
     return all(any(word.startswith(each) for word in words) for each in re.findall(r"[a-z0-9]+", q.lower()))
 

@@ -60,6 +60,20 @@ async def test_patch__of_the_first_address_makes_a_further_one_the_first_and_lea
     assert await house.contact(email=ANN_2) != ann
 
 
+async def test_webhook__after_a_patch_made_a_merged_address_the_first_one_leaves_the_former_one(house: House) -> None:
+    other = await house.contact(email=ANN_2)
+    ann = await house.contact(email=ANN)
+    await house.merge(ann, other, survivorship="keep")
+    house.call.clock.move(1)
+    await house.request("PATCH", f"{CONTACTS}/{ann}", {"email": ANN_2})
+
+    await house.hook("camp", {"event": "email_sent", "email": ANN})
+
+    assert (await house.get(ann))["emails"] == [ANN_2, ANN]
+    assert [each["id"] for each in await house.listed()] == [ann]
+    assert await house.differences() == []
+
+
 async def test_upsert__by_a_further_address_leaves_the_first_one(house: House) -> None:
     ann = await house.contact(emails=[ANN, ANN_2])
 

@@ -1,4 +1,8 @@
-"""Any sequence of calls of the records API gives what a plain model in memory predicts, on both engines."""
+"""Any sequence of calls of the records API gives what a plain model in memory predicts, on both engines.
+
+Programs leave out: upserts with several `emails`, `external_id`, statuses of requests that opt out (`test_person.py` has those), merges of
+records with two entries of one time, and undoing a merge after a request made a key of another record the survivor's.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +47,9 @@ class Everything(RecordsAndWebhooks):
             assert found["id"] == shown.get("id")
             for name in ("contact_status", "last_campaign_email_sent", "last_reply_received"):
                 assert found[name] == shown.get(name)
-            reasons = set().union(*(model.suppressed(each) for each in owners.values())) | model.listed(item.get("email"))
-            assert found["suppressed"] in (reasons or {None})
+            reasons = set().union(*(model.suppressed(each) for each in owners.values()))
+            reasons |= model.listed(item.get("email"), item.get("linkedin_url"))
+            assert found["suppressed"] in (reasons or {None, *model.of_former(item)})
 
     @step(who=WHO, kind=KIND, index=PICK, structure=st.sampled_from(["FLAT", "NESTED"]), body=CHANGES, patch=st.booleans())
     def known_state(self, who: int, kind: str, index: int, structure: str, body: Values, patch: bool) -> None:
@@ -72,14 +77,16 @@ class Everything(RecordsAndWebhooks):
     def as_of(self, who: int, kind: str, index: int, back: int) -> None:
         house, model = self.begin(who)
         number, at = self.pick(model, kind, index), model.now - 10 * back
-        reply = self.send(house, "GET", f"/public/v2/{kind}/{number}?structure=FLAT&as_of={text(at)}")
+        after = str(text(at)).replace("Z", ".5Z")  # the writes of a batch are microseconds apart
+        reply = self.send(house, "GET", f"/public/v2/{kind}/{number}?structure=FLAT&as_of={after}")
         record = model.records[kind].get(number)
         if record is None or not record.live or all(entry.at > at for entry in record.entries):
             assert reply.status == 404
             return
         past = model.past(record, at)
         found = {**reply.json(), "status_changed_at": whole(reply.json()["status_changed_at"])}
-        found = {name: value for name, value in found.items() if name not in ("updated_time", "company_id")}
+        found = {name: value for name, value in found.items() if name not in ("updated_time", "company_id", "emails")}
+        past.pop("emails", None)
         if model.older_event(record):
             found.pop("email", None)
             past.pop("email", None)
@@ -185,7 +192,6 @@ SEATS = [{"field_name": "Seats", "field_value": "1"}, {"field_name": "Team", "fi
 MERGES = [("contacts", policy) for policy in ("newest", "if_empty", "keep", "most_complete")] + [("companies", "if_empty")]
 
 
-@pytest.mark.xfail(reason="the model has no further addresses, and takes contacts without a value", strict=False)
 @pytest.mark.parametrize(("kind", "policy"), MERGES)
 def test_program__of_a_life_gives_what_the_model_predicts(world: World, kind: str, policy: str) -> None:
     """Each kind of call once, in an order in which it has something to do; the search below mixes them at random."""
@@ -215,10 +221,14 @@ def test_program__of_a_life_gives_what_the_model_predicts(world: World, kind: st
     run.bulk(who=0, word="do_not_contact", body={"contact_status": "won"}, most=3)
     run.erase(who=0, index=2)
     run.create_again(who=0, body={"linkedin_url": "linkedin.com/in/ann"})
+    run.addresses(who=0, write=("create", "contacts", {"emails": ["d@y.example", "e@y.example"]}, "error"), dry=False)
+    for dry in (True, False):
+        run.join(who=0, write=("upsert", "contacts", {"email": "e@y.example", "linkedin_url": "linkedin.com/in/ann"}, "email"), dry=dry)
+    assert run.models[0].merges
+    run.undo(who=0, index=0)
     run.teardown()
 
 
-@pytest.mark.xfail(reason="the model has no further addresses, and takes contacts without a value", strict=False)
 def test_any_program__gives_what_the_model_predicts(world: World) -> None:
     search(world, 6, 16, derandomize=True)
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from touchbase.history.events import CONTACT, VIA_API, StoredEvent
-from touchbase.history.last_writer_wins import NEVER, Stamp, beats
+from touchbase.history.last_writer_wins import CLEARED, NEVER, Stamp, beats
 from touchbase.history.status import INITIAL, REPLY, SENT, STATUS
 from touchbase.history.status_words import StatusWords
 from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
@@ -118,6 +118,10 @@ def _merge_custom(outcome: MergedRecord, ranked: Sequence[Record], policy: Polic
     for name in dict.fromkeys(custom_field.name for each in (survivor, *ranked) for custom_field in each.custom_fields):
         values = [_custom(of_record[each.id].get(name), each, survivor) for each in ranked]
         chosen, newest = _chosen(values, policy, f"{CUSTOM}{name}", survivor.id), _newest(values)
+        for cleared in _cleared(ranked):
+            if beats(cleared.stamp, newest.stamp):
+                is_last_set = policy.survivorship == NEWEST and f"{CUSTOM}{name}" not in policy.from_ids
+                chosen, newest = cleared if is_last_set else chosen, cleared
         before = own[name].value if name in own else None
         if chosen.value != newest.value:
             outcome.custom[name] = chosen.value
@@ -126,6 +130,11 @@ def _merge_custom(outcome: MergedRecord, ranked: Sequence[Record], policy: Polic
         shown = of_record[chosen.source].get(name)
         if shown is not None:
             outcome.record.custom_fields.append(replace(shown))
+
+
+def _cleared(records: Sequence[Record]) -> list[_Candidate]:
+    """Return the writes that removed all custom fields of a record: in the merged record they also remove older ones of the others."""
+    return [_Candidate(None, record.stamps[CLEARED], record.id) for record in records if CLEARED in record.stamps]
 
 
 def _custom(custom_field: CustomField | None, record: Record, survivor: Record) -> _Candidate:

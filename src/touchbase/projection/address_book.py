@@ -130,7 +130,9 @@ class _Named:
             if source is not None:
                 before = lists.get(source, {})
                 if emails is None:  # it replaces or removes the first address, or makes a further one the first, and leaves the others
-                    keys |= dict(islice(before.items(), 0 if keys and keys.keys() <= before.keys() else 1, None))
+                    open_lists = lists.values() if by_api else (before,)  # a merge brings lists of requests on other records
+                    is_promotion = bool(keys) and any(keys.keys() <= listed.keys() for listed in open_lists)
+                    keys |= dict(islice(before.items(), 0 if is_promotion else 1, None))
                 lists[source] = keys
                 record = merged_from[0] if merged_from else number
                 previous, first[record] = first.get(record), next(iter(keys), None)

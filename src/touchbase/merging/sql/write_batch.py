@@ -116,8 +116,7 @@ def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]
         waiting = [*alike]
         while waiting and budget.spent < 1:
             part, waiting = waiting[: (size := budget.part())], waiting[size:]
-            results = yield from _set(part, ids, cipher)
-            budget.joins -= yield from _join(part, results, ids, cipher, budget.joins)
+            results = yield from _set(part, ids, cipher, budget)
             budget.count(results)
             outcomes += results
     return outcomes + [_too_large() for _ in range(len(commands) - len(outcomes))]
@@ -136,18 +135,23 @@ def _too_large() -> Invalid:
     return Invalid([Fault("", "too_large", detail)])
 
 
-def _set(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]]:
+def _set(commands: Commands, ids: Ids, cipher: Cipher, budget: _ReadBudget) -> Plan[list[object]]:
     """Execute commands of one type."""
-    if len(commands) == 1 or commands[0].operation in _CREATIONS:
+    if commands[0].operation in _CREATIONS:
         return (yield from plan_of(commands, ids, cipher))
+    if len(commands) == 1:
+        outcomes = yield from plan_of(commands, ids, cipher)
+        return [(yield from _join(commands[0], outcomes[0], ids, cipher, budget))]
     yield SAVE
     outcomes = yield from plan_of(commands, ids, cipher)
-    if _interfere(outcomes):
+    one_by_one = _interfere(outcomes) or any(map(_may_join, commands, outcomes))
+    if one_by_one:
         yield ROLL_BACK
+    yield RELEASE
+    if one_by_one:
         outcomes = []
         for inner in commands:
-            outcomes += yield from plan_of([inner], ids, cipher)
-    yield RELEASE
+            outcomes += yield from _set([inner], ids, cipher, budget)
     return outcomes
 
 
@@ -155,18 +159,20 @@ def _can_join(command: Any) -> bool:
     return command.operation is upsert_contact.operation and can_join(command.upsert.create.record)
 
 
-def _join(commands: Commands, outcomes: list[object], ids: Ids, cipher: Cipher, most: int) -> Plan[int]:
-    """Make the contacts one that a command names by several keys, and execute it again; return how many commands did."""
-    done = 0
-    refused: Any
-    for index, (refused, outcome) in enumerate(zip(commands, outcomes, strict=True)):
-        if not isinstance(outcome, Conflict) or not outcome.names_several or not _can_join(refused) or done >= most:
-            continue
-        upsert: RecordUpsert[Contact] = refused.upsert
-        if (yield from join_of(ids, upsert)):
-            [outcomes[index]] = yield from plan_of([upsert_contact(joined(upsert))], ids, cipher)
-            done += 1
-    return done
+def _may_join(command: Any, outcome: object) -> bool:
+    """Return whether a command was refused for keys of several contacts, which may be one person."""
+    return isinstance(outcome, Conflict) and outcome.names_several and _can_join(command)
+
+
+def _join(command: Any, outcome: object, ids: Ids, cipher: Cipher, budget: _ReadBudget) -> Plan[object]:
+    """Make the contacts one that a command names by several keys, and execute it again; return its outcome."""
+    if not _may_join(command, outcome) or budget.joins <= 0:
+        return outcome
+    upsert: RecordUpsert[Contact] = command.upsert
+    if (yield from join_of(ids, upsert)):
+        [outcome] = yield from plan_of([upsert_contact(joined(upsert))], ids, cipher)
+        budget.joins -= 1
+    return outcome
 
 
 def _interfere(outcomes: Sequence[object]) -> bool:
