@@ -102,11 +102,13 @@ async def _commit_late(connection: Any) -> None:
         await connection.execute("COMMIT")
 
 
-def _write_without_commit(cursor: Any, plan: Any, flushed: Any = None, around: Any = connection.unchanged) -> Any:
+def _write_without_commit(
+    cursor: Any, plan: Any, flushed: Any = None, around: Any = connection.unchanged, most_rows: int | None = None
+) -> Any:
     if cursor.connection.in_transaction:
         cursor.execute("COMMIT")  # of the same group, before its response
     cursor.execute("BEGIN IMMEDIATE")
-    return connection.run(cursor, around(plan)[0])
+    return connection.run(cursor, around(plan)[0], most_rows)
 
 
 def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, waiters: Any) -> None:

@@ -29,6 +29,7 @@ from touchbase.imports.sql import import_rows
 from touchbase.imports.table import Row
 from touchbase.inbox.sql.commands import store_delivery
 from touchbase.merging.models import Policy
+from touchbase.merging.sql.join import join_and_upsert
 from touchbase.merging.sql.merge import merge_records
 from touchbase.merging.sql.restore import restore_record
 from touchbase.merging.sql.undo import forget_merges, undo_merge
@@ -189,6 +190,7 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "update_company": (update_company, lambda w, t: update_company(change(t, w.acme, {"name": f"Acme {t.number}"}))),
     "upsert_contact": (upsert_contact, lambda w, t: upsert_contact(upsert(t, "ann@a.example"))),
     "upsert_contact: a former address": (upsert_contact, lambda w, t: upsert_contact(upsert(t, "cat@a.example"))),
+    "join_and_upsert": (join_and_upsert, lambda w, t: join_and_upsert(upsert(t, "ann@a.example"))),
     "upsert_company": (upsert_company, lambda w, t: upsert_company(upsert_of_company(t))),
     "write_batch": (
         write_batch,
@@ -285,7 +287,7 @@ LOCK_THE_CLIENT = {
     "company_links.plans": "follow_changes link_page start_linking",
     "erasure.sql.erasures": "add_erasures sweep_erasure",
     "erasure.sql.texts": "strike_texts",
-    "jobs.steps": "execute_step",  # other operations
+    "jobs.runner": "execute_step",  # other operations
     "search.sql.index": "index_records",  # what it passes over it takes later
     "statuses.sql.refused": "apply_refused",
 }
