@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.models import Connection
 from touchbase.connections.tools import ApiRequest
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
+from touchbase.outgoing.blocklist_tools import request_of as tool_request
 
 Step = tuple[str, str]
 """A kind of page, and where it begins: a cursor, an offset, or the ids that its path needs."""
@@ -47,13 +46,7 @@ def request_of(tool: str, connection: Connection, step: Step) -> ApiRequest:
     """Return the request for a page."""
     kind, start = step
     path, body = _REQUESTS[tool](kind, start)
-    blocklist = BLOCKLISTS[tool]
-    headers = {"accept": "application/json", **blocklist.headers(connection.access_token)}
-    if blocklist.token_in_query:
-        path += f"{'&' if '?' in path else '?'}{blocklist.token_in_query}={quote(connection.access_token, safe='')}"
-    if body is None:
-        return ApiRequest("GET", path, headers)
-    return ApiRequest("POST", path, headers | {"content-type": "application/json"}, msgspec.json.encode(body))
+    return tool_request(tool, connection, "GET" if body is None else "POST", path, body)
 
 
 def base_of(tool: str, connection: Connection) -> str:

@@ -98,15 +98,16 @@ BLOCKLISTS: Mapping[str, Blocklist] = {
 def request_to_add(tool: str, connection: Connection, kind: str, value: str) -> ApiRequest:
     """Return the request that puts an address on the tool's blocklist."""
     path, body = BLOCKLISTS[tool].add(kind, value)
-    return _request(tool, connection, "POST", path, body)
+    return request_of(tool, connection, "POST", path, body)
 
 
 def request_to_test(tool: str, connection: Connection) -> ApiRequest:
     """Return a request that changes nothing."""
-    return _request(tool, connection, "GET", BLOCKLISTS[tool].test, None)
+    return request_of(tool, connection, "GET", BLOCKLISTS[tool].test, None)
 
 
-def _request(tool: str, connection: Connection, method: str, path: str, body: Mapping[str, Any] | None) -> ApiRequest:
+def request_of(tool: str, connection: Connection, method: str, path: str, body: Mapping[str, Any] | None) -> ApiRequest:
+    """Return a request to the tool's API with the token of the connection."""
     blocklist = BLOCKLISTS[tool]
     headers = {"accept": "application/json", **blocklist.headers(connection.access_token)}
     if blocklist.token_in_query:

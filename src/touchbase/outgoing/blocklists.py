@@ -19,8 +19,8 @@ from touchbase.do_not_contact.sql.lookup import get_entry
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS, advice, is_taken, refusal, request_to_add, request_to_test
-from touchbase.outgoing.content import TEST, OutgoingMessage
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.content import TEST, OutgoingMessage, unsent
+from touchbase.outgoing.http_client import Answer, since
 from touchbase.outgoing.hubspot_client import response_text
 from touchbase.outgoing.models import REFUSED, SKIPPED, UNREACHABLE, Endpoint
 from touchbase.sql.store import Store
@@ -52,15 +52,15 @@ async def message_to_blocklist(store: Store, endpoint: Endpoint, event: LoggedEv
     """Return the request for an event of the do-not-contact list, or why there is none."""
     tool, named = endpoint.settings["tool"], (f"{event_id(event.sequence)}_{endpoint.id}", event.type)
     if event.type not in TYPES:
-        return _unsent(*named, SKIPPED, NOT_PUSHED)
+        return unsent(*named, SKIPPED, NOT_PUSHED)
     name = BLOCKLISTS[tool].name
     if event.type == EventType.SUPPRESSION_REMOVED:
-        return _unsent(*named, SKIPPED, f"nothing is taken off the list of {name}: if the person may be contacted again, do it there")
+        return unsent(*named, SKIPPED, f"nothing is taken off the list of {name}: if the person may be contacted again, do it there")
     entry = await store.read(get_entry(endpoint.client, event.data["suppression_id"]))
     if entry is None or not entry.is_active(now):
-        return _unsent(*named, SKIPPED, ENDED)
+        return unsent(*named, SKIPPED, ENDED)
     if entry.value is None:
-        return _unsent(*named, SKIPPED, ERASED)
+        return unsent(*named, SKIPPED, ERASED)
     return await _message(store, endpoint, named, (entry.kind, entry.value))
 
 
@@ -74,13 +74,13 @@ async def _message(store: Store, endpoint: Endpoint, named: tuple[str, str], add
     tool = endpoint.settings["tool"]
     connection = connection_of(await store.read(list_connections(endpoint.client)), EMAIL_CAMPAIGN, tool)
     if (why := why_not_filled(tool, connection)) is not None or connection is None:
-        return _unsent(*named, UNREACHABLE, why or "")
+        return unsent(*named, UNREACHABLE, why or "")
     target = f"{SCHEME}{endpoint.client}/{tool}"
     if address is None:
         return OutgoingMessage(*named, b"", target=target)
     kind, value = address
     if kind not in (kinds := BLOCKLISTS[tool].kinds):
-        return _unsent(*named, SKIPPED, f"the blocklist of {BLOCKLISTS[tool].name} takes no {kind}, only {' and '.join(kinds)}")
+        return unsent(*named, SKIPPED, f"the blocklist of {BLOCKLISTS[tool].name} takes no {kind}, only {' and '.join(kinds)}")
     request = request_to_add(tool, connection, kind, value)
     return OutgoingMessage(*named, request.body, target=f"{target}/{kind}/{quote(value, safe='')}")
 
@@ -110,18 +110,10 @@ class BlocklistClient:
         try:
             response = await self._send(connection.settings.api_base or BLOCKLISTS[tool].base or "", request)
         except FetchFailed as error:
-            return Answer(_since(began), failure=UNREACHABLE, error=str(error))
+            return Answer(since(began), failure=UNREACHABLE, error=str(error))
         text, name = response_text(response.body, connection.access_token), BLOCKLISTS[tool].name
         if address and is_taken(response):
-            return Answer(_since(began), response.status, response.headers, text, SKIPPED, f"the list of {name} has it already")
+            return Answer(since(began), response.status, response.headers, text, SKIPPED, f"the list of {name} has it already")
         if 200 <= response.status < 300 and (why := refusal(response)):
-            return Answer(_since(began), None, response.headers, text, REFUSED, f"{name} answered {response.status}, but {why}")
-        return Answer(_since(began), response.status, response.headers, text, error=advice(tool, response))
-
-
-def _since(began: float) -> int:
-    return int((time.perf_counter() - began) * 1e6)
-
-
-def _unsent(message_id: str, event_type: str, outcome: str, why: str) -> OutgoingMessage:
-    return OutgoingMessage(message_id, event_type, b"", answer=Answer(0, failure=outcome, error=why))
+            return Answer(since(began), None, response.headers, text, REFUSED, f"{name} answered {response.status}, but {why}")
+        return Answer(since(began), response.status, response.headers, text, error=advice(tool, response))

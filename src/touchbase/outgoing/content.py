@@ -49,6 +49,11 @@ class OutgoingMessage:
         return {**self.headers, **signature_headers(endpoint.signing(now), self.id, now, self.body)}
 
 
+def unsent(message_id: str, event_type: str, outcome: str, why: str) -> OutgoingMessage:
+    """Return a message that needs no request, with the outcome of its attempt and the reason."""
+    return OutgoingMessage(message_id, event_type, b"", answer=Answer(0, failure=outcome, error=why))
+
+
 def message_of(endpoint: Endpoint, client_id: str, event: LoggedEvent, objects: EventObjects, place: Installation) -> OutgoingMessage:
     """Return the message about an event."""
     shown = objects.object

@@ -31,6 +31,11 @@ class Answer:
     error: str = ""
 
 
+def since(began: float) -> int:
+    """Return the microseconds since a reading of the performance counter."""
+    return int((time.perf_counter() - began) * 1e6)
+
+
 class WebhookClient:
     """Sends requests; `allowed`: origins that the operator permits, public or not, https or not."""
 
@@ -43,7 +48,7 @@ class WebhookClient:
         began = time.perf_counter()
 
         def failed(failure: str, error: str) -> Answer:
-            return Answer(int((time.perf_counter() - began) * 1e6), failure=failure, error=error)
+            return Answer(since(began), failure=failure, error=error)
 
         try:
             origin, _ = target_of(url)
@@ -62,4 +67,4 @@ class WebhookClient:
             why = str(error) if isinstance(error, ConnectionLost) else f"{type(error).__name__} {error}".strip()
             return failed(UNREACHABLE, f"{origin[1]} cannot be reached: {why}"[:200])
         text = response.body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
-        return Answer(int((time.perf_counter() - began) * 1e6), response.status, response.headers, text)
+        return Answer(since(began), response.status, response.headers, text)

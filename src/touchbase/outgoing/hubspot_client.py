@@ -11,7 +11,7 @@ from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
 from touchbase.history.events import CRM
 from touchbase.outgoing import hubspot
-from touchbase.outgoing.http_client import READ_BYTES, Answer
+from touchbase.outgoing.http_client import READ_BYTES, Answer, since
 from touchbase.outgoing.models import RESPONSE_BYTES, SKIPPED, UNREACHABLE
 from touchbase.sql.store import Store
 
@@ -62,16 +62,16 @@ class HubSpotClient:
                 if not 200 <= response.status < 300:
                     return answer
         except FetchFailed as error:
-            return Answer(_since(began), failure=UNREACHABLE, error=str(error))
+            return Answer(since(began), failure=UNREACHABLE, error=str(error))
         if gone == len(requests):
-            return Answer(_since(began), answer.status, answer.headers, answer.body, SKIPPED, GONE)
+            return Answer(since(began), answer.status, answer.headers, answer.body, SKIPPED, GONE)
         note = f"HubSpot does not have {gone} of the {len(requests)} contacts of this person any more" if gone else ""
-        return Answer(_since(began), answer.status, answer.headers, answer.body, error=note)
+        return Answer(since(began), answer.status, answer.headers, answer.body, error=note)
 
 
 def _answer(request: ApiRequest, response: ApiResponse, connection: Connection, began: float) -> Answer:
     text = response_text(response.body, connection.access_token)
-    return Answer(_since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
+    return Answer(since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
 
 
 def response_text(body: bytes, token: str) -> str:
@@ -82,7 +82,3 @@ def response_text(body: bytes, token: str) -> str:
     if len(body) > READ_BYTES:
         shown = shown[:-longest]  # the cut may have left the beginning of a token
     return shown[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
-
-
-def _since(began: float) -> int:
-    return int((time.perf_counter() - began) * 1e6)

@@ -12,8 +12,7 @@ from typing import Any
 
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.outgoing import hubspot
-from touchbase.outgoing.content import TEST, OutgoingMessage
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.content import TEST, OutgoingMessage, unsent
 from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
 from touchbase.outgoing.models import SKIPPED, UNREACHABLE, Endpoint
 from touchbase.outgoing.samples import CONTACT as SAMPLE
@@ -34,13 +33,13 @@ async def write_of(store: Store, endpoint: Endpoint, event: LoggedEvent, contact
     """Return the write for an event about a contact; `contact` is the record as the API shows it, None if it is gone."""
     message_id = f"{event_id(event.sequence)}_{endpoint.id}"
     if contact is None or event.type not in TYPES:
-        return _unsent(message_id, event.type, SKIPPED, NOT_WRITTEN if event.type not in TYPES else NO_CONTACT)
+        return unsent(message_id, event.type, SKIPPED, NOT_WRITTEN if event.type not in TYPES else NO_CONTACT)
     target = await store.read(find_write_back(endpoint.client, contact["id"], hubspot.TOOL, hubspot.OBJECT))
     objects = [link for link in target.objects if hubspot.is_id(link)]
     if not objects:
-        return _unsent(message_id, event.type, SKIPPED, NOT_KNOWN)
+        return unsent(message_id, event.type, SKIPPED, NOT_KNOWN)
     if target.is_theirs:
-        return _unsent(message_id, event.type, SKIPPED, THEIRS)
+        return unsent(message_id, event.type, SKIPPED, THEIRS)
     return await _write(store, endpoint, (message_id, event.type), objects, contact)
 
 
@@ -51,7 +50,7 @@ async def test_write(store: Store, endpoint: Endpoint, *, is_preview: bool) -> O
         return await _write(store, endpoint, (message_id, TYPES[0]), [SAMPLE_ID], SAMPLE)
     connection = await hubspot_of(store, endpoint.client)
     if (why := why_not_written(connection)) is not None or connection is None:
-        return _unsent(message_id, TEST, UNREACHABLE, why or "")
+        return unsent(message_id, TEST, UNREACHABLE, why or "")
     return OutgoingMessage(message_id, TEST, b"", {}, hubspot.test_target(endpoint.client, connection.settings.written_property or ""))
 
 
@@ -60,11 +59,7 @@ async def _write(
 ) -> OutgoingMessage:
     connection = await hubspot_of(store, endpoint.client)
     if (why := why_not_written(connection)) is not None or connection is None:
-        return _unsent(*named, UNREACHABLE, why or "")
+        return unsent(*named, UNREACHABLE, why or "")
     values, name = endpoint.settings.get("values", {}), connection.settings.written_property or ""
     body = hubspot.status_body(name, contact.get("contact_status"), values)
     return OutgoingMessage(*named, body, _JSON, hubspot.write_target(endpoint.client, objects))
-
-
-def _unsent(message_id: str, event_type: str, outcome: str, why: str) -> OutgoingMessage:
-    return OutgoingMessage(message_id, event_type, b"", answer=Answer(0, failure=outcome, error=why))
