@@ -50,6 +50,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "list_messages", "get": "get_message", "create": "create_message", "delete": "delete_message",
         "set_interested": "set_message_interested",
     },
+    "conversations": {
+        "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
+        "count": "get_counters",
+    },
     "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),
     "contact_custom_fields": _of(FIELDS, "contact", "contacts"),
@@ -104,7 +108,8 @@ GROUPS: dict[str, dict[str, str]] = {
 ABOUT = {
     "contacts": "Contacts of one client.", "companies": "Companies of one client.", "imports": "Files ▸ records.",
     "exports": "Records ▸ files.", "jobs": "Long work in the background: imports, exports, renames.",
-    "messages": "Sent and received mails and LinkedIn messages.", "events": "The log of everything that changed.",
+    "messages": "Sent and received mails and LinkedIn messages.", "conversations": "Replies of all clients, to work through.",
+    "events": "The log of everything that changed.",
     "suppressions": "Who must not be contacted.", "contact_custom_fields": "Custom fields of contacts.",
     "company_custom_fields": "Custom fields of companies.", "contact_statuses": "Statuses of contacts.",
     "company_statuses": "Statuses of companies.", "reports": "Counts by status, campaign, tool and time.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchbase.administration import clients, connections, keys, status
 from touchbase.console import api as console
+from touchbase.conversations import api as conversations
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.erasure import api as erasure
@@ -42,6 +43,7 @@ ROUTES: tuple[Route, ...] = (
     *merging.ROUTES,
     *duplicates.ROUTES,
     *messages.ROUTES,
+    *conversations.ROUTES,
     *suppressions.ROUTES,
     *suppression.ROUTES,
     *custom_fields.ROUTES,

@@ -76,6 +76,8 @@ BODIES: dict[str, Any] = {
     "NewStatus": {"name": "Late"},
     "StatusChange": {"name": "Late"},
     "StatusMerge": {"into": "Late"},
+    "ChangeConversation": {"label": "later"},
+    "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},
 }
 CALLS = with_bodies()
 

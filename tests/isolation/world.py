@@ -300,6 +300,8 @@ async def furnish(a: Side) -> None:
         message = {"direction": "received", "contact_email": EMAIL, "text": "zq071textqz", "message_id": f"zq072idqz{number}"}
         message |= {"subject": SUBJECT, "custom_fields": {FIELD: OPTION}}
         await a.sure("POST", "/public/v2/messages", message)
+    [conversation] = (await a.sure("GET", f"/team/v1/conversations?client_id={a.client_id}"))["data"]
+    await a.sure("PATCH", f"/team/v1/conversations/{a.client_id}/{conversation['contact']['id']}", {"label": "later"})
     await _import(a)
     await _keys(a)
     await _delete_and_merge(a)

@@ -14,6 +14,7 @@ from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
+from touchbase.conversations.plans import ConversationChange, change_conversation
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
 from touchbase.deliveries.delivery import Delivery
@@ -219,6 +220,14 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "set_interested": (set_interested, lambda w, t: set_interested(t.client, w.message, True, t.at, {"A": f"{t.number}"})),
     "add_custom_field": (add_custom_field, lambda w, t: add_custom_field(t.client, w.message, "A", f"{t.number}", t.at)),
     "remove_custom_field": (remove_custom_field, lambda w, t: remove_custom_field(t.client, w.message, "B", t.at)),
+    "change_conversation: done": (
+        change_conversation,
+        lambda w, t: change_conversation(t.client, w.ann, ConversationChange("done"), t.at),
+    ),
+    "change_conversation: open": (
+        change_conversation,
+        lambda w, t: change_conversation(t.client, w.ann, ConversationChange("open", label="later"), t.at),
+    ),
     "prune_messages": (prune_messages, lambda w, t: prune_messages(t.client, t.at, 10)),
     "save_entries": (save_entries, lambda w, t: save_entries(t.client, [NewEntry(EMAIL, "ann@a.example", note=f"{t.number}")], t.at)),
     "remove_entry": (remove_entry, lambda w, t: remove_entry(t.client, w.entry, t.at)),

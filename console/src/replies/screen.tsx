@@ -1,104 +1,156 @@
-/** The newest replies with their text: read, set a status by one key, go on. */
+/** Replies: the conversations of one client or of all, by state; worked through by keys. */
 import { useEffect, useState } from 'preact/hooks';
 import { useShortcuts } from '../keys';
-import { useGet } from '../data';
 import { keep, kept } from '../kept';
 import { client, go, href, place, root } from '../route';
-import { canWrite, isAdmin } from '../session';
+import { canWrite, choosesClient, clients, isAdmin } from '../session';
 import { arrived } from '../stream';
-import type { Message, Page, Status } from '../types';
-import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
+import type { Status } from '../types';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
-import { toast } from '../ui/toast';
-import { plural } from '../words';
-import { useReplies, type Filter, type Replies as Found } from './list';
-import { Reply, setStatus } from './reply';
+import { StatusMark } from '../ui/status';
+import { toast, toastProblem } from '../ui/toast';
+import { plural, toolName, words } from '../words';
+import { finish, keyOf, readConversationsAgain, STATES, useConversations, useCounters, type Conversation, type Filter, type State } from './conversations';
+import { block, MOST_KEYS, nameOf, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
-const FILTERS = ['campaign_id', 'tool', 'contact_email'];
-const MOST_KEYS = 9;
+const FILTERS = ['campaign_id', 'tool', 'label', 'sort'];
+const ALL = '1';
 
 interface Latest {
-  found: Found | null;
+  chosen: Conversation | undefined;
   statuses: readonly Status[];
-  at: number;
   move: (step: number) => void;
   load: () => void;
 }
 
 /** What the shortcuts act on. */
-const latest: Latest = { found: null, statuses: [], at: 0, move: () => undefined, load: () => undefined };
+const latest: Latest = { chosen: undefined, statuses: [], move: () => undefined, load: () => undefined };
 
 function filterOf(query: URLSearchParams): Filter {
   return Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value));
 }
 
 export function Replies() {
-  const filter = filterOf(place.value.query);
-  const list = useReplies(filter);
-  const statuses = useGet<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' });
-  const replies = list.replies ?? [];
-  const [chosen, setChosen] = useState({ id: kept<number>('reply') ?? 0, byKey: false });
-  const at = Math.max(0, replies.findIndex((each) => each.id === chosen.id));
-  const keyed = (statuses.data?.data ?? []).slice(0, MOST_KEYS);
-  function choose(to: number, byKey: boolean) {
-    const id = replies[to]?.id ?? 0;
-    keep('reply', id);
-    setChosen({ id, byKey });
+  const { query } = place.value;
+  const filter = filterOf(query);
+  const state = (STATES.find(([name]) => name === query.get('state'))?.[0] ?? 'open') as State;
+  const isAll = choosesClient.value && query.get('all') === ALL;
+  const of = isAll ? '' : client.value || 'default';
+  const list = useConversations({ ...filter, state }, of);
+  const counters = useCounters(of);
+  const conversations = list.data ?? [];
+  // Nothing is chosen before a person chooses it: a digit that was meant for another screen changes nothing.
+  const [chosenKey, setChosenKey] = useState<string | null>(kept<string>('conversation') ?? null);
+  const [at, setAt] = useState(0);
+  const place_ = conversations.findIndex((each) => keyOf(each) === chosenKey);
+  // After an act the next conversation takes the place of the one that left.
+  const chosen = chosenKey === null ? undefined : (conversations[place_] ?? conversations[Math.min(at, conversations.length - 1)]);
+  const statuses = useStatuses(chosen?.client_id ?? '');
+  function choose(to: number) {
+    const conversation = conversations[to];
+    if (!conversation) return;
+    keep('conversation', keyOf(conversation));
+    setChosenKey(keyOf(conversation));
+    setAt(to);
+    if (to >= conversations.length - 2 && list.hasMore) list.more();
   }
-  function move(step: number) {
-    const to = Math.max(0, Math.min(replies.length - 1, at + step));
-    choose(to, true);
-    if (to >= replies.length - 2) list.more();
-  }
-  Object.assign(latest, { found: list, statuses: keyed, at, move });
+  useEffect(() => {
+    if (place_ >= 0) setAt(place_);
+    else if (chosen) setChosenKey(keyOf(chosen));
+  }, [place_, chosen]);
+  const present = chosen ? conversations.indexOf(chosen) : -1;
   const load = () => {
     arrived.value = 0;
-    list.reload();
+    readConversationsAgain();
   };
-  Object.assign(latest, { load });
+  Object.assign(latest, { chosen, statuses, load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
   useReplyKeys();
   useEffect(() => {
     arrived.value = 0;
     document.title = 'Replies · Touchbase';
   }, []);
-  const ready = list.replies !== undefined && !statuses.isPending;
+  useEffect(() => {
+    if (chosen) document.getElementById(`of-${keyOf(chosen)}`)?.scrollIntoView({ block: 'nearest' });
+  }, [chosen && keyOf(chosen)]);
+  const show = (changed: Filter) => go('/replies', { ...filter, ...(state !== 'open' && { state }), ...(isAll && { all: ALL }), ...changed });
   return (
     <main id="main" class="screen fixed">
       <h1 class="hidden">Replies</h1>
-      <Filters filter={filter} replies={replies} />
+      <nav class="tabs" aria-label="States of conversations">
+        {STATES.map(([name, text]) => {
+          const count = name === 'done' ? undefined : counters.data?.[name];
+          return (
+            <a key={name} href={href('/replies', { ...filter, ...(name !== 'open' && { state: name }), ...(isAll && { all: ALL }) })} aria-current={name === state ? 'page' : undefined}>
+              {text} {count !== undefined && <span class="faint">{count >= 999 ? '999+' : count}</span>}
+            </a>
+          );
+        })}
+        <Filters filter={filter} isAll={isAll} conversations={conversations} show={show} />
+        {state === 'automatic' && canWrite.value && conversations.length > 0 && (
+          <Button icon="check" onClick={() => void finish(conversations.slice(0, 500)).catch(toastProblem)}>
+            {`Done with ${conversations.length === 1 ? 'it' : `all ${Math.min(conversations.length, 500)}`}`}
+          </Button>
+        )}
+      </nav>
       {arrived.value > 0 && (
         <Button kind="quiet" class="arrived" icon="undo" onClick={load}>
           {`${plural(arrived.value, 'new message')}: load (.)`}
         </Button>
       )}
-      <div class="replies" id="replies" data-scrolls>
-        {list.problem && <ProblemNote problem={list.problem} retry={list.reload} />}
-        {statuses.error && <ProblemNote problem={statuses.error} retry={() => void statuses.refetch()} />}
-        {!ready && !list.problem && <div class="pad"><Skeleton lines={12} wide={90} /></div>}
-        {ready && !replies.length && (Object.keys(filter).length ? <NoneLikeIt /> : <NoReply />)}
-        {ready && replies.length > 0 && (
-          <ol aria-label="Replies">
-            {replies.map((each, n) => (
-              <Reply
-                key={each.id}
-                reply={each}
-                contact={list.contacts.get(each.contact_id)}
-                chosen={n === at}
-                byKey={chosen.byKey}
-                statuses={keyed}
-                choose={() => n !== at && choose(n, false)}
-                next={() => move(1)}
-              />
-            ))}
-          </ol>
-        )}
-        {list.hasMore && (
-          <div class="pad">
-            <Button onClick={() => list.more()}>Show older replies</Button>
+      {list.error && <ProblemNote problem={list.error} retry={list.refetch} />}
+      {!list.data && !list.error && <div class="pad"><Skeleton lines={12} wide={90} /></div>}
+      {list.data && !conversations.length && <NoReply state={state} isFiltered={Object.keys(filter).length > 0} snoozed={counters.data?.snoozed ?? 0} />}
+      {conversations.length > 0 && (
+        <div class={`split ${chosen ? 'chosen' : ''}`}>
+          <div class="replies" id="replies" data-scrolls>
+            <ol aria-label="Conversations">
+              {conversations.map((each, n) => (
+                <Row key={keyOf(each)} conversation={each} isAll={isAll} chosen={each === chosen} choose={() => choose(n)} />
+              ))}
+            </ol>
+            {list.hasMore && (
+              <div class="pad">
+                <Button onClick={() => list.more()}>Show older replies</Button>
+              </div>
+            )}
           </div>
-        )}
-      </div>
+          {chosen ? (
+            <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} back={() => setChosenKey(null)} />
+          ) : (
+            <div class="pane none">
+              <p class="faint">Choose a conversation, or press <kbd>j</kbd>.</p>
+            </div>
+          )}
+        </div>
+      )}
     </main>
+  );
+}
+
+function Row({ conversation, isAll, chosen, choose }: { conversation: Conversation; isAll: boolean; chosen: boolean; choose: () => void }) {
+  const { contact, newest, label } = conversation;
+  const of = clients.value.find((each) => each.client_id === conversation.client_id);
+  return (
+    <li id={`of-${keyOf(conversation)}`} class="reply" aria-current={chosen ? 'true' : undefined}>
+      <button type="button" onClick={choose}>
+        <span class="line">
+          <span class="strong cut">{nameOf(conversation)}</span>
+          <Time at={newest?.occurred_at} />
+        </span>
+        <span class="line faint">
+          <span class="cut" dir="auto">{newest?.subject ?? ''}</span>
+          {isAll && <span class="chip">{of?.name || of?.handle || conversation.client_id}</span>}
+        </span>
+        <span class="cut snippet" dir="auto">
+          {newest?.text ?? 'No text is stored'}
+        </span>
+        <span class="line faint">
+          <StatusMark status={contact.contact_status} />
+          {label && <span class="cut">{words(label)}</span>}
+        </span>
+      </button>
+    </li>
   );
 }
 
@@ -107,94 +159,108 @@ function useReplyKeys(): void {
     const group = 'Replies';
     // The arrows of an open panel are the panel's.
     const by = (step: number) => () => document.querySelector(':popover-open') === null && latest.move(step);
-    const open = () => document.querySelector<HTMLElement>('.reply[aria-current] .strong')?.click();
-    const unfold = () => document.querySelector<HTMLElement>('.reply[aria-current] .fold')?.click();
-    const set = (n: number) => () => {
-      const reply = latest.found?.replies?.[latest.at];
-      const contact = reply && latest.found?.contacts.get(reply.contact_id);
-      const status = latest.statuses[n];
-      if (contact && status) setStatus(contact, status.name);
-    };
+    const on = (act: (conversation: Conversation) => unknown) => () => latest.chosen && void act(latest.chosen);
+    const press = (selector: string) => () => document.querySelector<HTMLElement>(selector)?.click();
     const keys = [
-      { keys: 'j', does: 'Next reply', group, run: by(1) },
-      { keys: 'ArrowDown', does: 'Next reply', group, run: by(1) },
-      { keys: 'k', does: 'Previous reply', group, run: by(-1) },
-      { keys: 'ArrowUp', does: 'Previous reply', group, run: by(-1) },
-      { keys: 'o', does: 'Open the contact', group, run: open },
+      { keys: 'j', does: 'Next conversation', group, run: by(1) },
+      { keys: 'ArrowDown', does: 'Next conversation', group, run: by(1) },
+      { keys: 'k', does: 'Previous conversation', group, run: by(-1) },
+      { keys: 'ArrowUp', does: 'Previous conversation', group, run: by(-1) },
+      { keys: 'o', does: 'Open the contact', group, run: press('.pane h2 a') },
       { keys: '.', does: 'Load new replies', group, run: () => latest.load() },
-      { keys: 'f', does: 'Unfold or fold a long text', group, run: unfold },
+      { keys: 'f', does: 'Unfold or fold a long text', group, run: press('.pane .fold') },
     ];
     if (!canWrite.value) return keys;
-    const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: set(n) }));
-    return [...keys, ...numbers];
+    const status = (n: number) => (conversation: Conversation) => {
+      const found = latest.statuses[n];
+      return found && setStatus(conversation, found.name);
+    };
+    const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: on(status(n)) }));
+    return [
+      ...keys,
+      { keys: 'e', does: 'Done, or open again', group, run: on(toggleDone) },
+      { keys: 'h', does: 'Snooze', group, run: press('.pane .snooze') },
+      { keys: 'm', does: 'Move between Open and Automatic', group, run: on((each) => (each.state === 'open' || each.state === 'automatic') && toggleKind(each)) },
+      { keys: 'b', does: 'Block the address', group, run: on(block) },
+      ...numbers,
+    ];
   });
 }
 
-/** The campaigns and tools of the replies that are shown, and of the filter. */
-function optionsOf(replies: readonly Message[], name: 'campaign_id' | 'tool', chosen: string): Map<string, string> {
-  const found = new Map<string, string>(chosen ? [[chosen, chosen]] : []);
-  for (const each of replies) {
-    const id = each[name];
-    if (id) found.set(id, name === 'tool' ? id : (each.campaign_name ?? id));
+/** The campaigns and tools of the conversations that are shown, and of the filter. */
+function optionsOf(conversations: readonly Conversation[], name: 'campaign_id' | 'tool', chosen: string): Map<string, string> {
+  const options = new Map<string, string>(chosen ? [[chosen, chosen]] : []);
+  for (const { newest } of conversations) {
+    const id = newest?.[name];
+    if (newest && id) options.set(id, name === 'tool' ? toolName(id) : (newest.campaign_name ?? id));
   }
-  return found;
+  return options;
 }
 
-function Filters({ filter, replies }: { filter: Filter; replies: readonly Message[] }) {
-  const show = (changed: Filter) => go('/replies', { ...filter, ...changed });
-  const [text, setText] = useState(filter.contact_email ?? '');
-  useEffect(() => setText(filter.contact_email ?? ''), [filter.contact_email]);
+function Filters({ filter, isAll, conversations, show }: { filter: Filter; isAll: boolean; conversations: readonly Conversation[]; show: (changed: Filter) => void }) {
   return (
     <div class="replies-filter">
+      {choosesClient.value && clients.value.length > 1 && (
+        <label>
+          <span class="hidden">Clients</span>
+          <select value={isAll ? ALL : ''} onChange={(event) => show({ all: event.currentTarget.value })}>
+            <option value="">This client</option>
+            <option value={ALL}>All clients</option>
+          </select>
+        </label>
+      )}
       {(['campaign_id', 'tool'] as const).map((name) => (
         <label key={name}>
           <span class="hidden">{name === 'tool' ? 'Tool' : 'Campaign'}</span>
           <select value={filter[name] ?? ''} onChange={(event) => show({ [name]: event.currentTarget.value })}>
             <option value="">{name === 'tool' ? 'All tools' : 'All campaigns'}</option>
-            {[...optionsOf(replies, name, filter[name] ?? '')].map(([id, shown]) => (
+            {[...optionsOf(conversations, name, filter[name] ?? '')].map(([id, text]) => (
               <option key={id} value={id}>
-                {shown}
+                {text}
               </option>
             ))}
           </select>
         </label>
       ))}
-      <form
-        class="grow"
-        onSubmit={(event) => {
-          event.preventDefault();
-          show({ contact_email: text.trim() });
-        }}
-      >
-        <input type="search" aria-label="Replies from an email address" placeholder="From an email address" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      </form>
+      <label>
+        <span class="hidden">Order</span>
+        <select value={filter['sort'] ?? ''} onChange={(event) => show({ sort: event.currentTarget.value })}>
+          <option value="">Newest first</option>
+          <option value="waiting">Longest waiting first</option>
+        </select>
+      </label>
     </div>
   );
 }
 
-function NoneLikeIt() {
-  return (
-    <Empty icon="search" title="No reply like this">
-      <a class="button" href={href('/replies')}>
-        Show all replies
-      </a>
-    </Empty>
-  );
-}
+const NONE: Record<State, string> = { open: 'All done', snoozed: 'Nothing is snoozed', automatic: 'No automatic reply', done: 'Nothing is done yet' };
 
-function NoReply() {
+function NoReply({ state, isFiltered, snoozed }: { state: State; isFiltered: boolean; snoozed: number }) {
+  if (isFiltered)
+    return (
+      <Empty icon="search" title="No reply like this">
+        <a class="button" href={href('/replies')}>
+          Show all replies
+        </a>
+      </Empty>
+    );
   const address = `${location.origin}${root}/public/emailcampaign-webhook/${client.value || 'default'}`;
   return (
-    <Empty icon="reply" title="No reply yet">
-      <p>Paste this address into your campaign tool as its webhook for replies. They appear here with their text, unless the client’s setting store_message_bodies is off.</p>
-      <p class="copy-line">
-        <code class="cut" title={address}>{address}</code>
-        <Button icon="copy" label="Copy the address" onClick={() => void copy(address).then(() => toast('The address is copied.'))} />
-      </p>
-      {isAdmin.value && (
-        <a class="button" href={href('/webhooks')}>
-          See what tools send
-        </a>
+    <Empty icon="reply" title={NONE[state]}>
+      {snoozed > 0 && state === 'open' && <p>{plural(snoozed, 'conversation')} snoozed.</p>}
+      {state === 'open' && (
+        <>
+          <p>Paste this address into your campaign tool as its webhook for replies. They appear here with their text, unless the client’s setting store_message_bodies is off.</p>
+          <p class="copy-line">
+            <code class="cut" title={address}>{address}</code>
+            <Button icon="copy" label="Copy the address" onClick={() => void copy(address).then(() => toast('The address is copied.'))} />
+          </p>
+          {isAdmin.value && (
+            <a class="button" href={href('/webhooks')}>
+              See what tools send
+            </a>
+          )}
+        </>
       )}
     </Empty>
   );

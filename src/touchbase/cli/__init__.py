@@ -40,6 +40,7 @@ COMMANDS = {
     "relay": "relay",
     "mcp": "mcp",
     "persons": "persons",
+    "conversations": "conversations",
     "messages": "messages",
     "suppressions": "suppressions",
     "statuses": "statuses",

@@ -44,6 +44,8 @@ class EventType(StrEnum):
     COMPANY_RESTORED = "company.restored"
     MESSAGE_RECEIVED = "message.received"
     MESSAGE_SENT = "message.sent"
+    CONVERSATION_DONE = "conversation.done"
+    CONVERSATION_REOPENED = "conversation.reopened"
     STATUS_RENAMED = "status.renamed"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_REMOVED = "suppression.removed"
@@ -71,6 +73,8 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.COMPANY_RESTORED: "A deleted company was restored, or one that a merge had ended; `changed` has all its values.",
     EventType.MESSAGE_RECEIVED: "A mail or LinkedIn message of a contact came in; `object` is the message, `record_id` the contact.",
     EventType.MESSAGE_SENT: "A mail or LinkedIn message to a contact was sent; `object` is the message, `record_id` the contact.",
+    EventType.CONVERSATION_DONE: "Somebody handled all replies of a contact; `record_id` is the contact.",
+    EventType.CONVERSATION_REOPENED: "Somebody opened the conversation with a contact again; a new reply does so without this event.",
     EventType.STATUS_RENAMED: "A status got another name: `object` has `record`, `from`, `to`. Its records have no event of their own.",
     EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",

@@ -52,6 +52,7 @@ NOUNS = {
     "contacts-master-list": "contact",
     "companies-master-list": "company",
     "emails": "e-mail",
+    "{client_id}": "contact",
     "deliveries": "delivery",
 }
 """What an `id` behind this segment is of."""

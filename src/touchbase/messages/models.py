@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import DAY, Micros
 from touchbase.history.events import Event
 
 SENT, RECEIVED = "sent", "received"
@@ -30,6 +30,8 @@ MOST_CUSTOM_FIELDS = 100
 """Of one message."""
 MOST_SUBJECT = 1_000
 """Characters of a subject."""
+HANDLED_AGE: Micros = 14 * DAY
+"""Age from which a message that comes in begins as handled."""
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
 
 
@@ -64,6 +66,10 @@ class Message:
     custom: dict[str, str] = field(default_factory=dict)
     updated_us: Micros = 0
     """The last request that changed it; 0: when it was received."""
+    automatic: bool = False
+    """Whether a machine wrote it."""
+    label: str | None = None
+    """What its author wants, by its category."""
     contact_id: int = 0
     contact_email: str | None = None
     place: int = 0

@@ -28,6 +28,7 @@ from touchbase.history.sql import REF, event_of, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
+from touchbase.messages.labels import OUT_OF_OFFICE, label_of
 from touchbase.messages.models import MOST_SUBJECT, Message, channel_of, direction_of
 from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
 from touchbase.projection.address_book import settle_further_emails
@@ -480,12 +481,13 @@ def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings
         title, html = _text(content.subject, MOST_SUBJECT), _text(content.html, MESSAGE_TEXT)
         text = _text(content.text, MESSAGE_TEXT)
     campaign_id, campaign = _text(event.campaign_id, NAME), _text(event.campaign, NAME)
+    label = label_of(content.category)
     return Message(
         id=0, direction=direction_of(event), channel=channel_of(event), occurred_us=subject.at, event_key=subject.key,
         delivery_id=delivery.id, received_us=delivery.received_us, tool=subject.tool, mailbox=_text(content.mailbox, NAME),
         subject=title, text=text, html=html, campaign_id=campaign_id, campaign_name=None if campaign == campaign_id else campaign,
         step=_text(event.step, NAME), message_id=_id(content.message_id), thread_id=_text(content.thread_id, MOST_ID),
-        category=_text(content.category, NAME),
+        category=_text(content.category, NAME), automatic=event.event == "email_auto_replied" or label == OUT_OF_OFFICE, label=label,
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ CLIENT_TABLES = (
     ClientTable("event_hour", ("hour",)),
     ClientTable("report_part", ("begin_us", "end_us")),
     ClientTable("message", ("id",)),
+    ClientTable("conversation", ("contact_id",)),
     ClientTable("link", ("tool", "object_type", "object_id")),
     ClientTable("deleted_record", ("record_kind", "record_id")),
     ClientTable("deleted_link", ("tool", "object_type", "object_id", "record_kind", "record_id")),

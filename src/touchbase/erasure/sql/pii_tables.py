@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from touchbase.conversations.plans import COUNT_DECISION, DELETE_DECISION
 from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
 from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
@@ -66,6 +67,7 @@ _MESSAGES = PiiTable("message", "messages", COUNT_OF_RECORD, DELETE_OF_RECORD)
 PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
     _MESSAGES,  # before the events, by which its rows are found
+    PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
     _by_record("event", "events"),
     _WANTED,  # before the links, by which its rows are found
     _by_record("link", "links"),

@@ -19,7 +19,7 @@ from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.sql import event_row
-from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
+from touchbase.messages.models import HANDLED_AGE, MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import add_filters
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
@@ -35,7 +35,8 @@ MESSAGE: Columns = (
     ("received_us", "bigint"), ("tool", "text"), ("mailbox", "text"), ("subject", "text"), ("text", "text"), ("html", "text"),
     ("campaign_id", "text"), ("campaign_name", "text"), ("step", "text"), ("message_id", "text"), ("thread_id", "text"),
     ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("updated_us", "bigint"), ("copy_key", "text"),
-    ("has_body", "bigint"), ("deleted", "bigint"),
+    ("has_body", "bigint"), ("deleted", "bigint"), ("handled_us", "bigint"), ("handled_by", "text"), ("automatic", "bigint"),
+    ("label", "text"),
 )  # fmt: skip
 _SHOWN = MESSAGE[1:22]
 LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom")]
@@ -161,6 +162,15 @@ LOCK_CONTACT_OF = Statement(
     "JOIN contact c ON c.client = x.client AND c.id = x.record_id",
     lock=" FOR UPDATE OF c",
 )
+_SIBLING = "o.client = t.client AND o.copy_key = t.copy_key AND o.direction = t.direction AND o.id <> t.id"
+INHERIT_MARK = Statement(
+    "inherit_mark_of_message",
+    ONE,
+    body="UPDATE message t SET handled_us = received_us FROM p WHERE t.client = p.client AND t.id = p.id AND t.handled_us IS NULL "
+    f"AND EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} JOIN event e ON {event_of_copy('e', 't')} "
+    f"WHERE {_SIBLING} AND (o.handled_us IS NOT NULL OR o.deleted = 1) AND f.record_id = e.record_id)",
+    by_row=True,
+)
 CUSTOM_OF = find("message_custom_of", "message", (("id", "bigint"), ("custom", "text")), ONE, ONE_MATCH)
 STORE_CUSTOM = Statement(
     "store_message_custom",
@@ -204,12 +214,14 @@ def message_of(row: Row) -> Message:
 def message_row(client: int, message: Message) -> Row:
     """Return the row of a copy, in the order of `MESSAGE`."""
     interested = None if message.interested is None else int(message.interested)
+    # An old message, of an import of history or a tool's first load, waits for nobody.
+    handled_us = message.received_us if message.received_us - message.occurred_us > HANDLED_AGE else None
     return (
         client, message.id, message.direction, message.channel, message.occurred_us, message.event_key, message.delivery_id,
         message.received_us, message.tool, message.mailbox, message.subject, message.text, message.html, message.campaign_id,
         message.campaign_name, message.step, message.message_id, message.thread_id, message.category, interested,
         encode(message.custom) if message.custom else "{}", message.updated_us or message.received_us, message.copy_key,
-        int(message.has_body), 0,
+        int(message.has_body), 0, handled_us, None, int(message.automatic), message.label,
     )  # fmt: skip
 
 
@@ -230,6 +242,7 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
         return []
     by_id = {copy.id: copy for copy in copies}
     owners = yield Execute(NEW_MESSAGES, [(client, number) for number in sorted(inserted)])
+    yield from _inherit_marks(client, inserted - {row[0] for row in owners})
     return [replace(by_id[number], contact_id=contact) for number, contact in sorted(owners)]
 
 
@@ -237,7 +250,14 @@ def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]
     """Return the messages of which these events brought the first copy."""
     rows = (yield Execute(COPIES_OF_EVENTS, [(client, *event) for event in events])) if events else []
     messages = yield from _by_ids(client, sorted(row[2] for row in rows))
+    yield from _inherit_marks(client, {row[2] for row in rows} - {message.id for message in messages.values()})
     return [message for number, message in messages.items() if message.id == number]
+
+
+def _inherit_marks(client: int, numbers: Iterable[int]) -> Plan[None]:
+    """Mark copies of messages that somebody handled or removed as handled."""
+    if rows := [(client, number) for number in sorted(numbers)]:
+        yield Execute(INHERIT_MARK, rows)
 
 
 def log_messages(client: int, messages: Iterable[Message], at: int, cause: Mapping[str, Any] | None = None) -> Plan[None]:

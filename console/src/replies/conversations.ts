@@ -1,0 +1,103 @@
+/** Conversations: the list of one state, and what people do with them. A change is shown at once and offers the way back. */
+import type { InfiniteData } from '@tanstack/preact-query';
+import { call, Problem } from '../api';
+import { queries, readAgain, useGet, usePages, type Pages } from '../data';
+import { client } from '../route';
+import type { Page, Schemas } from '../types';
+import { toast, toastProblem } from '../ui/toast';
+
+export type Conversation = Schemas['ConversationOut'];
+export type WithMessages = Schemas['ConversationWithMessages'];
+export type ConversationChange = Schemas['ChangeConversation'];
+export type State = 'open' | 'snoozed' | 'automatic' | 'done';
+export type Filter = Record<string, string>;
+
+const LIST = '/team/v1/conversations';
+export const STATES: readonly (readonly [State, string])[] = [
+  ['open', 'Open'],
+  ['snoozed', 'Snoozed'],
+  ['automatic', 'Automatic'],
+  ['done', 'Done'],
+];
+export const LABELS = ['interested', 'meeting', 'question', 'referral', 'later', 'not_interested', 'wrong_person', 'unsubscribe', 'out_of_office', 'other'] as const;
+
+export function keyOf({ client_id: of, contact }: Conversation): string {
+  return `${of}/${contact.id}`;
+}
+
+export function pathOf(conversation: Conversation): string {
+  return `${LIST}/${encodeURIComponent(conversation.client_id)}/${conversation.contact.id}`;
+}
+
+/** The conversations of one state; of all clients without `of`. */
+export function useConversations(filter: Filter, of: string): Pages<Conversation> {
+  return usePages<Conversation>(LIST, { ...filter, ...(of && { client_id: of }), limit: '50' });
+}
+
+export function useCounters(of: string) {
+  return useGet<Schemas['Counters']>('/team/v1/counters', of ? { client_id: of } : {});
+}
+
+export function useConversation(conversation: Conversation | undefined) {
+  return useGet<WithMessages>(conversation ? pathOf(conversation) : `${LIST}/none`, {}, { enabled: conversation !== undefined });
+}
+
+/** Read lists and numbers again. */
+export function readConversationsAgain(): void {
+  readAgain(LIST, '/team/v1/counters');
+}
+
+/** Take a conversation out of the lists that are shown: what was done moves it to another one. */
+function drop(conversation: Conversation): void {
+  const isList = (key: unknown) => typeof key === 'string' && key.startsWith(`${LIST}?`);
+  queries.setQueriesData<InfiniteData<Page<Conversation>>>({ predicate: ({ queryKey: [of, key] }) => of === client.value && isList(key) }, (found) =>
+    found && { ...found, pages: found.pages.map((page) => ({ ...page, data: page.data.filter((each) => keyOf(each) !== keyOf(conversation)) })) },
+  );
+}
+
+/** Change a conversation if it still has the version that is shown; the message offers the way back. */
+export async function change(conversation: Conversation, body: ConversationChange, said: string, back: ConversationChange): Promise<void> {
+  const leaves = body.state !== undefined || body.snoozed_until !== undefined || body.kind !== undefined;
+  if (leaves) drop(conversation);
+  try {
+    await call('PATCH', pathOf(conversation), { body, headers: { 'if-match': `"${conversation.version}"` } });
+    toast(said, {
+      undo: async () => {
+        await call('PATCH', pathOf(conversation), { body: back });
+        readConversationsAgain();
+      },
+    });
+  } catch (error) {
+    const isOld = error instanceof Problem && error.status === 412;
+    toastProblem(isOld ? new Problem(412, error.code, 'Another reply came in, or somebody changed this conversation: it is shown as it is now.', error.body) : error);
+  } finally {
+    readConversationsAgain();
+  }
+}
+
+/** Handle all replies of many conversations. */
+export async function finish(conversations: readonly Conversation[]): Promise<void> {
+  const named = conversations.map(({ client_id, contact, version }) => ({ client_id, contact_id: contact.id, version }));
+  const { data } = await call<Schemas['ChangedConversations']>('POST', `${LIST}/bulk`, { body: { conversations: named, change: { state: 'done' } } });
+  const left = data.data.filter((each) => each.error !== null).length;
+  readConversationsAgain();
+  const done = named.length - left;
+  toast(left ? `${done} done; ${left} changed meanwhile and stay.` : `${done} done.`, {
+    undo: async () => {
+      const back = named.map(({ client_id, contact_id }) => ({ client_id, contact_id }));
+      await call('POST', `${LIST}/bulk`, { body: { conversations: back, change: { state: 'open' } } });
+      readConversationsAgain();
+    },
+  });
+}
+
+/** Times to snooze until, with their names. */
+export function snoozes(now = new Date()): readonly (readonly [string, Date])[] {
+  const at = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, 8);
+  const monday = ((8 - now.getDay()) % 7) || 7;
+  return [
+    ['3 hours', new Date(now.getTime() + 3 * 3_600_000)],
+    ['Tomorrow 8:00', at(1)],
+    ['Monday 8:00', at(monday)],
+  ];
+}

@@ -1,0 +1,189 @@
+/** One conversation: who wrote what, and what can be done with it. */
+import { useMemo } from 'preact/hooks';
+import { call } from '../api';
+import { useRead } from '../data';
+import { CONTACTS } from '../kinds/contact';
+import { etagOf } from '../record/change';
+import { href } from '../route';
+import { canWrite } from '../session';
+import type { Contact, Message, Page, Status } from '../types';
+import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Entry, Popover } from '../ui/overlay';
+import { StatusMark } from '../ui/status';
+import { toast, toastProblem } from '../ui/toast';
+import { personName, shortTime, toolName, words } from '../words';
+import { change, LABELS, readConversationsAgain, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
+import { Letter } from './letter';
+
+export const MOST_KEYS = 9;
+
+export function nameOf({ contact }: Conversation): string {
+  return personName({ id: contact.id, email: contact.email ?? '', first_name: contact.first_name ?? '', last_name: contact.last_name ?? '' });
+}
+
+/** The statuses that keys set: those of the conversation's own client. */
+export function useStatuses(of: string): readonly Status[] {
+  const path = '/public/v2/statuses/contacts';
+  const found = useRead<Page<Status>>(`${path}?of=${of}`, async (signal) => (await call<Page<Status>>('GET', path, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data, { enabled: of !== '' });
+  return useMemo(() => (found.data?.data ?? []).slice(0, MOST_KEYS), [found.data]);
+}
+
+/** Set the status of the contact of a conversation, unless somebody changed the contact meanwhile. */
+export async function setStatus(conversation: Conversation, status: string): Promise<void> {
+  const before = conversation.contact.contact_status;
+  if (status === before) return;
+  const path = `${CONTACTS.api}/${conversation.contact.id}`;
+  const headers = { 'x-client-id': conversation.client_id };
+  const set = async (to: string | null) => {
+    const { data: contact } = await call<Contact>('GET', path, { query: { structure: 'FLAT' }, headers });
+    await call('PATCH', path, { body: { contact_status: to }, headers: { ...headers, 'if-match': etagOf(contact) } });
+    readConversationsAgain();
+  };
+  try {
+    await set(status);
+    toast(`${nameOf(conversation)}: status set to “${words(status)}”.`, { undo: () => set(before) });
+  } catch (error) {
+    toastProblem(error);
+  }
+}
+
+export function toggleDone(conversation: Conversation): void {
+  const name = nameOf(conversation);
+  if (conversation.state === 'done') void change(conversation, { state: 'open' }, `${name}: open again.`, { state: 'done' });
+  else void change(conversation, { state: 'done' }, `${name}: done.`, { state: 'open' });
+}
+
+export function toggleKind(conversation: Conversation): void {
+  const kind = conversation.state === 'automatic' ? 'human' : 'automatic';
+  void change(conversation, { kind }, `${nameOf(conversation)}: moved to ${kind === 'human' ? 'Open' : 'Automatic'}.`, { kind: kind === 'human' ? 'automatic' : 'human' });
+}
+
+function snooze(conversation: Conversation, until: Date): void {
+  const snoozed_until = until.toISOString();
+  void change(conversation, { snoozed_until }, `${nameOf(conversation)}: snoozed until ${shortTime(snoozed_until)}.`, { snoozed_until: null });
+}
+
+/** Block the address of a contact: the list says so, and whoever looks at the contact sees it. */
+export async function block(conversation: Conversation): Promise<void> {
+  const { contact, client_id: of } = conversation;
+  if (!contact.email) {
+    toastProblem(new Error('This contact has no email address to block; open the contact to block its LinkedIn profile.'));
+    return;
+  }
+  const headers = { 'x-client-id': of };
+  try {
+    const { data } = await call<{ entry: { id: number } }>('POST', '/public/v2/suppressions', { body: { value: contact.email, reason: 'unsubscribed', note: 'asked in a reply' }, headers });
+    toast(`${contact.email} is blocked.`, { undo: () => call('DELETE', `/public/v2/suppressions/${data.entry.id}`, { headers }) });
+  } catch (error) {
+    toastProblem(error);
+  }
+}
+
+export function Pane({ conversation, statuses, place, back }: { conversation: Conversation; statuses: readonly Status[]; place: string; back: () => void }) {
+  const found = useConversation(conversation);
+  const name = nameOf(conversation);
+  const { contact, newest } = conversation;
+  const messages = found.data?.messages;
+  return (
+    <section class="pane" aria-label={`Conversation with ${name}`}>
+      <header>
+        <Button kind="quiet" class="back" icon="left" label="Back to the list" onClick={back} />
+        <div class="grow">
+          <h2 class="cut">
+            <a href={href(`/contacts/${contact.id}`, { of: conversation.client_id })}>{name}</a>
+          </h2>
+          <p class="faint cut">{[contact.email !== name && contact.email, contact.company_name].filter(Boolean).join(' · ') || '\u00a0'}</p>
+        </div>
+        <StatusMark status={contact.contact_status} />
+        <span class="faint place">{place}</span>
+      </header>
+      {canWrite.value && <Acts conversation={conversation} statuses={statuses} />}
+      <div class="messages" id="conversation" data-scrolls tabIndex={0} role="region" aria-label="Messages">
+        {found.error && <ProblemNote problem={found.error} retry={() => void found.refetch()} />}
+        {!messages && !found.error && <Skeleton lines={8} wide={90} />}
+        {messages?.map((message, n) => <OneMessage key={message.id} message={message} isFirst={n === 0} />)}
+        {messages?.length === 0 && <p class="faint">No message is stored.</p>}
+        {newest && !newest.text && !messages?.length && <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
+      </div>
+    </section>
+  );
+}
+
+function OneMessage({ message, isFirst }: { message: Message; isFirst: boolean }) {
+  const about = [toolName(message.tool), message.channel === 'linkedin' && 'LinkedIn', message.campaign_name ?? message.campaign_id, message.category && `marked “${message.category}”`];
+  const isReply = message.direction === 'received';
+  return (
+    <details class={`message ${isReply ? 'received' : 'sent'}`} open={isReply || isFirst}>
+      <summary>
+        <span class="strong cut">{message.subject ?? (isReply ? 'Reply' : 'Email sent')}</span>
+        <Time at={message.occurred_at} />
+      </summary>
+      {message.text ? <Letter text={message.text} /> : <p class="faint">No text is stored.</p>}
+      <p class="faint about">{about.filter(Boolean).join(' · ')}</p>
+    </details>
+  );
+}
+
+function Acts({ conversation, statuses }: { conversation: Conversation; statuses: readonly Status[] }) {
+  const { state, contact, label } = conversation;
+  return (
+    <div class="acts">
+      <div class="marks" role="group" aria-label={`Status of ${nameOf(conversation)}`}>
+        {statuses.map((status, n) => (
+          <button key={status.name} type="button" class="button" aria-pressed={status.name === contact.contact_status} onClick={() => void setStatus(conversation, status.name)}>
+            <kbd>{n + 1}</kbd>
+            <StatusMark status={status.name} />
+          </button>
+        ))}
+      </div>
+      <div class="marks">
+        <Button kind="main" icon={state === 'done' ? 'undo' : 'check'} onClick={() => toggleDone(conversation)}>
+          {state === 'done' ? 'Reopen' : 'Done'} <Keys of="e" />
+        </Button>
+        {state === 'snoozed' ? (
+          <Button onClick={() => void change(conversation, { snoozed_until: null }, `${nameOf(conversation)}: open again.`, {})}>End snooze</Button>
+        ) : (
+          state === 'open' && (
+            <Popover text="Snooze" class="snooze">
+              {(close) => (
+                <div class="entries">
+                  {snoozes().map(([text, until]) => (
+                    <Entry key={text} note={shortTime(until.toISOString())} onPick={() => (close(), snooze(conversation, until))}>
+                      {text}
+                    </Entry>
+                  ))}
+                </div>
+              )}
+            </Popover>
+          )
+        )}
+        <Popover text={label ? words(label) : 'Label'}>
+          {(close) => (
+            <div class="entries">
+              {LABELS.map((each) => (
+                <Entry
+                  key={each}
+                  chosen={each === label}
+                  onPick={() => {
+                    close();
+                    void change(conversation, { label: each }, `${nameOf(conversation)}: labelled “${words(each)}”.`, { label: (label ?? null) as NonNullable<ConversationChange['label']> | null });
+                  }}
+                >
+                  {words(each)}
+                </Entry>
+              ))}
+            </div>
+          )}
+        </Popover>
+        {(state === 'open' || state === 'automatic') && (
+          <Button kind="quiet" onClick={() => toggleKind(conversation)}>
+            {state === 'automatic' ? 'A person wrote it' : 'Automatic'} <Keys of="m" />
+          </Button>
+        )}
+        <Button kind="quiet" icon="ban" onClick={() => void block(conversation)}>
+          Block <Keys of="b" />
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,1 @@
+"""Conversations: the messages with one contact, as a team works through its replies."""

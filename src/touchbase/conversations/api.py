@@ -1,0 +1,370 @@
+"""HTTP resources of conversations, over all clients that a key may see."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.auth.authentication import READ, WRITE
+from touchbase.clients.models import ACTIVE, Client
+from touchbase.clients.sql.clients import list_clients
+from touchbase.common import field_limits as limits
+from touchbase.common.timestamps import Micros, to_text, to_text_or_none
+from touchbase.conversations import plans
+from touchbase.conversations.plans import (
+    NEWEST,
+    OPEN,
+    SORTS,
+    STATES,
+    Conversation,
+    ConversationChange,
+    Filters,
+    count_conversations,
+    get_conversation,
+)
+from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, encode, example, fitting, named_enum
+from touchbase.messages.api.schemas import MessageOut, message_out
+from touchbase.messages.labels import LABELS
+from touchbase.messages.sql.plans import list_messages
+from touchbase.sql.page_budget import page_of
+
+TAG = Tag("Conversations", "The messages with each contact, as a team works through its replies, over all clients that a key may see.")
+PATH = "/team/v1/conversations"
+MOST_BULK = 500
+"""Conversations that one request changes."""
+MOST_MESSAGES = 100
+"""Messages that a conversation shows; earlier ones are in the list of messages."""
+_STATE = named_enum("ConversationState", "How far a conversation is.", STATES)
+named_enum("ConversationSort", "The order of conversations.", SORTS)
+named_enum("ReplyLabel", "What the author of a reply wants.", LABELS)
+CLIENT = query.text("client_id", "Conversations of this client: its `client_id`, or its handle.")
+STATE = query.choice("state", STATES, "Conversations in this state; left out: open ones.")
+SORT = query.choice("sort", SORTS, "The newest first, or the one that waits longest; left out: the newest.")
+LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
+FILTERS = (
+    LABEL,
+    query.text("tool", "Conversations with a reply from this tool.", member="tool"),
+    query.text("channel", "Conversations with a reply by `email` or `linkedin`.", member="channel"),
+    query.text("campaign_id", "Conversations with a reply to this campaign, by the tool's id.", member="campaign_id"),
+    query.text("mailbox", "Conversations with a reply to this own address or account.", member="mailbox"),
+)
+
+
+class ConversationContact(Struct):
+    """The contact of a conversation."""
+
+    id: RecordId
+    email: str | None
+    first_name: str | None
+    last_name: str | None
+    contact_status: str | None
+    company_name: Annotated[str | None, Meta(description="The name of its company.")]
+
+
+class NewestReply(Struct):
+    """The newest received message of a conversation: the newest that is not handled, if there is one."""
+
+    message_id: Annotated[RecordId, Meta(description="The message.")]
+    occurred_at: Time
+    tool: str
+    channel: str
+    campaign_id: str | None
+    campaign_name: str | None
+    mailbox: Annotated[str | None, Meta(description="The client's own address or account that received it.")]
+    subject: str | None
+    text: Annotated[str | None, Meta(description="The beginning of the text.")]
+    automatic: Annotated[bool, Meta(description="Whether a machine wrote it, such as an out-of-office reply.")]
+    category: Annotated[str | None, Meta(description="The tool's own label.")]
+
+
+class ConversationOut(Struct, kw_only=True):
+    """The messages with one contact: their state, and the newest received one."""
+
+    client_id: str
+    contact: ConversationContact
+    state: Annotated[str, Meta(extra_json_schema=_STATE)]
+    open_since: Annotated[str | None, Meta(description="When the oldest reply of a person came that is not handled.")]
+    snoozed_until: Annotated[str | None, Meta(description="Until when it is snoozed; null: it is not.")]
+    label: Annotated[str | None, Meta(description="A person's choice, else the newest reply's, by the tool's category.")]
+    newest: Annotated[NewestReply | None, Meta(description="Its newest received message; null: the contact never wrote.")]
+    version: Annotated[str, Meta(description="For `If-Match`: another one after each reply and each change.")]
+
+
+class ConversationPage(PageOf[ConversationOut]):
+    """A page of conversations; `next_cursor` is null on the last one."""
+
+
+class ConversationWithMessages(ConversationOut, kw_only=True):
+    """A conversation with its newest messages."""
+
+    messages: Annotated[list[MessageOut], Meta(description=f"The newest {MOST_MESSAGES}, the newest first.")]
+
+
+class ChangeConversation(Struct, forbid_unknown_fields=True):
+    """What changes of a conversation; members that are left out stay."""
+
+    state: Annotated[
+        Literal["open", "done"] | UnsetType,
+        Meta(description="`done` handles all its replies; `open` opens the newest one again, or ends a snooze."),
+    ] = UNSET
+    snoozed_until: Annotated[MaybeTime | UnsetType, Meta(description="A new reply of a person ends it earlier; null ends it now.")] = UNSET
+    label: Annotated[
+        str | UnsetType | None, Meta(extra_json_schema={"enum": [*LABELS, None]}, description="null: the label of the newest reply again.")
+    ] = UNSET
+    kind: Annotated[
+        Literal["human", "automatic"] | UnsetType, Meta(description="What wrote the replies that are not handled: it moves them.")
+    ] = UNSET
+
+
+class ConversationName(Struct, forbid_unknown_fields=True):
+    """A conversation, and the version that it must have."""
+
+    client_id: Annotated[str, Meta(max_length=limits.NAME)]
+    contact_id: RecordId
+    version: Annotated[Annotated[str, Meta(max_length=100)] | None, Meta(description="The version that it must have; null: any.")] = None
+
+
+class ChangeConversations(Struct, forbid_unknown_fields=True):
+    """One change of many conversations."""
+
+    conversations: Annotated[list[ConversationName], Meta(min_length=1, max_length=MOST_BULK, description="Which ones change.")]
+    change: Annotated[ChangeConversation, Meta(description="What changes of each.")]
+
+
+class ChangedConversation(Struct):
+    """What became of one conversation."""
+
+    client_id: str
+    contact_id: RecordId
+    conversation: Annotated[ConversationOut | None, Meta(description="As it is now; null: it was not changed.")]
+    error: Annotated[str | None, Meta(description="Why it was not changed.")]
+
+
+class ChangedConversations(Struct):
+    """What became of each conversation, in the order of the request."""
+
+    data: list[ChangedConversation]
+
+
+class Counters(Struct):
+    """Numbers of conversations, each up to 999."""
+
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled.")]
+    snoozed: Annotated[int, Meta(description="The same, until a time or the next reply.")]
+    automatic: Annotated[int, Meta(description="With replies of machines alone.")]
+
+
+_CONTACT = {
+    "id": 1, "email": "jane.doe@example.com", "first_name": "Jane", "last_name": "Doe", "contact_status": "replied",
+    "company_name": "Example Ltd",
+}  # fmt: skip
+_CONVERSATION = {
+    "client_id": "acme", "contact": _CONTACT, "state": "open", "open_since": "2026-11-20T09:30:00Z", "snoozed_until": None,
+    "label": "interested",
+    "newest": {
+        "message_id": 12, "occurred_at": "2026-11-20T09:30:00Z", "tool": "smartlead", "channel": "email", "campaign_id": "77",
+        "campaign_name": "Autumn", "mailbox": "sam@agency.example", "subject": "Re: A question", "text": "Yes, tell me more.",
+        "automatic": False, "category": "Interested",
+    },
+    "version": "12-1-0",
+}  # fmt: skip
+example(ConversationOut, _CONVERSATION)
+example(ChangeConversation, {"state": "done"})
+example(
+    ChangeConversations,
+    {"conversations": [{"client_id": "acme", "contact_id": 1, "version": "12-1-0"}], "change": {"snoozed_until": "2026-11-23T08:00:00Z"}},
+)
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14})
+
+
+async def _clients(call: Call, text: str | None = None) -> dict[int, Client]:
+    """Return the active clients that the key may see, by number; with a text the one of this id or handle."""
+    limited, api = (await call.administrator()), call.api
+    if text is not None:
+        return {client.number: client for client in [await _client(call, text, limited)]}
+    if limited is not None:
+        return {limited: await api.clients.by_number(limited)}
+    return {client.number: client for client in await api.dependencies.store.read(list_clients()) if client.state == ACTIVE}
+
+
+async def _client(call: Call, text: str, limited: int | None) -> Client:
+    client = await call.api.clients.named(text)
+    if client is None or limited not in (None, client.number):
+        raise NotFound(f"there is no client {text[:100]!r} that this key may see")
+    return client
+
+
+async def list_team_conversations(call: Call) -> Response:
+    """Handle `GET` of a page of conversations."""
+    parameters = call.parameters()
+    sort = parameters[SORT] or NEWEST
+    after: plans.Place | None = parameters.cursor(f"{PATH}/{sort}", tuple[int, int, int])
+    parameters.done()
+    clients = await _clients(call, parameters[CLIENT])
+    limit, page_bytes, now = min(parameters[LIMIT], LARGEST_PAGE), await call.page_bytes(), call.api.dependencies.clock()
+    state, filters = parameters[STATE] or OPEN, Filters(**parameters.filters)
+    listed = await call.api.dependencies.store.read(plans.list_conversations(sorted(clients), state, now, limit + 1, filters, sort, after))
+    page, has_more = page_of(listed, limit)
+    data = fitting((_out(conversation, clients[conversation.client], now) for conversation in page), page_bytes)
+    last = page[len(data) - 1] if has_more or len(data) < len(page) else None
+    cursor = None if last is None else cursor_text(f"{PATH}/{sort}", plans.place(last, sort))
+    return Response(body=encode({"data": data, "next_cursor": cursor}))
+
+
+async def get_team_conversation(call: Call) -> Response:
+    """Handle `GET` of one conversation with its messages."""
+    client, contact_id = await _named(call)
+    call.parameters().done()
+    store, page_bytes = call.api.dependencies.store, await call.page_bytes()
+    conversation = await store.read(get_conversation(client.number, contact_id))
+    if conversation is None:
+        raise NotFound(f"there is no contact with id {contact_id}")
+    messages = await store.read(list_messages(client.number, MOST_MESSAGES, contact_id=contact_id, page_bytes=page_bytes))
+    shown = _out(conversation, client, call.api.dependencies.clock())
+    body = {**_members(shown), "messages": [message_out(message) for message in messages]}
+    return Response(body=encode(body), headers=[_etag(conversation)])
+
+
+async def change_team_conversation(call: Call) -> Response:
+    """Handle `PATCH` of one conversation."""
+    client, contact_id = await _named(call)
+    call.parameters().done()
+    change = _change(await call.body(ChangeConversation), call.api.dependencies.clock())
+    conversation = await _changed(call, client, contact_id, change, _version(call))
+    return Response(body=encode(_out(conversation, client, call.api.dependencies.clock())), headers=[_etag(conversation)])
+
+
+async def change_team_conversations(call: Call) -> Response:
+    """Handle `POST` of one change of many conversations."""
+    limited = await call.administrator()
+    call.parameters().done()
+    body = await call.body(ChangeConversations)
+    change = _change(body.change, call.api.dependencies.clock())
+    data = await asyncio.gather(*(_changed_one(call, name, limited, change) for name in body.conversations))
+    return Response(body=encode(ChangedConversations(data)))
+
+
+async def _changed_one(call: Call, name: ConversationName, limited: int | None, change: ConversationChange) -> ChangedConversation:
+    try:
+        client = await _client(call, name.client_id, limited)
+        conversation = await _changed(call, client, name.contact_id, change, name.version)
+    except TouchbaseError as error:
+        return ChangedConversation(name.client_id, name.contact_id, None, error.detail)
+    shown = _out(conversation, client, call.api.dependencies.clock())
+    return ChangedConversation(client.client_id, name.contact_id, shown, None)
+
+
+async def get_counters(call: Call) -> Response:
+    """Handle `GET` of the numbers of conversations."""
+    parameters = call.parameters()
+    parameters.done()
+    clients = await _clients(call, parameters[CLIENT])
+    counts = await call.api.dependencies.store.read(count_conversations(sorted(clients), call.api.dependencies.clock()))
+    return Response(body=encode(counts))
+
+
+async def _named(call: Call) -> tuple[Client, int]:
+    limited = await call.administrator()
+    return await _client(call, call.path("client_id"), limited), call.id("contact")
+
+
+async def _changed(call: Call, client: Client, contact_id: int, change: ConversationChange, version: str | None) -> Conversation:
+    parts = call.api.dependencies
+    command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), version)
+    return await parts.store.write(command)
+
+
+def _change(body: ChangeConversation, now: Micros) -> ConversationChange:
+    """Return the change that a body describes; raise `Invalid`."""
+    faults: list[Fault] = []
+    if body.label not in (UNSET, None, *LABELS):
+        faults.append(Fault("/label", "value", f"must be null or one of {', '.join(LABELS)}"))
+    until: Micros | None = None
+    if body.snoozed_until is not UNSET:
+        until = 0 if body.snoozed_until is None else parse_time(body.snoozed_until, "/snoozed_until", faults)
+        if until and until <= now:
+            faults.append(Fault("/snoozed_until", "time", "must lie in the future; send null to end a snooze"))
+    if all(getattr(body, name) is UNSET for name in body.__struct_fields__):
+        faults.append(Fault("", "required", "send one of state, snoozed_until, label and kind"))
+    if faults:
+        raise Invalid(faults)
+    label = None if body.label is UNSET else body.label or ""
+    return ConversationChange(body.state or None, until, label, body.kind or None)
+
+
+def _version(call: Call) -> str | None:
+    values = [value.decode("latin-1") for name, value in call.scope["headers"] if name == b"if-match"]
+    tags = [value.strip() for value in ",".join(values).split(",") if value.strip()]
+    return None if not tags or "*" in tags else tags[0].strip('"')
+
+
+def _etag(conversation: Conversation) -> tuple[bytes, bytes]:
+    return b"etag", f'"{conversation.version}"'.encode()
+
+
+def _out(conversation: Conversation, client: Client, now: Micros) -> ConversationOut:
+    """Return a conversation as responses show it."""
+    newest, label = None, conversation.label
+    if conversation.message:
+        number, tool, channel, campaign_id, campaign_name, mailbox, subject, text, automatic, own_label, category = conversation.message
+        newest = NewestReply(
+            number, to_text(conversation.newest_us or 0), tool, channel, campaign_id, campaign_name, mailbox, subject, text,
+            bool(automatic), category,
+        )  # fmt: skip
+        label = label or own_label
+    state = conversation.state(now)
+    return ConversationOut(
+        client_id=client.client_id, contact=ConversationContact(conversation.contact_id, *conversation.contact), state=state,
+        open_since=to_text_or_none(conversation.open_since_us),
+        snoozed_until=to_text_or_none(conversation.snoozed_until_us if state == plans.SNOOZED else None),
+        label=label, newest=newest, version=conversation.version,
+    )  # fmt: skip
+
+
+def _members(conversation: ConversationOut) -> dict[str, object]:
+    return {name: getattr(conversation, name) for name in conversation.__struct_fields__}
+
+
+IF_MATCH = {
+    "name": "If-Match", "in": "header", "required": False, "schema": {"type": "string"},
+    "description": "The version that the conversation must still have: a reply that came in meanwhile makes the response 412.",
+}  # fmt: skip
+_conversation = Success(200, "The conversation.", ConversationOut, ("ETag",))
+ROUTES = [
+    Route(
+        "GET", PATH, list_team_conversations, scope=READ, operation_id="list_conversations", tag=TAG, summary="List conversations",
+        description="The contacts who wrote, in one state: open (a reply of a person is not handled), snoozed, automatic (only machines "
+        "wrote) or done.",
+        query=(*PAGE, CLIENT, STATE, SORT, *FILTERS), success=(Success(200, "A page.", ConversationPage),), problems=(404,),
+    ),
+    Route(
+        "POST", f"{PATH}/bulk", change_team_conversations, scope=WRITE, operation_id="change_conversations", tag=TAG,
+        summary="Change many conversations", body=ChangeConversations,
+        description=f"Makes one change of up to {MOST_BULK} conversations. Each is changed or refused by itself.",
+        success=(Success(200, "What became of each.", ChangedConversations),), keyed=False,
+    ),
+    Route(
+        "GET", f"{PATH}/{{client_id}}/{{id}}", get_team_conversation, scope=READ, operation_id="get_conversation", tag=TAG,
+        summary="Get one conversation", description="Returns the conversation with a contact, and its newest messages.",
+        success=(Success(200, "The conversation.", ConversationWithMessages, ("ETag",)),),
+    ),
+    Route(
+        "PATCH", f"{PATH}/{{client_id}}/{{id}}", change_team_conversation, scope=WRITE, operation_id="change_conversation", tag=TAG,
+        summary="Change one conversation", headers=(IF_MATCH,), body=ChangeConversation,
+        description="Handles its replies, opens it again, snoozes it, or corrects label and kind.",
+        success=(_conversation,), problems=(412,),
+    ),
+    Route(
+        "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",
+        description="The numbers of conversations that are open, snoozed and automatic.", query=(CLIENT,),
+        success=(Success(200, "The numbers.", Counters),), problems=(404,),
+    ),
+]  # fmt: skip

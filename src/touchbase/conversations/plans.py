@@ -1,0 +1,421 @@
+"""Conversations: all messages with one contact of a client, whose state follows from the messages.
+
+A received message is handled or not, and every copy of it has the same mark, so that repeats, merges and undo need no rule of their own.
+Open: a reply of a person is not handled. Snoozed: open, until a time or the next reply of a person. Automatic: only replies of machines
+are not handled. Done: all are handled. The table `conversation` has what follows from no message: a snooze and a chosen label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, WrongState
+from touchbase.event_log.models import EventType, LoggedEvent, by_request
+from touchbase.event_log.sql.log import log_events
+from touchbase.history.events import CONTACT, NO_AUTHOR, Author
+from touchbase.messages.sql.plans import event_of_copy
+from touchbase.records.sql import statements as records_sql
+from touchbase.sql.builders import ONE, RECORD
+from touchbase.sql.cell_answers import Answers, CellOf, Division
+from touchbase.sql.filters import Where
+from touchbase.sql.operation import command, query
+from touchbase.sql.rows import Columns, encode
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+
+OPEN, SNOOZED, AUTOMATIC, DONE = "open", "snoozed", "automatic", "done"
+STATES = (OPEN, SNOOZED, AUTOMATIC, DONE)
+HUMAN = "human"
+NEWEST, WAITING = "newest", "waiting"
+SORTS = (NEWEST, WAITING)
+MOST_COUNTED = 999
+"""Conversations of one state that a counter tells apart."""
+SNIPPET = 300
+"""Characters of a reply's text in a list."""
+Place = tuple[Micros, int, int]
+"""Where a page ends: the time by which it is sorted, client and contact."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The messages with one contact: their state, and the newest received one."""
+
+    client: int
+    contact_id: int
+    newest_us: Micros | None
+    """The newest received message that is not handled; else the newest received one. None: the contact never wrote."""
+    newest_id: int = 0
+    """The highest id of its messages that are not handled; 0: there is none."""
+    open_since_us: Micros | None = None
+    """The oldest reply of a person that is not handled."""
+    replied_us: Micros | None = None
+    """When the newest of these replies was received."""
+    human: int = 0
+    """Copies of replies of persons that are not handled."""
+    automatic: int = 0
+    snoozed_us: Micros | None = None
+    snoozed_until_us: Micros | None = None
+    label: str | None = None
+    """The label that a person chose."""
+    updated_us: Micros = 0
+    contact: Row = ()
+    """E-mail address, first and last name, status of the contact, and the name of its company."""
+    message: Row = ()
+    """The newest message: id, tool, channel, campaign's id and name, mailbox, subject, beginning of text, automatic, label, category."""
+
+    def state(self, now: Micros) -> str:
+        """Return the state at a time."""
+        if not self.human:
+            return AUTOMATIC if self.automatic else DONE
+        until, since = self.snoozed_until_us, self.snoozed_us
+        return SNOOZED if until is not None and since is not None and until > now and since >= (self.replied_us or 0) else OPEN
+
+    @property
+    def version(self) -> str:
+        """The version that a change names: another one after each reply that is not handled, and after each change."""
+        return f"{self.newest_id}-{self.human + self.automatic}-{self.updated_us}"
+
+
+_FIELDS = 11
+_OPEN = "m.direction = 'received' AND m.handled_us IS NULL AND m.deleted = 0"
+"""Must match the condition of the index `message_open`."""
+_V = "max(v.snoozed_us), max(v.snoozed_until_us), max(v.label), COALESCE(max(v.updated_us), 0)"
+_COUNTS = (
+    f"COALESCE(max(CASE WHEN {_OPEN} THEN m.id END), 0), min(CASE WHEN {_OPEN} AND m.automatic = 0 THEN m.occurred_us END), "
+    f"max(CASE WHEN {_OPEN} AND m.automatic = 0 THEN m.received_us END), "
+    f"count(CASE WHEN {_OPEN} AND m.automatic = 0 THEN 1 END), count(CASE WHEN {_OPEN} AND m.automatic = 1 THEN 1 END)"
+)
+_OF_CONTACT = "x.client = p.client AND x.record_kind = p.record_kind AND x.record_id = p.record_id"
+_MESSAGE_OF = "m.client = x.client AND m.event_key = x.key AND m.occurred_us = x.occurred_us"
+CONVERSATION_OF = Statement(
+    "conversation_of",
+    RECORD,
+    body="SELECT p.client, p.record_id, COALESCE("
+    f"max(CASE WHEN {_OPEN} THEN m.occurred_us END), max(CASE WHEN m.direction = 'received' AND m.deleted = 0 THEN m.occurred_us END)), "
+    f"{_COUNTS}, {_V} FROM p CROSS JOIN event x CROSS JOIN message m LEFT JOIN conversation v ON v.client = p.client "
+    f"AND v.contact_id = p.record_id WHERE {_OF_CONTACT} AND {_MESSAGE_OF} GROUP BY p.client, p.record_id",
+)
+_WITH_TIME: Columns = (("client", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"))
+DETAILS = Statement(
+    "conversation_details",
+    _WITH_TIME,
+    body="SELECT p.client, p.record_id, c.email, c.first_name, c.last_name, c.status, k.name, m.id, m.tool, m.channel, m.campaign_id, "
+    f"m.campaign_name, m.mailbox, m.subject, substr(m.text, 1, {SNIPPET}), m.automatic, m.label, m.category "
+    "FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c "
+    "LEFT JOIN company k ON k.client = c.client AND k.id = c.company_id "
+    "WHERE m.client = p.client AND m.occurred_us = p.occurred_us AND m.direction = 'received' AND m.deleted = 0 "
+    f"AND {event_of_copy('e', 'm')} AND e.record_id = p.record_id AND c.client = p.client AND c.id = p.record_id",
+)
+CONTACTS = Statement(
+    "contacts_of_conversations",
+    ONE,
+    body="SELECT p.client, p.id, c.email, c.first_name, c.last_name, c.status, k.name FROM p CROSS JOIN contact c "
+    "LEFT JOIN company k ON k.client = c.client AND k.id = c.company_id WHERE c.client = p.client AND c.id = p.id",
+)
+
+
+def _update_received(name: str, columns: Columns, values: str, condition: str) -> Statement:
+    """Build an update of the received messages of a contact: `values` and `condition` name the columns of p after the record's."""
+    numbered = {name: f"?{n}" for n, (name, _) in enumerate(columns, 1)}
+
+    def sqlite(text: str) -> str:
+        return _PARAMETER.sub(lambda match: numbered[match[1]], text.replace("t.", ""))
+
+    return Statement(
+        name,
+        columns,
+        sqlite=f"UPDATE message SET {sqlite(values)} WHERE client = ?1 AND direction = 'received' AND deleted = 0 AND {sqlite(condition)} "
+        "AND (event_key, occurred_us) IN (SELECT key, occurred_us FROM event WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3)",
+        body=f"UPDATE message t SET {values} FROM p CROSS JOIN event x WHERE {_OF_CONTACT} AND t.client = x.client "
+        f"AND t.event_key = x.key AND t.occurred_us = x.occurred_us AND t.direction = 'received' AND t.deleted = 0 AND {condition}",
+    )
+
+
+_PARAMETER = re.compile(r"\bp\.([a-z_]+)")
+_NOT_HANDLED = "t.handled_us IS NULL"
+HANDLE = _update_received(
+    "handle_messages",
+    (*RECORD, ("handled_us", "bigint"), ("handled_by", "text")),
+    "handled_us = p.handled_us, handled_by = p.handled_by",
+    _NOT_HANDLED,
+)
+SET_AUTOMATIC = _update_received("set_messages_automatic", (*RECORD, ("automatic", "bigint")), "automatic = p.automatic", _NOT_HANDLED)
+REOPEN = _update_received(
+    "reopen_messages",
+    (*RECORD, ("id", "bigint"), ("copy_key", "text")),
+    "handled_us = NULL, handled_by = NULL",
+    "(t.id = p.id OR t.copy_key = p.copy_key)",
+)
+NEWEST_COPY = Statement(
+    "newest_received_copy",
+    RECORD,
+    body=f"SELECT m.id, m.copy_key, m.occurred_us FROM p CROSS JOIN event x CROSS JOIN message m WHERE {_OF_CONTACT} AND {_MESSAGE_OF} "
+    "AND m.direction = 'received' AND m.deleted = 0 ORDER BY m.occurred_us DESC, m.id DESC LIMIT 1",
+)
+_DECISION: Columns = (
+    ("client", "bigint"), ("contact_id", "bigint"), ("snoozed_us", "bigint"), ("snoozed_until_us", "bigint"), ("label", "text"),
+    ("updated_us", "bigint"), ("updated_by", "text"),
+)  # fmt: skip
+_SET = ", ".join(f"{name} = excluded.{name}" for name, _ in _DECISION[2:])
+DELETE_DECISION = Statement(
+    "delete_conversation",
+    RECORD,
+    sqlite="DELETE FROM conversation WHERE client = ?1 AND contact_id = ?3 AND ?2 = 1",
+    body="DELETE FROM conversation t USING p WHERE t.client = p.client AND t.contact_id = p.record_id AND p.record_kind = 1",
+)
+COUNT_DECISION = Statement(
+    "count_conversation",
+    RECORD,
+    body="SELECT count(*) FROM p CROSS JOIN conversation t WHERE t.client = p.client AND t.contact_id = p.record_id AND p.record_kind = 1",
+)
+STORE = Statement(
+    "store_conversation",
+    _DECISION,
+    body=f"INSERT INTO conversation ({', '.join(name for name, _ in _DECISION)}) SELECT * FROM p WHERE true "
+    f"ON CONFLICT (client, contact_id) DO UPDATE SET {_SET}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which conversations a list has; None: any."""
+
+    label: str | None = None
+    tool: str | None = None
+    channel: str | None = None
+    campaign_id: str | None = None
+    mailbox: str | None = None
+
+
+_OF_MESSAGE = ("tool", "channel", "campaign_id", "mailbox")
+
+
+def _divide(call: object, cell_of: CellOf) -> dict[int, object]:
+    parts: dict[int, list[int]] = {}
+    for client in call.clients:  # type: ignore[attr-defined]
+        parts.setdefault(cell_of(client), []).append(client)
+    return {cell: replace(call, clients=clients) for cell, clients in parts.items()}  # type: ignore[type-var]
+
+
+def _first_of_all(call: object, answers: Answers) -> list[Conversation]:
+    conversations = [conversation for answer in answers.values() for conversation in answer]
+    return _in_order(conversations, call.sort)[: call.limit]  # type: ignore[attr-defined]
+
+
+def _in_order(conversations: Iterable[Conversation], sort: str) -> list[Conversation]:
+    return sorted(conversations, key=lambda conversation: place(conversation, sort), reverse=sort == NEWEST)
+
+
+def place(conversation: Conversation, sort: str) -> Place:
+    """Return the place of a conversation in a list."""
+    at = conversation.newest_us if sort == NEWEST else conversation.open_since_us or conversation.newest_us
+    return at or 0, conversation.client, conversation.contact_id
+
+
+@query(clients=lambda call: call.clients, divide=Division(_divide, _first_of_all, partial=True))
+def list_conversations(
+    clients: Sequence[int],
+    state: str,
+    now: Micros,
+    limit: int,
+    filters: Filters = Filters(),
+    sort: str = NEWEST,
+    after: Place | None = None,
+) -> Plan[list[Conversation]]:
+    """Conversations of these clients in one state, newest first, or with `waiting` the one that waits longest first."""
+    conversations: list[Conversation] = []
+    if state == DONE:
+        for client in clients:
+            conversations += yield from _done(client, limit, filters, after)
+    elif clients:
+        conversations = yield from _not_handled(clients, state, now, limit, filters, sort, after)
+    return (yield from _with_details(_in_order(conversations, sort)[:limit]))
+
+
+_SQLITE = "FROM message m CROSS JOIN event x CROSS JOIN contact c"
+_SAME = f"{event_of_copy('x', 'm')} AND c.client = x.client AND c.id = x.record_id"
+_POSTGRES = (
+    "FROM message m CROSS JOIN LATERAL (SELECT x.record_id FROM event x JOIN contact c ON c.client = x.client AND c.id = x.record_id "
+    f"WHERE {event_of_copy('x', 'm')} OFFSET 0) x"
+)
+"""PostgreSQL would join all messages with all events; it does not move a part with `OFFSET` into the rest."""
+_DECIDED = "LEFT JOIN conversation v ON v.client = m.client AND v.contact_id = x.record_id"
+_HUMAN = "CASE WHEN m.automatic = 0 THEN {0} END"
+_STATE = (
+    "CASE WHEN min(m.automatic) = 1 THEN 'automatic' WHEN max(v.snoozed_until_us) > ? "
+    f"AND max(v.snoozed_us) >= max({_HUMAN.format('m.received_us')}) THEN 'snoozed' ELSE 'open' END"
+)
+"""The state of a group of messages that are not handled; its parameter is the present time."""
+
+
+def _not_handled(
+    clients: Sequence[int], state: str, now: Micros, limit: int, filters: Filters, sort: str, after: Place | None
+) -> Plan[list[Conversation]]:
+    having = Where(f"{_STATE} = ?", now, state)
+    of_message = [(name, value) for name in _OF_MESSAGE if (value := getattr(filters, name)) is not None]
+    if of_message:
+        condition = " AND ".join(f"m.{name} = ?" for name, _ in of_message)
+        having.add(f"sum(CASE WHEN {condition} THEN 1 ELSE 0 END) > 0", *(value for _, value in of_message))
+    if filters.label is not None:
+        having.add(
+            "(max(v.label) = ? OR (max(v.label) IS NULL AND sum(CASE WHEN m.label = ? THEN 1 ELSE 0 END) > 0))", *[filters.label] * 2
+        )
+    oldest = f"COALESCE(min({_HUMAN.format('m.occurred_us')}), max(m.occurred_us))"
+    by, direction, than = ("max(m.occurred_us)", "DESC", "<") if sort == NEWEST else (oldest, "ASC", ">")
+    if after is not None:
+        having.add(f"({by}, m.client, x.record_id) {than} (?, ?, ?)", *after)
+    among = f"m.client IN ({', '.join('?' * len(clients))}) AND {_OPEN}"
+    columns = f"SELECT m.client, x.record_id, max(m.occurred_us), {_COUNTS}, {_V}"
+    ends = (
+        f"GROUP BY m.client, x.record_id HAVING {having} ORDER BY {by} {direction}, m.client {direction}, x.record_id {direction} LIMIT ?"
+    )
+    rows = yield Select(
+        f"{columns} {_SQLITE} {_DECIDED} WHERE {among} AND {_SAME} {ends}",
+        (*clients, *having.params, limit),
+        f"{columns} {_POSTGRES} {_DECIDED} WHERE {among} {ends}",
+    )
+    return [_conversation(row) for row in rows]
+
+
+_LATER = (
+    "SELECT 1 FROM event f CROSS JOIN message o WHERE f.client = m.client AND f.record_kind = 1 AND f.record_id = x.record_id "
+    "AND o.client = f.client AND o.event_key = f.key AND o.occurred_us = f.occurred_us AND o.direction = 'received' AND o.deleted = 0 "
+    "AND (o.handled_us IS NULL OR (o.occurred_us, o.id) > (m.occurred_us, m.id))"
+)
+
+
+def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Plan[list[Conversation]]:
+    where = Where("m.client = ? AND m.direction = 'received' AND m.deleted = 0 AND m.handled_us IS NOT NULL", client)
+    for name in _OF_MESSAGE:
+        where.equal(f"m.{name}", getattr(filters, name))
+    if filters.label is not None:
+        where.add("COALESCE(v.label, m.label) = ?", filters.label)
+    if after is not None:
+        where.add("(m.occurred_us, m.client, x.record_id) < (?, ?, ?)", *after)
+    columns = "SELECT m.client, x.record_id, m.occurred_us, 0, NULL, NULL, 0, 0, v.snoozed_us, v.snoozed_until_us, v.label, "
+    columns += "COALESCE(v.updated_us, 0)"
+    ends = f"NOT EXISTS ({_LATER}) ORDER BY m.occurred_us DESC, x.record_id DESC LIMIT ?"
+    rows = yield Select(
+        f"{columns} {_SQLITE} {_DECIDED} WHERE {where} AND {_SAME} AND {ends}",
+        (*where.params, limit),
+        f"{columns} {_POSTGRES} {_DECIDED} WHERE {where} AND {ends}",
+    )
+    return [_conversation(row) for row in rows]
+
+
+def _conversation(row: Row) -> Conversation:
+    return Conversation(*row)
+
+
+def _with_details(conversations: list[Conversation]) -> Plan[list[Conversation]]:
+    wanted = [(each.client, each.contact_id, each.newest_us) for each in conversations if each.newest_us is not None]
+    rows = (yield Execute(DETAILS, sorted(wanted))) if wanted else []
+    details: dict[tuple[int, int], Row] = {}
+    for row in rows:
+        present = details.get(row[:2])
+        # Of several copies the one with a text, then the first.
+        if present is None or (row[14] is not None, -row[7]) > (present[14] is not None, -present[7]):
+            details[row[:2]] = row
+    for conversation in conversations:
+        detail = details.get((conversation.client, conversation.contact_id))
+        if detail is not None:
+            conversation.contact, conversation.message = detail[2:7], detail[7:]
+    return conversations
+
+
+@query(clients=lambda call: call.clients, divide=Division(_divide, lambda call, answers: _sum(answers), partial=True))
+def count_conversations(clients: Sequence[int], now: Micros) -> Plan[dict[str, int]]:
+    """The number of conversations that are open, snoozed and automatic, each up to `MOST_COUNTED`."""
+    counts = dict.fromkeys((OPEN, SNOOZED, AUTOMATIC), 0)
+    if clients:
+        among = f"m.client IN ({', '.join('?' * len(clients))}) AND {_OPEN}"
+        columns, ends = f"SELECT {_STATE} AS state", f"GROUP BY m.client, x.record_id LIMIT {len(counts) * MOST_COUNTED}"
+        rows = yield Select(
+            f"SELECT state, count(*) FROM ({columns} {_SQLITE} {_DECIDED} WHERE {among} AND {_SAME} {ends}) s GROUP BY state",
+            (now, *clients),
+            f"SELECT state, count(*) FROM ({columns} {_POSTGRES} {_DECIDED} WHERE {among} {ends}) s GROUP BY state",
+        )
+        counts |= {state: min(count, MOST_COUNTED) for state, count in rows}
+    return counts
+
+
+def _sum(answers: Answers) -> dict[str, int]:
+    return {state: min(sum(answer[state] for answer in answers.values()), MOST_COUNTED) for state in (OPEN, SNOOZED, AUTOMATIC)}
+
+
+@query
+def get_conversation(client: int, contact_id: int) -> Plan[Conversation | None]:
+    """The conversation with a contact; None if there is no such contact."""
+    rows = yield Execute(CONTACTS, [(client, contact_id)])
+    return (yield from _of_contact(client, contact_id, rows[0][2:])) if rows else None
+
+
+def _of_contact(client: int, contact_id: int, contact: Row) -> Plan[Conversation]:
+    rows = yield Execute(CONVERSATION_OF, [(client, CONTACT, contact_id)])
+    conversation = _conversation(rows[0]) if rows else Conversation(client, contact_id, None)
+    conversation.contact = contact
+    yield from _with_details([conversation])
+    return conversation
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationChange:
+    """What a person decides; None changes nothing."""
+
+    state: str | None = None
+    """`open` or `done`."""
+    snoozed_until_us: Micros | None = None
+    """0 ends a snooze."""
+    label: str | None = None
+    """Empty: the label of the newest reply again."""
+    kind: str | None = None
+    """`human` or `automatic`: what wrote the replies that are not handled."""
+
+
+CHANGED = "the conversation changed since it was read: a reply came in, or somebody else changed it"
+
+
+@command
+def change_conversation(
+    client: int, contact_id: int, change: ConversationChange, at: Micros, by: Author = NO_AUTHOR, if_version: str | None = None
+) -> Plan[Conversation | NotFound | PreconditionFailed | WrongState | Invalid]:
+    """Change a conversation; the result is the conversation afterwards.
+
+    `NotFound` without the contact, `PreconditionFailed` if it has another version than `if_version`, `WrongState` if there is no reply to
+    reopen or to snooze.
+    """
+    # The lock blocks merges, deletions and erasures of the contact, and other changes of the conversation.
+    if not (yield Execute(records_sql.CONTACT_BY_ID, [(client, contact_id)])):
+        return NotFound(f"there is no contact with id {contact_id}")
+    rows = yield Execute(CONTACTS, [(client, contact_id)])
+    before: Conversation = yield from _of_contact(client, contact_id, rows[0][2:])
+    if if_version is not None and if_version != before.version:
+        return PreconditionFailed(CHANGED)
+    state = before.state(at)
+    if change.snoozed_until_us and (change.state == DONE or not before.human):
+        fault = Fault("/snoozed_until", "value", "only an open conversation can be snoozed: reopen it first")
+        return Invalid([fault])
+    record, author = (client, CONTACT, contact_id), encode(by._asdict())
+    events: list[EventType] = []
+    if change.kind is not None:
+        yield Execute(SET_AUTOMATIC, [(*record, int(change.kind == AUTOMATIC))])
+    if change.state == DONE and state != DONE:
+        yield Execute(HANDLE, [(*record, at, author)])
+        events.append(EventType.CONVERSATION_DONE)
+    elif change.state == OPEN and state == DONE:
+        copies = yield Execute(NEWEST_COPY, [record])
+        if not copies:
+            return WrongState("the contact has sent no message that could be reopened")
+        yield Execute(REOPEN, [(*record, copies[0][0], copies[0][1])])
+        events.append(EventType.CONVERSATION_REOPENED)
+    snoozed = (None, None) if change.state is not None else (before.snoozed_us, before.snoozed_until_us)
+    if change.snoozed_until_us is not None:
+        snoozed = (at, change.snoozed_until_us) if change.snoozed_until_us else (None, None)
+    label = before.label if change.label is None else change.label or None
+    updated = max(at, before.updated_us + 1)
+    yield Execute(STORE, [(client, contact_id, *snoozed, label, updated, author)])
+    cause = by_request(by)
+    yield from log_events([LoggedEvent(client, event, at, CONTACT, contact_id, cause=cause) for event in events])
+    return (yield from _of_contact(client, contact_id, rows[0][2:]))
