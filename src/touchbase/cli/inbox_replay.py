@@ -34,7 +34,7 @@ def filter_options(function: F) -> F:
     """Add the options that choose deliveries, the same as the admin API's."""
     for option in (
         click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state."),
-        click.option("--tool", callback=_known_tool, help="Only this tool's deliveries, such as instantly or hubspot."),
+        click.option("--tool", callback=_check_tool, help="Only this tool's deliveries, such as instantly or hubspot."),
         click.option("--channel", type=click.Choice(CHANNELS), help="Only this channel's deliveries."),
         click.option("--client", "client_id", help="Only this client's deliveries."),
     ):
@@ -42,7 +42,7 @@ def filter_options(function: F) -> F:
     return function
 
 
-def _known_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+def _check_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """Refuse an unknown tool: it would choose no delivery, as if none had been received."""
     from touchbase.adapters.registry import load_adapters
 

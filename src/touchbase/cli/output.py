@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import click
 
-WHOLE = "whole"
+UNCUT = "whole"
 """A column that is never shortened: ids, states, times."""
 SHORT = "short"
 """A column that may be shortened to `MIN_SHORT` cells: names."""
@@ -46,7 +46,7 @@ class Column:
     """One column: its title, and what happens to it where the table does not fit."""
 
     title: str
-    fit: str = WHOLE
+    fit: str = UNCUT
 
 
 @contextmanager

@@ -62,10 +62,10 @@ def serve_with(settings: Settings) -> None:
             click.echo(warning, err=True)
         if settings.workers > 1:
             sys.exit(_serve_processes(settings, listener))
-        run_fast(_serve_one(settings, listener))
+        run_fast(_serve_alone(settings, listener))
 
 
-async def _serve_one(settings: Settings, listener: socket.socket) -> None:
+async def _serve_alone(settings: Settings, listener: socket.socket) -> None:
     from touchbase import app
 
     await app.serve(settings, listener, on_ready=lambda key: click.echo(banner(settings, listener, key)))

@@ -84,7 +84,7 @@ def differences(
         yield Difference(subject, "emails", _text(" ".join(further) or None), _text(" ".join(rows) or None))
     yield from _repeats(subject, history)
     for untrue in wrong_values(record, history, companies):
-        yield Difference(subject, untrue.field, _text(untrue.found), untrue.wanted)
+        yield Difference(subject, untrue.field, _text(untrue.stored), untrue.wanted)
     for ref, why in wrong_links(record, history, links):
         yield Difference(subject, "link", " ".join(filter(None, ref)), f"absent, because {why}")
     if has_several_objects(history):

@@ -127,11 +127,11 @@ def why_ignored(record: HasStatus, effect: str, status: str | None, walk: Status
             None if record.status_cause == UNSUBSCRIBE else f"a re-subscription reverts an unsubscribe only; {present!r} was set otherwise"
         )
     if not _may_replace(record, effect, walk.cause, words):
-        return _KEPT[effect].format(present)
+        return _UNCHANGED[effect].format(present)
     return f"the status was {present!r} already" if words.of(status) == record.status else None
 
 
-_KEPT = {
+_UNCHANGED = {
     SENT: "a sent mail sets a status only on somebody who was not contacted yet; {!r} is further along",
     REPLY: "a reply does not replace {!r}: a person, a CRM or an opt-out has set it, or it is further along",
     BOUNCE: "a bounce does not replace {!r}",

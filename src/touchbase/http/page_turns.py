@@ -13,7 +13,7 @@ from touchbase.common.fair_quota import FairTurns
 
 PLACES = 12
 """Pages that are made at once in one process; further requests wait for their turn."""
-WHOLE_PLACES = 2
+NUMBERED_PLACES = 2
 """The same of numbered pages, which may not end early."""
 LEAST_BYTES = 512 * 1024
 STREAM_BYTES = 1024 * 1024
@@ -30,7 +30,7 @@ class PageTurns:
     """Gives out the places, fairly between clients, and the bytes; one event loop owns it."""
 
     def __init__(self) -> None:
-        self._turns = {False: FairTurns(PLACES), True: FairTurns(WHOLE_PLACES)}
+        self._turns = {False: FairTurns(PLACES), True: FairTurns(NUMBERED_PLACES)}
         self._bytes = 0
         """Of the pages in the making."""
         self.unread_left: Callable[[], int] = _unlimited

@@ -21,10 +21,10 @@ _REPLY = "last_reply_received"
 _IS_TIME = frozenset({*_TIMES.values(), "status_changed_at"})
 # In the order of `shown_values`.
 _NAMES = {
-    kind: (*each.names, each.status, "previous_status", "status_changed_at", *(_TIMES[name] for name in each.times), *each.lists)
-    for kind, each in RECORD_TYPES.items()
+    kind: (*type_.names, type_.status, "previous_status", "status_changed_at", *(_TIMES[name] for name in type_.times), *type_.lists)
+    for kind, type_ in RECORD_TYPES.items()
 }
-_STATUS = {kind: frozenset({each.status, "previous_status", "status_changed_at"}) for kind, each in RECORD_TYPES.items()}
+_STATUS = {kind: frozenset({type_.status, "previous_status", "status_changed_at"}) for kind, type_ in RECORD_TYPES.items()}
 CUSTOM = "cf."
 _FURTHER = "further_emails"
 

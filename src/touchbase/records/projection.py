@@ -96,12 +96,12 @@ def absorptions(history: Iterable[StoredEvent]) -> dict[Object, int]:
             into[absorbed] = max(merge, into.get(absorbed, merge))
     counts: dict[Object, int] = {}
     for start in into:
-        one, passed = start, set[Object]()
-        while one in into and one not in passed:
-            passed.add(one)
-            _, one, count = into[one]
+        object_, passed = start, set[Object]()
+        while object_ in into and object_ not in passed:
+            passed.add(object_)
+            _, object_, count = into[object_]
             counts[start] = counts.get(start, 0) + count
-    return {one: count for one, count in counts.items() if count}
+    return {object_: count for object_, count in counts.items() if count}
 
 
 def status_entries(history: Iterable[StoredEvent]) -> list[StoredEvent]:

@@ -32,7 +32,7 @@ LONGEST_QUOTED = 60
 """Characters of a value that a reason quotes; `value` has all."""
 FILLS_ONLY = "a value that a campaign tool carries along only fills an empty field"
 UNKNOWN_COMPANY = "its company was deleted since, or is not known any more"
-OTHER_OBJECT = "another object of the CRM, or a later request, has precedence"
+OUTRANKED = "another object of the CRM, or a later request, has precedence"
 
 R = TypeVar("R", Contact, Company)
 Change = tuple[str | None, str | None]
@@ -183,7 +183,7 @@ def _explain(explained: ExplainedValue, walk: HistoryWalk, event: StoredEvent, b
     named = _named(walk, event, explained.name)
     if named is not None:
         value, is_deliberate = named
-        reason = f"it was {_cut(value)} already" if value == after else OTHER_OBJECT if is_deliberate else FILLS_ONLY
+        reason = f"it was {_cut(value)} already" if value == after else OUTRANKED if is_deliberate else FILLS_ONLY
         explained.others.append(OtherEvent(event, value, reason))
 
 

@@ -66,9 +66,9 @@ class PreparedSearch:
     """None for all. The id is always shown."""
 
 
-def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, known_faults: Sequence[Fault] = ()) -> PreparedSearch:
+def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, earlier: Sequence[Fault] = ()) -> PreparedSearch:
     """Check a search; raise `Invalid` with all faults, the known ones first."""
-    faults = [*known_faults]
+    faults = [*earlier]
     fields = SearchFields(kind, client.settings)
     parser = Parser(fields, now, faults, request.also)
     nodes = [parser.query(request.parameters)]

@@ -68,10 +68,10 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
     `endpoint`: With the new values.
     `revision`: The version that the change was decided on.
     """
-    current_known = yield from _locked(endpoint.client, endpoint.id, cipher)
-    if current_known is None:
+    present = yield from _locked(endpoint.client, endpoint.id, cipher)
+    if present is None:
         return no_such_endpoint(endpoint.id)
-    if current_known.version != revision:
+    if present.version != revision:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
     return (yield from _save(endpoint, cipher))
 

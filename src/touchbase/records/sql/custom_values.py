@@ -22,14 +22,14 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
-from touchbase.sql.builders import ONE, update
+from touchbase.sql.builders import ROW_KEY, update
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row
 
 Values = Mapping[str, str | None]
 """A record's custom fields by name; None for one that a write removed. One that such a change removed is left out."""
-_UPDATED: Columns = (*ONE, ("updated_us", "bigint"))
+_UPDATED: Columns = (*ROW_KEY, ("updated_us", "bigint"))
 TOUCH_CONTACT = update("touch_contact", "contact", _UPDATED)
 TOUCH_COMPANY = update("touch_company", "company", _UPDATED)
 
