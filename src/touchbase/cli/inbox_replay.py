@@ -22,7 +22,7 @@ from touchbase.history.events import CHANNELS
 
 if TYPE_CHECKING:
     from touchbase.deliveries.work import DryRunResult, ProcessingStore
-    from touchbase.inbox.replay import Cursor, Page
+    from touchbase.inbox.replay import Cursor, ReplayPage
     from touchbase.inbox.service import DeliveryFilter
     from touchbase.routing.router import CellRouter
     from touchbase_client import Touchbase
@@ -191,9 +191,9 @@ async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, An
             click.echo(f"\r{progress.done} of {progress.total}", err=True, nl=progress.done >= progress.total)
 
 
-async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
+async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[ReplayPage]:
     from touchbase.clients.sql.clients import list_clients
-    from touchbase.inbox.replay import Page
+    from touchbase.inbox.replay import ReplayPage
     from touchbase.inbox.service import get_delivery, require_body
 
     clients = {client.number: client for client in await store.read(list_clients())}
@@ -202,7 +202,7 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
     for delivery in deliveries:
         require_body(delivery)
     for delivery in deliveries:
-        yield Page(clients[delivery.client], [delivery], None)
+        yield ReplayPage(clients[delivery.client], [delivery], None)
 
 
 def _record_dry_run(result: DryRunResult, progress: _ReplayProgress) -> None:

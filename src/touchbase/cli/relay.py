@@ -49,7 +49,7 @@ def relay(**options: Any) -> None:
     """
     from touchbase.server.logs import set_up_logging
 
-    chosen = _Options(options)
+    chosen = _RelayOptions(options)
     settings = read_settings(**{name: options[name] for name in ("database", "log_level", "log_format")})
     set_up_logging(settings.log_level, settings.log_format)
     sent, cursor = run_fast(_relay(chosen))
@@ -60,7 +60,7 @@ def relay(**options: Any) -> None:
             print_json({"events": sent, "cursor": cursor})
 
 
-class _Options:
+class _RelayOptions:
     """The options, checked together before anything is opened."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ def _secret(text: str | None) -> str | None:
     raise click.UsageError(f"the secret must be {PREFIX} and base64, such as `openssl rand -base64 32` makes it")
 
 
-async def _relay(chosen: _Options) -> tuple[int, str | None]:
+async def _relay(chosen: _RelayOptions) -> tuple[int, str | None]:
     """Relay until stopped; return the number of events and the cursor."""
     from touchbase.relay.service import CheckpointFile, Relay
 
@@ -142,7 +142,7 @@ async def _relay(chosen: _Options) -> tuple[int, str | None]:
     return work.sent, work.cursor
 
 
-def _sink(chosen: _Options) -> Sink:
+def _sink(chosen: _RelayOptions) -> Sink:
     from touchbase.relay.sinks import sink_of
 
     try:
@@ -151,7 +151,7 @@ def _sink(chosen: _Options) -> Sink:
         raise click.BadParameter(str(error), param_hint="--to") from None
 
 
-async def _source(chosen: _Options, stack: AsyncExitStack) -> EventLogSource:
+async def _source(chosen: _RelayOptions, stack: AsyncExitStack) -> EventLogSource:
     from touchbase.enrichment.http_client import HttpClient
     from touchbase.outgoing.api.event_objects import envelopes
     from touchbase.relay.sources import ServerSource, StoreSource

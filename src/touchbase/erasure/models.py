@@ -77,7 +77,7 @@ class BodyPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PersonSource:
     """One tool that sent events about the person: their number, and the times of the first and the last."""
 
     channel: str

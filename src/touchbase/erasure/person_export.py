@@ -10,7 +10,7 @@ from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.models import Entry
 from touchbase.do_not_contact.sql.lookup import find_entries
-from touchbase.erasure.models import Source
+from touchbase.erasure.models import PersonSource
 from touchbase.erasure.sql.persons import find_person, find_sources, read_bodies, read_links
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
@@ -32,7 +32,7 @@ class Exported:
 
     contact: Contact
     identities: list[Ref]
-    sources: list[Source]
+    sources: list[PersonSource]
     suppressions: list[Entry]
 
 

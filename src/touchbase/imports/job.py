@@ -19,7 +19,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound
 from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.imports.columns import Mapping
-from touchbase.imports.preview import READING_SECONDS, Reading, too_costly
+from touchbase.imports.preview import READING_SECONDS, ReadOptions, too_costly
 from touchbase.imports.report import (
     CELLS_LEFT_OUT,
     DUPLICATE,
@@ -67,9 +67,9 @@ class ImportSettings(msgspec.Struct):
     """The statuses in use when the import began."""
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadOptions:
         """How the file is read."""
-        return Reading(self.delimiter, self.encoding, self.sheet, self.header_row)
+        return ReadOptions(self.delimiter, self.encoding, self.sheet, self.header_row)
 
 
 class ImportPosition(msgspec.Struct):

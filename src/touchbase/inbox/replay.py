@@ -31,7 +31,7 @@ Cursor = tuple[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReplayPage:
     """Deliveries of one client that are replayed together, and the cursor after them; None at the end."""
 
     client: Client
@@ -48,7 +48,7 @@ async def count(store: Store, filters: DeliveryFilter, cursor: Cursor | None = N
     return total
 
 
-async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = None, size: int = PAGE) -> AsyncIterator[Page]:
+async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = None, size: int = PAGE) -> AsyncIterator[ReplayPage]:
     """Yield the matching deliveries by client, each client's newest first.
 
     One client at a time keeps a page cheap in a store of any size. Empty pages are skipped.
@@ -62,15 +62,15 @@ async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = N
             before = end if isinstance(end, int) else None  # of one client it is one id
             more = before is not None
             if page:
-                yield Page(client, page, (client.client_id, before) if more else following)
+                yield ReplayPage(client, page, (client.client_id, before) if more else following)
 
 
-async def replay_page(store: Store, page: Page, now: Micros) -> int:
+async def replay_page(store: Store, page: ReplayPage, now: Micros) -> int:
     """Set a page's deliveries to be applied again; return how many could be."""
     return await store.write(replay_deliveries(page.client.number, [delivery.id for delivery in page.deliveries], now))
 
 
-async def replay_pages(store: Writes, chosen: Sequence[Page], now: Micros) -> int:
+async def replay_pages(store: Writes, chosen: Sequence[ReplayPage], now: Micros) -> int:
     """Set the deliveries of several pages to be applied again, all or none; return how many could be."""
     return await store.write(replay_many([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries], now))
 

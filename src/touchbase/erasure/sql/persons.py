@@ -10,7 +10,7 @@ import msgspec
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.deliveries.claiming import DELIVERIES_WITH_BODIES
 from touchbase.deliveries.sql.rows import delivery_of
-from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, Source
+from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, PersonSource
 from touchbase.erasure.sql.pii_tables import count_all
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
@@ -188,14 +188,14 @@ def read_bodies(
 
 
 @query
-def find_sources(client: int, contact: int) -> Plan[list[Source]]:
+def find_sources(client: int, contact: int) -> Plan[list[PersonSource]]:
     """The tools that sent events about a contact, in order."""
     rows = yield Select(
         "SELECT channel, tool, count(*), min(received_us), max(received_us) FROM event WHERE client = ? AND record_kind = ? "
         "AND record_id = ? GROUP BY channel, tool",
         (client, CONTACT, contact),
     )
-    return sorted((Source(*row) for row in rows), key=lambda source: (source.channel, source.tool))
+    return sorted((PersonSource(*row) for row in rows), key=lambda source: (source.channel, source.tool))
 
 
 def _within(rows: list[Row]) -> list[int]:
