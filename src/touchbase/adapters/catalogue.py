@@ -43,7 +43,7 @@ class CatalogueTool:
     title: str
     channel: str
     recognised: list[str]
-    """What identifies the tool's webhooks: keys that occur together in a body, or a header; for a CRM, single keys that
+    """Marks of the tool's webhooks: keys that occur together in a body, or a header; for a CRM, single keys that
     make the adapter a candidate.
     """
     proofs: list[str]
@@ -52,7 +52,7 @@ class CatalogueTool:
     sure: str
     """The evidence for the facts: marks, or a sentence with marks."""
     messages: str
-    """What its webhooks say of a sent message and of a reply; empty for a CRM, whose webhooks name no mails."""
+    """Members of its webhooks for a sent message and for a reply; empty for a CRM, whose webhooks name no mails."""
     guide: str
     """Path of the tool's README, relative to the repository root."""
 

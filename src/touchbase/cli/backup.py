@@ -73,7 +73,7 @@ def backup(database: str | None, force: bool, cell: str | None, as_json: bool, f
 
 
 def _dump(address: str, file: Path, as_json: bool) -> None:
-    """Dump a PostgreSQL store, and say what the dump has."""
+    """Dump a PostgreSQL store, and print its contents."""
     from touchbase.storage import check_address
     from touchbase.storage.postgres.backup import dump
 

@@ -145,7 +145,7 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict
 
 @asynccontextmanager
 async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[str, Store]], dict[str, str]]]:
-    """Open all stores, also without their keys; yield each with what to write before its secrets, and why a cell cannot be used."""
+    """Open all stores, also without their keys; yield each with a heading for its secrets, and the reason if a cell cannot be used."""
     from touchbase.encryption.encrypted_columns import check_encryption
     from touchbase.storage.cell_names import cell_names
 

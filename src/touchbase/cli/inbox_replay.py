@@ -77,7 +77,7 @@ class _ReplayProgress:
 
     cursor: Cursor | None = None
     results: list[dict[str, object]] | None = None
-    """What a dry run would do with each delivery, collected for JSON; None: it is printed at once."""
+    """Results of a dry run for each delivery, collected for JSON; None: it is printed at once."""
     total: int = 0
     done: int = 0
     queued: int = 0

@@ -99,7 +99,7 @@ class _RelayOptions:
 
 
 def _text(file: Path | None, variable: str) -> str | None:
-    """Return what a file or a variable of the environment has."""
+    """Return the text of a file or of an environment variable."""
     if file is not None and os.environ.get(variable):
         raise click.UsageError(f"give the file or {variable}, not both")
     return (read_text(file) if file is not None else os.environ.get(variable, "").strip()) or None

@@ -126,7 +126,7 @@ def open_mode_warning(settings: Settings, address: str) -> str:
 
 
 def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
-    """Return what is printed when the server listens: address, store, mode, and a request to try."""
+    """Return the text that is printed when the server listens: address, store, mode, and a request to try."""
     host, port = listener.getsockname()[:2]
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     outside = settings.public_url.rstrip("/") or address

@@ -15,7 +15,7 @@ HOUR: Micros = 3600 * SECOND
 WEEK = 168
 """Hours of a week."""
 WEEKS = 6
-"""Weeks that count: what a connection did before is forgotten."""
+"""Weeks that count: older calls of a connection are forgotten."""
 MIN_WEEKS = 2
 """Weeks of calls before a silence can be recognised."""
 MISSING = 20
@@ -95,7 +95,7 @@ class Rhythm:
 
 @dataclass(frozen=True, slots=True)
 class CallStatistics:
-    """What is known of a connection's calls."""
+    """Statistics of a connection's calls."""
 
     channel: str
     tool: str

@@ -66,7 +66,7 @@ def secret_faults(
 
 
 def token_fault(connection: Connection, settings: ConnectionSettings, *, has_new_token: bool) -> list[Fault]:
-    """Return a fault when the stored access token would be sent to another API address than the one that it was given for."""
+    """Return a fault when the stored access token would be sent to another API address than the address that it was set for."""
     if not connection.access_token or has_new_token or settings.api_base == connection.settings.api_base:
         return []
     detail = "must be given again when api_base changes: the stored token was given for the previous address"

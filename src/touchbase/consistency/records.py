@@ -186,7 +186,7 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
 
 
 def _fitting(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    """Compare the custom fields of a record that cannot have all of its history with the ones that fit."""
+    """Compare the custom fields of a record, whose history has more than fit, with the fields that fit."""
     fitting, stored = (
         fitting_fields(record, record.custom_fields, history),
         {custom_field.name: custom_field.value for custom_field in record.custom_fields},

@@ -32,7 +32,7 @@ END = from_text("2026-11-29T00:00:00Z")
 JITTER: Micros = 2 * 3_600 * SECOND
 """Time by which the hours of people with the same life differ at most; their lives also begin on other working days of the week."""
 REPEAT = "repeat"
-"""What is expected of a repeat: counted at its first call if that is applied, else stored and ignored (decision 0005)."""
+"""Expected outcome of a repeat: counted at its first call if that is applied, else stored and ignored (decision 0005)."""
 Values = Mapping[str, Any]
 
 
@@ -76,7 +76,7 @@ def lives_of(client: str) -> list[dict[str, Any]]:
 
 
 def people_of(account: Values, contacts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return a client's companies and people, by their members; `contacts` are those of all clients together."""
+    """Return a client's companies and people, by their members; `contacts` has all clients' contacts."""
     words, chance = agency()["words"], Random(f"touchbase demo {account['id']}")  # noqa: S311
     count = max(FEWEST, round(account["contacts"] * contacts / SHARES))
     names = [(f"{name} {word}", trade) for name in words["firms"] for trade, trades in words["trades"].items() for word in trades]

@@ -38,7 +38,7 @@ class ReceivedResponse:
 
 
 class OutgoingConnection(asyncio.Protocol):
-    """An open connection; asyncio calls the methods of the protocol, httptools the ones that begin with `on_`."""
+    """An open connection; asyncio calls the protocol's methods, httptools the methods that begin with `on_`."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -113,7 +113,7 @@ class OutgoingConnection(asyncio.Protocol):
             self._finish(is_cut=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a response whose end is that of the connection; fail one that is cut."""
+        """End a response that ends with the connection; fail a cut response."""
         self._stays_open = False
         has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
         if self._has_head and not has_length and exc is None:

@@ -293,7 +293,7 @@ class PersonPages:
 
 
 def _with_person(export: PersonExport, exported: Exported, client: Client, now: Micros) -> None:
-    """Add what only the first page has."""
+    """Add the members that only the first page has."""
     contact = contact_out(exported.contact, False, client.settings)
     export.contact, export.created_at = contact, to_text(exported.contact.created_us)
     export.identities = [IdentityOut(*ref) for ref in exported.identities]

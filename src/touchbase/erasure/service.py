@@ -69,10 +69,10 @@ class Eraser:
         self._pending = PendingDeliveries(store, clock)
         self._texts = TextSearch(store, self._erased)
         self._stages: dict[tuple[int, int], int] = {}
-        """What is searched behind the inbox, by client and erasure; after a restart it begins again."""
+        """The stage of the search behind the inbox, by client and erasure; after a restart it begins again."""
 
     async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
-        """Return what an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
+        """Count the rows that an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
         person = await self._store.read(find_person(client, contact_id, list(refs)))
         after: int | None = 0
         bodies = unsearchable = 0
@@ -137,7 +137,7 @@ class Eraser:
         return now
 
     async def _search_behind(self, erasure: Erasure) -> tuple[bool, int, str]:
-        """Search a page of what follows the inbox; return whether all is searched, deliveries applied, and what it waits for."""
+        """Search a page behind the inbox; return whether all is searched, the deliveries applied, and the work that it waits for."""
         client, key = erasure.client, (erasure.client, erasure.id)
         stage = self._stages.setdefault(key, 0)
         if stage == 0:

@@ -25,7 +25,7 @@ from touchbase.suppression.suppression_keys import EMAIL
 
 PAGE = 100
 STRUCK = "[erased]"
-"""What stands in place of an address, or of a text in which it cannot be replaced alone."""
+"""Replacement of an address, or of a text in which it cannot be replaced alone."""
 Changes = dict[str, str | bytes]
 """New values by column."""
 FindErasedRefs = Callable[[int, set[Ref]], Awaitable[set[Ref]]]

@@ -59,12 +59,12 @@ class HasStatus(Protocol):
 
 @dataclass(slots=True)
 class StatusWalk:
-    """The state of a fold of the whole history, in addition to the record; its `status_path` is that of the record afterwards."""
+    """The state of a fold of the whole history, in addition to the record, which gets its `status_path` afterwards."""
 
     cause: str | None = None
     """The record's `status_cause`, but `CRM_STATUS` for a CRM's, and after a re-subscription the cause of the restored status."""
     previous_cause: str | None = None
-    """The same of the record's `previous_status`."""
+    """Cause of the record's `previous_status`."""
     path: dict[str, str | None] = field(default_factory=dict)
     """As `with_status` extends it."""
 

@@ -14,12 +14,12 @@ from touchbase.common.fair_quota import FairTurns
 PLACES = 12
 """Pages that are made at once in one process; further requests wait for their turn."""
 NUMBERED_PLACES = 2
-"""The same of numbered pages, which may not end early."""
+"""Numbered pages made at once, which may not end early."""
 LEAST_BYTES = 512 * 1024
 STREAM_BYTES = 1024 * 1024
 """Bytes of a page of a stream, whose receiver sees no pages."""
 UNREAD_SHARE = 4
-"""A page gets at most this part of what responses may still take in memory until their receivers read them."""
+"""A page gets at most this part of the memory left for responses that their receivers have not read yet."""
 
 
 def _unlimited() -> int:

@@ -70,7 +70,7 @@ class Route:
     tag: Tag | None = None
     summary: str = ""
     description: str = ""
-    """What the operation does beyond its summary; the scope is added."""
+    """Details of the operation beyond its summary; the scope is added."""
     query: tuple[Parameter[Any], ...] = ()
     headers: tuple[Json, ...] = ()
     """Request headers, as the OpenAPI document has them."""
@@ -84,7 +84,7 @@ class Route:
     keyed: bool | None = None
     """Whether the request may have an idempotency key; None: if it is a `POST`."""
     large: bool = False
-    """Whether the body may be as long as that of a batch."""
+    """Whether the body may be as long as a batch."""
     is_file: bool = False
     """Whether the body is a file of any size, which the handler reads piece by piece; an idempotency key does not compare it."""
     of_all_clients: bool = False
@@ -129,7 +129,7 @@ class Route:
         return sorted(statuses)
 
     def operation(self) -> Method | None:
-        """Return the operation with what the table says: its body arrives before it runs, and a `POST` honours idempotency keys."""
+        """Return the operation with its row of the table: its body arrives before it runs, and a `POST` honours idempotency keys."""
         if self.handler is None:
             return None
         handler, owner = self.handler, of_client if self.of_client else of_administrator

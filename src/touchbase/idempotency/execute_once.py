@@ -29,7 +29,7 @@ def _weight(call: Any) -> Weight:
 
 
 def _clients(call: Any) -> Iterable[int | None]:
-    """Return the client whose response is stored, and those of the inner command; None if it may access others."""
+    """Return the client whose response is stored, and the inner command's clients; None if it may access others."""
     yield call.request.client
     if call.command is not None:
         inner = call.command.operation

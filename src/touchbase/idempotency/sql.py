@@ -78,6 +78,6 @@ def expired_responses(now_us: Micros, limit: int) -> Plan[list[tuple[int, str]]]
 
 @command(background=True)
 def delete_responses(client: int, keys: list[str], now_us: Micros) -> Plan[int]:
-    """Delete those of these responses that have expired by `now_us`; returns how many."""
+    """Delete these responses if they have expired by `now_us`; return how many."""
     rows = yield Execute(DELETE_EXPIRED, [(client, key, now_us) for key in sorted(keys)])
     return len(rows)

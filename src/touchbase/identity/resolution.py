@@ -312,7 +312,7 @@ class Resolver:
         return survivor
 
     def absorb(self, survivor: Record, absorbed: Record) -> None:
-        """Unite a record with the one that survives."""
+        """Merge a record into its survivor."""
         self._join_keys(survivor, absorbed)
         external_ids = [record.external_id for record in (survivor, absorbed)]
         merge_fields(survivor, absorbed)

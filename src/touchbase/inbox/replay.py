@@ -77,7 +77,7 @@ async def replay_pages(store: Writes, chosen: Sequence[ReplayPage], now: Micros)
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Settings that a dry run uses in place of those of a client's connection."""
+    """Settings that a dry run uses in place of the connection's settings."""
 
     channel: str
     tool: str
@@ -85,7 +85,7 @@ class Proposed:
 
 
 class DryRunner:
-    """Reports what a replay would change, without storing anything."""
+    """Previews replays, without storing anything."""
 
     def __init__(self, store: ProcessingStore, read: Read, clock: Clock) -> None:
         self._store = store
@@ -93,7 +93,7 @@ class DryRunner:
         self._clock = clock
 
     async def dry_run(self, client: int, ids: Sequence[int], proposed: Proposed | None = None) -> DryRunResult:
-        """Return what applying these deliveries again would change; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
+        """Preview the replay of these deliveries; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
         connections: Sequence[Connection] = await self._store.read(list_connections(client))
         if proposed is not None:
             connections = _under(connections, proposed, client, self._clock())

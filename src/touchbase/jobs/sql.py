@@ -233,7 +233,7 @@ def get_job(client: int | None, id: int) -> Plan[Job | None]:
 def list_jobs(
     client: int | None, limit: int, before: Before | None = None, kind: str | None = None, state: str | None = None, page_bytes: int = 0
 ) -> Plan[list[Job]]:
-    """Jobs, newest first, before the id `before`; None: no filter. Without a client those of all, for an operator.
+    """List jobs, newest first, before the id `before`; None: no filter. Without a client, jobs of all clients, for an operator.
 
     With `page_bytes` the first ones that have so many bytes, at least one, as a `Cut` if there are more.
     """

@@ -250,7 +250,7 @@ class Outbox:
         return EventObjects(shown, person, firm)
 
     async def _is_in_message(self, endpoint: Endpoint, event: LoggedEvent) -> bool:
-        """Return whether people get a reply with its text, as an event of its own of the same transaction."""
+        """Return whether people get a reply with its text, by another event of the same transaction."""
         if endpoint.kind == WEBHOOK or event.type != EventType.CONTACT_REPLIED or EventType.MESSAGE_RECEIVED not in endpoint.types:
             return False
         page = await self._store.read(

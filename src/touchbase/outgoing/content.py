@@ -40,7 +40,7 @@ class OutgoingMessage:
     target: str = ""
     """Where it is sent, in place of the endpoint's own URL."""
     answer: Answer | None = None
-    """What becomes of it without a request: why nothing can or need be sent."""
+    """Outcome without a request: why nothing can or need be sent."""
 
     def signed(self, endpoint: Endpoint, now: Micros) -> dict[str, str]:
         """Return all headers; a message to people has no signature."""

@@ -28,7 +28,7 @@ class Results(Worker):
 
     log, label, failure = LOG, STORING, f"{STORING} failed and will be retried"
     poll_seconds = longest_retry = 0.05
-    """Pause before unsaved results are stored, such as those that follow a request in progress."""
+    """Pause before unsaved results are stored, such as results during a request in progress."""
 
     def __init__(
         self, store: Store, token: str, clock: Clock, leave: Callable[[EndpointQueue], None], outage: Outage | None = None
@@ -50,7 +50,7 @@ class Results(Worker):
         return IDLE_SECONDS if await self.flush() else self.poll_seconds
 
     async def flush(self) -> bool:
-        """Store results; return whether none is left: those that follow a request in progress are."""
+        """Store results; return whether none is left: results during a request in progress are."""
         async with self._storing:
             waiting, self._dirty = [*self._dirty.items()], {}
             while waiting:

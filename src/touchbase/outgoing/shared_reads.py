@@ -19,7 +19,7 @@ class Shown:
     """Reads a client's records for sending, in the form of the API."""
 
     objects: Callable[[Store, int, Sequence[LoggedEvent]], Awaitable[list[Any]]]
-    """Returns what each event is about, as it is now; None if it is gone."""
+    """Return the subject of each event in its present state; None if it is gone."""
     record: Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
     """Returns a record; None if there is none any more."""
 

@@ -40,7 +40,7 @@ Slack accepts one of a webhook, HubSpot 10 to 19 of all that use the token, Smar
 
 
 _TYPES = {HUBSPOT: TYPES, BLOCKLIST: BLOCKLIST_TYPES}
-"""By kind, the types of an endpoint that names none, and the only ones that it may have."""
+"""By kind, the default types of an endpoint, and the only types that it may have."""
 
 
 def completed(endpoint: Endpoint, url: str | None) -> Endpoint:

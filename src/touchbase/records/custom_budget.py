@@ -18,7 +18,7 @@ from touchbase.records.models import CustomField, Record
 
 @dataclass(slots=True)
 class FittingFields:
-    """The winning writes of a history by field name, and the names of those that do not fit."""
+    """The winning writes of a history by field name, and the names of fields that do not fit."""
 
     writes: dict[str, Written] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)

@@ -183,7 +183,7 @@ def named_address(event: StoredEvent, name: str) -> Written | None:
 
 
 def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, removed: Container[EffectiveTime] = ()) -> list[Written]:
-    """Return all addresses that were set in this field of a record, without those of an object that another one absorbed."""
+    """Return all addresses that were set in this field of a record, without addresses of absorbed objects."""
     events = list(history)
     writes = [(event, address) for event in events if (address := named_address(event, name)) is not None]
     present = Written(getattr(record, name), current_stamp(record, name))
@@ -204,7 +204,7 @@ def last_address(writes: Sequence[Written]) -> Written:
 def projected_custom_fields(
     fields: Iterable[CustomField], history: Sequence[StoredEvent], objects: Objects, removed: Container[EffectiveTime] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
-    """Yield the same of a record's custom fields, as `projected_fields`."""
+    """Yield the projected custom fields of a record, as `projected_fields`."""
     present = {field.name: Written(field.value, (field.priority, field.stamped_us, field.stamp_key)) for field in fields}
     writes: dict[str, FieldWrites] = {}
     for event in history:
@@ -221,7 +221,7 @@ def projected_custom_fields(
 
 
 def _least_absorbed(writes: Mapping[int, Written]) -> Written:
-    """Return the write of the object that absorbed the others; of one that it absorbed, if it has no value."""
+    """Return the write of the absorbing object; if it has no value, the write of an absorbed object."""
     in_order = [writes[absorbed] for absorbed in sorted(writes)]
     return next((write for write in in_order if write.value is not None), in_order[0])
 

@@ -1,4 +1,4 @@
-"""Events of the log about records: what a write changed, field by field, as the API shows it."""
+"""Events of the log about records: changes of a write, field by field, as the API shows them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def state_of_shown(kind: int, values: Sequence[Any], words: StatusWords = PLAIN)
 
 
 def difference(before: State, after: State) -> dict[str, tuple[Any, Any]]:
-    """Return what differs between two states of a record; times as the API shows them."""
+    """Return the differences between two states of a record; times as the API shows them."""
     if before == after:
         return {}
     changed: dict[str, tuple[Any, Any]] = {}

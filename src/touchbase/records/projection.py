@@ -88,7 +88,7 @@ def object_of(event: StoredEvent) -> Object | None:
 
 
 def absorptions(history: Iterable[StoredEvent]) -> dict[Object, int]:
-    """Return how many times each object was absorbed by another one, directly or by way of others; without those that never were."""
+    """Return how many times each object was absorbed by another one, directly or by way of others; without objects that never were."""
     into: dict[Object, tuple[EffectiveTime, Object, int]] = {}
     for event in history:
         if (survivor := event.detail.get("merged_into")) is not None and (absorbed := object_of(event)) is not None:
@@ -105,13 +105,13 @@ def absorptions(history: Iterable[StoredEvent]) -> dict[Object, int]:
 
 
 def status_entries(history: Iterable[StoredEvent]) -> list[StoredEvent]:
-    """Return the entries of the status history: of objects that a CRM merged, those of the object that absorbed the others."""
+    """Return the entries of the status history: of objects that a CRM merged, the absorbing object's entries."""
     events = list(history)
     return least_absorbed([event for event in events if sets_status(event)], absorptions(events))
 
 
 def least_absorbed(events: list[StoredEvent], absorbed: Mapping[Object, int]) -> list[StoredEvent]:
-    """Return these events without those of an object that another object of this kind with such events absorbed."""
+    """Return these events without events of an absorbed object, if the absorbing object has such events."""
     if not absorbed:
         return events
     objects = [object_of(event) for event in events]

@@ -168,7 +168,7 @@ def json_value(value: str, declared: FieldType | None) -> str | int | float | bo
 
 
 def misfit(value: str, declared: FieldType) -> str | None:
-    """Return what the declared type expects if the value is not of it, else None."""
+    """Return the declared type's expectation if the value does not meet it, else None."""
     if declared.type == "select":
         return None if value in declared.options else f"one of {', '.join(declared.options)}"
     check = _TYPES.get(declared.type)
@@ -207,4 +207,4 @@ _TYPES: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "email": (lambda value: normalize.find_email_key(value) is not None, "an e-mail address, such as jane@example.com"),
     "url": (lambda value: _URL.fullmatch(value) is not None, "an address that begins with https:// or http://"),
 }
-"""By type: whether a text is of it, and what it expects."""
+"""By type: its test of a text, and its expectation."""

@@ -77,7 +77,7 @@ NO_LIMITS = UnrecognisedLimits()
 
 
 class Retention(Worker):
-    """Removes what is due until it is stopped."""
+    """Removes expired data until it is stopped."""
 
     log, label, failure = LOG, "retention", "retention failed; it is tried again"
     poll_seconds = 5.0
@@ -115,7 +115,7 @@ class Retention(Worker):
         return self.poll_seconds
 
     async def run_once(self) -> None:
-        """Do what is due. A client whose work fails is retried in the next run, and does not delay the others."""
+        """Run all due work. A client whose work fails is retried in the next run, and does not delay the others."""
         await self._erase_requested()
         await self._continue_erasures()
         has_limits = self._unrecognised != NO_LIMITS

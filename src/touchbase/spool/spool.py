@@ -110,7 +110,7 @@ Receives = Callable[[SpooledWebhook], Awaitable[None]]
 
 
 class Spool(Worker):
-    """The spool of one process: a folder for each cell, so that one that is down holds up no other's.
+    """The spool of one process: a folder for each cell, so that a cell that is down holds up no other.
 
     While a store is down, clients cannot be looked up. Those whose webhooks were stored before share most of the room; ids that are not
     known have little of it, in a folder of their own.
@@ -149,7 +149,7 @@ class Spool(Worker):
         self._metrics.count(SPOOLED)
 
     async def _write_waiting(self) -> None:
-        """Write all waiting records; those that come during the flush share the next one."""
+        """Write all waiting records; records that come during the flush share the next one."""
         while self._waiting:
             batch, self._waiting = self._waiting, []
             for name in dict.fromkeys(name for name, *_ in batch):

@@ -102,7 +102,7 @@ UNITED = AnswerMerge(union)
 SUMMED = AnswerMerge(sum_of)
 """Counts by key."""
 FIRST = AnswerMerge(lambda call, answers: next((answer for answer in answers.values() if answer is not None), None), needs_all=True)
-"""What one cell has."""
+"""The answer of the first cell that has one."""
 
 
 def sorted_page(key: Callable[[Any], Any], *, newest: bool = False) -> AnswerMerge:

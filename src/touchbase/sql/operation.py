@@ -203,7 +203,7 @@ def _first(plan: Plan[list[Any]]) -> Plan[Any]:
 def _operation(
     base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, batch: Batch | None, options: dict[str, Any]
 ) -> Any:
-    """Return the class of an operation's calls: the plan's parameters are its attributes, but for those that the store injects."""
+    """Return the class of an operation's calls: the plan's parameters are its attributes, except the parameters that the store injects."""
     takes_ids = ids is not None if batch is None else base is Command
     injected = _INJECTED[takes_ids, cipher]
     parameters = [*signature(plan).parameters.values()][0 if batch is not None else takes_ids + cipher :]
@@ -235,7 +235,7 @@ _INJECTED: dict[tuple[bool, bool], Callable[[Ids, Any], tuple[Any, ...]]] = {
     (False, True): lambda ids, cipher: (cipher,),
     (True, True): lambda ids, cipher: (ids, cipher),
 }
-"""What a plan gets before the arguments of a call: by whether it takes ids, and the cipher."""
+"""Arguments of a plan before the arguments of a call: by whether it takes ids, and the cipher."""
 
 
 @overload
@@ -301,14 +301,14 @@ NO_IDS = Ids()
 
 
 def plan_of_query(query: Query[T], cipher: Cipher) -> Plan[T]:
-    """Return the plan that reads what a query asks for."""
+    """Return the plan of a query."""
     plan: Plan[T] = query.operation.plan_of(query, NO_IDS, cipher)
     return plan
 
 
 @dataclass(slots=True)
 class CommandPreview:
-    """What a command of a dry run would do: the record before it, None for a new one, and its result or error."""
+    """Result of a command in a dry run: the record before it, None for a new one, and its result or error."""
 
     before: Any
     outcome: object

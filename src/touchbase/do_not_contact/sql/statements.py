@@ -123,7 +123,7 @@ FURTHER_KEYS = Statement(
     body="SELECT l.client, l.record_id, l.object_type, l.object_id FROM p CROSS JOIN link l WHERE l.client = p.client "
     "AND l.record_kind = 1 AND l.record_id = p.id AND l.tool = '' AND l.object_type IN ('email', 'linkedin')",
 )
-"""Addresses that lead to a contact and that it does not show: former ones, and those of contacts that were merged into it."""
+"""Addresses that lead to a contact without being shown: its former addresses, and addresses of contacts merged into it."""
 DOMAIN_OF_COMPANY = Statement(
     "domain_of_company", ROW_KEY, body=f"SELECT t.client, t.id, t.domain FROM p CROSS JOIN company t WHERE {ROW_MATCH}"
 )
@@ -131,7 +131,7 @@ DOMAIN_OF_COMPANY = Statement(
 
 @dataclass(slots=True)
 class EntryRow:
-    """A row of a client's list: an entry, or what is left of a removed one (`reason` is None)."""
+    """A row of a client's list: an entry, or the remains of a removed entry (`reason` is None)."""
 
     client: int
     kind: str

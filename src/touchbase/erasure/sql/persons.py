@@ -212,7 +212,7 @@ def _within(rows: list[Row]) -> list[int]:
 
 @query
 def read_links(client: int, limit: int, after: Ref = ("", "", ""), contact: int | None = None, deleted: bool = False) -> Plan[LinkPage]:
-    """Read the identity links of one client above `after`, without those of companies; or those of one contact.
+    """Read the identity links of one client above `after`, without companies' links; or the links of one contact.
 
     With `deleted` the identities of contacts in the bin.
     """

@@ -69,7 +69,7 @@ TRIM = Statement(
     by_row=True,
 )
 CREATION: Columns = (("changed", "text"), ("cause", "text"))
-"""What a statement that creates records takes for the event of each, next to the columns of `creation_log`."""
+"""Columns that a statement which creates records takes for the event of each, next to the columns of `creation_log`."""
 
 
 def creation_log(table: str, kind: int) -> str:

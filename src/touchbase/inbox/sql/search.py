@@ -168,7 +168,7 @@ def _of_inbox(client: int, below: int, state: str | None, problems: bool) -> tup
 
 
 def _of_history(client: int, below: int, state: str | None, problems: bool, event: str | None, contacts: list[int]) -> tuple[str, Row]:
-    """Return the deliveries to examine: those of the contacts' histories."""
+    """Return the deliveries of the contacts' histories, to be examined."""
     caused = Where(f"e.client = ? AND e.record_kind = {CONTACT} AND e.delivery_id IS NOT NULL", client)
     caused.add(f"e.record_id IN ({_places(contacts)})", *contacts)
     caused.equal("e.event", event)

@@ -41,7 +41,7 @@ _SHOWN = MESSAGE[1:22]
 LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom")]
 """Positions of the columns of a shown copy that can be long."""
 _CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
-"""What an earlier receipt of the same event replaces."""
+"""Columns that an earlier receipt of the same event replaces."""
 _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"
 """Must match the condition of the index `event_key` literally."""
 
@@ -221,7 +221,7 @@ Group = tuple[str, str, int]
 
 
 def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list[Message]]:
-    """Store copies whose events are stored; return those of messages that are new, with their contacts."""
+    """Store copies whose events are stored; return the copies of new messages, with their contacts."""
     for copy in copies:
         copy.id = ids.take(ID)
     rows = [message_row(client, copy) for copy in sorted(copies, key=lambda copy: (copy.event_key, copy.occurred_us))]
@@ -494,7 +494,7 @@ def _by_ids(client: int, numbers: Sequence[int]) -> Plan[dict[int, Message]]:
 
 
 def _complete(client: int, copies: Sequence[Message]) -> Plan[dict[int, Message]]:
-    """Return the message of each copy by the copy's id, with what its other copies say; deleted ones are left out."""
+    """Return the message of each copy by the copy's id, completed from its other copies; deleted ones are left out."""
     groups = {_group(copy) for copy in copies if copy.copy_key is not None}
     others: dict[Group, list[Message]] = {}
     gone: set[Group] = set()

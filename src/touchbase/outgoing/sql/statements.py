@@ -112,7 +112,7 @@ FORGET_RESPONSES = Statement(
     body="UPDATE webhook_attempt AS t SET response = '' FROM p WHERE t.client = p.client AND t.response <> '' AND t.sequence IN "
     "(SELECT e.sequence FROM logged_event e WHERE e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id)",
 )
-"""A response may repeat what was sent."""
+"""A response may repeat the request."""
 _list: Callable[[str], list[Any]] = msgspec.json.Decoder(list[Any]).decode
 _dict: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 

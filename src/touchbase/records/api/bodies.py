@@ -229,7 +229,7 @@ class RecordBodies(Generic[A, C, R]):
     def change(
         self, body: bytes, client: Client, at: Micros, *, strict: bool = False, rules: Rules[C] | None = None, thorough: bool = True
     ) -> Read[C]:
-        """Decode the body of a change, as `creation`; `rules` are those of an update if they are not given."""
+        """Decode the body of a change, as `creation`; `rules`: by default the rules of an update."""
         kind = self._kind
         usual = lambda partly: update_of(kind.type, client, 0, self.change_of(partly), at)  # noqa: E731
         read = self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict, thorough=thorough)

@@ -1,4 +1,4 @@
-"""`POST .../match`: which of these people and companies are known, and what has happened with them."""
+"""`POST .../match`: find known people and companies, with status and last mails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of lookups: the people or companies to look up, and what is known about each."""
+"""Bodies of lookups: the people or companies to look up, and the matches."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _BOTH = "differs from {}: send one of the two, or the same in both"
 
 
 class _RecordFields(Struct):
-    """What the bodies of requests share: custom fields under two names, and a company named by its domain."""
+    """Shared members of request bodies: custom fields under two names, and a company named by its domain."""
 
     CUSTOM: ClassVar[tuple[str, str]]
     """Both names of the custom fields."""

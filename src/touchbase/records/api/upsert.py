@@ -71,7 +71,7 @@ class Upserts(Generic[A, C, R]):
         return RecordUpsert(create, update, field.key)
 
     def _request(self, body: C) -> A:
-        """Return the body of a creation with the values of a change; what a change unsets, a creation leaves out."""
+        """Return the body of a creation with the values of a change; a creation leaves out values that a change unsets."""
         values: dict[str, Any] = {}
         for name in self._kind.request.__struct_fields__:
             value = getattr(body, name, UNSET)

@@ -94,7 +94,7 @@ def free_keys(kind: int) -> str:
 
 
 def still_free_keys(kind: int, table: str) -> str:
-    """Return the same condition on inserted rows for PostgreSQL, as of the end of their insertion."""
+    """Return the condition on inserted rows for PostgreSQL, checked at the end of their insertion."""
     keys = " UNION ALL ".join(
         f"SELECT client, '{word}' AS word, {column} AS key FROM {table} WHERE {column} IS NOT NULL" for column, word in BOOK[kind].items()
     )

@@ -42,7 +42,7 @@ KeyOwners = dict[tuple[int, str, str | None], int]
 
 @dataclass(slots=True)
 class _CreationBatch(Generic[R]):
-    """What became of a batch of creations."""
+    """Outcomes of a batch of creations."""
 
     table: RecordTable[R]
     new: set[int]
@@ -154,7 +154,7 @@ def _refusal(ref: Ref) -> PersonErased:
 
 @guarded
 def create_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
-    """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the creation says so."""
+    """Insert contacts; the result of an existing one is `Conflict`, or the existing contact if the creation says so."""
     several = [creation for creation in creations if creation.record.further_emails is not None]
     return (yield from (_create_in_turn if several else _create_contacts)(creations, ids))
 

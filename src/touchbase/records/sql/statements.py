@@ -196,7 +196,7 @@ def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:
 
 
 def with_custom_fields_within(kind: int, records: Sequence[R], page_bytes: int) -> Plan[Sequence[R]]:
-    """Load the custom fields of records in their order, until a page has so many bytes; return the ones that have theirs, at least one.
+    """Load the custom fields of records in their order, until a page has so many bytes; return the records with their fields, at least one.
 
     0 bytes: no limit. A `Cut` is returned if records are left.
     """

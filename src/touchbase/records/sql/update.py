@@ -204,7 +204,7 @@ def _key_rows(kind: int, command: RecordUpdate[Any], record: Record, write: Writ
 def _further_rows(
     command: RecordUpdate[Any], record: Contact, write: Write, replaced: dict[str, str]
 ) -> list[tuple[str, str, Micros | None]]:
-    """Set the further addresses of a contact, with the `replaced` ones that stay the person's; return their rows."""
+    """Set the further addresses of a contact, with the `replaced` addresses that stay the person's; return their rows."""
     before, further = record.further_emails, command.further
     present = by_key(further_emails(record))
     emails = present | replaced if further is None or command.adds else {}

@@ -122,7 +122,7 @@ def _status_routes(many: str, kind: int) -> list[Route]:
 
 
 def _in_order(routes: Sequence[Route]) -> list[Route]:
-    """Return the routes of clients before those of administrators."""
+    """Return the routes of clients, then the routes of administrators."""
     return sorted(routes, key=lambda route: not route.of_client)
 
 

@@ -117,7 +117,7 @@ def _max_affected(call: Call, faults: list[Fault]) -> int:
 
 
 def _refuse(kind: ResourceType[Any, Any, Any], fields: Any, custom: Any) -> None:
-    """Refuse a change of what only one record can have, and one that changes nothing."""
+    """Refuse a change of a value that only one record can have, and an empty change."""
     faults = [
         Fault(f"/{field.name}", "not_in_bulk", f"identifies one {kind.type.name}; change it with PATCH of that {kind.type.name}")
         for field in kind.type.fields

@@ -155,7 +155,7 @@ def _event_row(client: int, event: StoredEvent) -> Row:
 
 
 def _settle(client: int, problems: Mapping[int, dict[str, str]], events: Sequence[StoredEvent], changed: set[int | None]) -> Plan[None]:
-    """Store what is left of the problems of deliveries."""
+    """Store the remaining problems of deliveries."""
     left: dict[int, str] = {}
     for event in events:
         if event.delivery_id is not None and (word := event.detail.get("problems", {}).get(STATUS_REFUSED)) is not None:
