@@ -46,7 +46,7 @@ from touchbase.tracing.interface import AppliedDelivery
 
 _LOGGED = {FAILED: EventType.DELIVERY_FAILED, UNRECOGNISED: EventType.DELIVERY_UNRECOGNISED}
 """States that the log has an event of."""
-KNOWN_ALREADY = "all events in it were already known"
+ALL_REPEATED = "all events in it were already known"
 NO_IDENTITY = "waits until a webhook names the e-mail address or domain of this object"
 CREATION_DISABLED = "about an unknown record, and the settings do not create records: replay this webhook once the record exists"
 _MARK: Columns = (
@@ -172,7 +172,7 @@ def _ending(outcome: DeliveryOutcome) -> tuple[str, str | None]:
 
 def _why_ignored(outcome: DeliveryOutcome) -> str:
     if outcome.repeated:
-        return KNOWN_ALREADY
+        return ALL_REPEATED
     if outcome.unknown:
         return "about an unknown record, and this client's settings do not create records"
     name = outcome.normalized.unused_event

@@ -109,10 +109,10 @@ class BatchCommands(Generic[A, C, R]):
                 raise Invalid([Fault("/commands", "too_many", TOO_MANY_FIELDS)])
         named = [(item, item.read.request) for item in prepared if item.read is not None and names_company(item.read.request)]
         if named:
-            companies = await find_companies(store, sender.client.number, [asked for _, asked in named])
-            for item, asked in named:
+            companies = await find_companies(store, sender.client.number, [request for _, request in named])
+            for item, request in named:
                 try:
-                    _link(item.write, company_of(asked, companies))
+                    _link(item.write, company_of(request, companies))
                 except NotFound as error:
                     item.command, item.error = None, error
         return prepared

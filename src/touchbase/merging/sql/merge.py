@@ -147,21 +147,23 @@ def merge_records(
 
 def _opted_out(records: Sequence[Record], parts: Sequence[Part], words: StatusWords, by: Author) -> list[StatusOptOut]:
     """Return the contacts whose status opts out, with all their addresses: the survivor may have another status afterwards."""
-    found: list[StatusOptOut] = []
+    opt_outs: list[StatusOptOut] = []
     for record, part in zip(records, parts, strict=True):
         if not isinstance(record, Contact) or not words.opts_out(record.status):
             continue
         if (since := opted_out_at(record, words.opts_out)) is not None:
             addresses = [*addresses_of(record), *addresses_of_refs(part.links)]
             note = f"status {since[1]!r}"
-            found.append(StatusOptOut(record.client, record.id, addresses, since[0], note, by=by_request(by), if_unlisted=True))
-    return found
+            opt_outs.append(StatusOptOut(record.client, record.id, addresses, since[0], note, by=by_request(by), if_unlisted=True))
+    return opt_outs
 
 
 def _list_opt_outs(opted_out: Sequence[StatusOptOut], survivor: Record, at: Micros) -> Plan[None]:
     """Put these contacts on the list, those without an address under that of the survivor."""
     assert isinstance(survivor, Contact)
-    yield from list_opt_outs([each if each.addresses else replace(each, addresses=addresses_of(survivor)) for each in opted_out], at)
+    yield from list_opt_outs(
+        [person if person.addresses else replace(person, addresses=addresses_of(survivor)) for person in opted_out], at
+    )
 
 
 @query
