@@ -361,7 +361,7 @@ class Resource:
     def add(self, method: str, operation: Method | None) -> None:
         """Add an operation; None: the method is handled before routing."""
         methods = [method, "HEAD"] if method == "GET" else [method]
-        self._allowed = sorted([*self._allowed, *methods])
+        self._allowed += methods
         if operation is not None:
             self._operations |= dict.fromkeys(methods, operation)
 
@@ -375,7 +375,7 @@ class Resource:
         return run_handler(self._api, scope, receive, send, operation)
 
     async def _method_not_allowed(self, call: Call) -> Response:
-        raise MethodNotAllowed(call.scope["method"], self._allowed)
+        raise MethodNotAllowed(call.scope["method"], sorted(self._allowed))
 
 
 async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, operation: Method) -> None:
