@@ -97,13 +97,13 @@ def _messages(adapter: Adapter) -> str:
     """Describe the members of messages, from the adapter's paths; an adapter without a table reads them by their usual keys."""
     if not isinstance(adapter, TableAdapter):
         return "every member, by its usual keys"
-    described = [f"of a {kind}: {', '.join(members)}" for kind, members in _known_members(adapter) if members]
+    described = [f"of a {kind}: {', '.join(members)}" for kind, members in _members_of(adapter) if members]
     if adapter.usual_messages:
         described.append("any other member by its usual keys" if described else "every member, by its usual keys")
     return "; ".join(described) or "none"
 
 
-def _known_members(adapter: TableAdapter) -> Iterator[tuple[str, list[str]]]:
+def _members_of(adapter: TableAdapter) -> Iterator[tuple[str, list[str]]]:
     yield "sent message", adapter.sent.members
     yield "reply", adapter.received.members
 

@@ -114,7 +114,7 @@ class ValidRow:
     """Why the person must not be contacted (`do_not_contact.models.REASONS`), as the file says; blank: it does not."""
     same_as: int = 0
     """The first row of the file about the same record; 0: this one."""
-    kept: frozenset[str] = frozenset()
+    filled_before: frozenset[str] = frozenset()
     """The targets that earlier rows about the record have filled, which stay."""
     adds: bool = True
     """Whether it has anything that the earlier rows about its record lack."""

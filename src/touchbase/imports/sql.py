@@ -162,12 +162,12 @@ class _ImportBatch:
         """The rows of this pass without an outcome."""
         return [index for index in self.pending if self.outcomes[index] is None]
 
-    def kept(self, index: int) -> frozenset[str]:
+    def filled_before(self, index: int) -> frozenset[str]:
         """Return the targets of a row that earlier rows about its record have filled, and that stay."""
-        kept = self.rows[index].kept
+        names = self.rows[index].filled_before
         if index in self.first and self.options.keeps_first:
-            kept |= _filled(self.rows[self.first[index]], self.record) | self.kept(self.first[index])
-        return kept
+            names |= _filled(self.rows[self.first[index]], self.record) | self.filled_before(self.first[index])
+        return names
 
 
 def _filled(row: ValidRow, record: str) -> frozenset[str]:
@@ -387,7 +387,7 @@ def _set_companies(batch: _ImportBatch, ids: Ids) -> Plan[None]:
         company = batch.rows[index].company
         if company is None:
             continue
-        stays = batch.kept(index)
+        stays = batch.filled_before(index)
         # A row may give the company that an earlier row names its domain.
         if not stays or not stays & (_COMPANY_BY_DOMAIN if company.record.domain else _COMPANY_OF_CONTACT):
             identity = wanting[index] = _identity(company)
@@ -582,7 +582,7 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
 
     A value that the record has is written too, unless it is a key: an older event that arrives later must not replace it.
     """
-    creation, stays = batch.rows[index].creation, batch.kept(index)
+    creation, stays = batch.rows[index].creation, batch.filled_before(index)
     new, kind = creation.record, CONTACT_TYPE if batch.record == "contact" else COMPANY_TYPE
     if stays & _COMPANY_OF_CONTACT:
         stays |= _COMPANY_OF_CONTACT
@@ -590,13 +590,13 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
     is_changed = False
     for field_ in kind.fields:
         value = getattr(new, field_.name)
-        is_other = value != getattr(existing, field_.name)
-        if value and (is_other or not field_.key) and field_.name not in stays:
+        differs = value != getattr(existing, field_.name)
+        if value and (differs or not field_.key) and field_.name not in stays:
             owner = batch.owners.get((batch.client, field_.key, getattr(new, field_.key))) if field_.key else None
             if owner is not None and owner != existing.id:
                 batch.cells.setdefault(index, []).append((field_.name, str(value), f"{batch.record} {owner} has it"))
                 continue
-            changes[field_.name], is_changed = value, is_changed or is_other
+            changes[field_.name], is_changed = value, is_changed or differs
             if field_.key:
                 changes[field_.key] = getattr(new, field_.key)
     words, transitions = batch.settings.words(kind.kind), kind.transitions(batch.settings)
@@ -654,7 +654,7 @@ def _add_dates(batch: _ImportBatch) -> Plan[None]:
 
 def _events(batch: _ImportBatch, index: int, existing: Contact | None, contact_id: int) -> list[StoredEvent]:
     """Return the events that the dates of a row are, except facts that the contact shows already."""
-    stays = batch.kept(index)
+    stays = batch.filled_before(index)
     dates = {name: when for name, when in batch.rows[index].dates.items() if name not in stays}
     shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
     facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in dates.items()} - shown
